@@ -6,12 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from numpy.random import SeedSequence
 
 from dpverify.bench.case import BenchCase, Group
 from dpverify.bench.machine import Watch, load, machine, usable_cores
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
+from dpverify.harness.run.cluster import fingerprint
 from dpverify.harness.run.manifest import commit, versions
+from dpverify.harness.run.store import KeptBlocks, Store
+from dpverify.harness.run.tasks import BlockOutcome
 from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 
 Progress = Callable[[int, int, str], None]  # told how many measurements are done, of how many, and what is measured
@@ -39,19 +43,43 @@ class _Passes:
 
     group: str
     case: BenchCase
+    amount: Amount
+    seed: int
     found: list[Measured] = field(default_factory=list)
     error: str = ""  # what went wrong; the case is not measured again then
+    terms, parts = (), ()
+
+    @property
+    def label(self) -> str:
+        return f"{self.group}/{self.case.name}"
+
+    @property
+    def asked(self) -> str:
+        """What its passes are kept under until the whole run is done."""
+        return f"bench {self.label} {dict(self.case.parameters)} {self.amount} {self.seed}"
 
     def due(self, turn: int) -> bool:
         return not self.error and turn < (self.case.passes or turn + 1)
 
 
-def run(groups: Sequence[Group], amount: Amount = USUAL, *, seed: int = 0, progress: Progress | None = None) -> Bench:
-    """Measure. All that was measured; after Ctrl-C, until then."""
+def run(
+    groups: Sequence[Group], amount: Amount = USUAL, *, seed: int = 0, progress: Progress | None = None,
+    store: Store | None = None, fresh: bool = False,
+) -> Bench:  # fmt: skip
+    """Measure. All that was measured; after Ctrl-C, until then.
+
+    ``store``: keeps each pass of a case until all are measured, so that a run on the same machine, by the same code,
+    goes on where one was ended; ``fresh``: take none from it.
+    """
     watch, interrupted = Watch(), False
-    cases = [_Passes(group.name, case) for group in groups for case in group.cases]
+    cases = [_Passes(group.name, case, amount, seed) for group in groups for case in group.cases]
+    kept = None if store is None else KeptBlocks(store, cases, [_evidence()] * len(cases), fresh)
+    earlier = 0
     try:
-        _measure(cases, amount, seed, progress or (lambda *_: None))
+        earlier = _measure(cases, amount, seed, progress or (lambda *_: None), kept)
+        if store is not None and not store.failure:
+            for each in cases:
+                store.drop(each)
     except KeyboardInterrupt:
         interrupted = True
     records = [case_record(each.group, each.case, each.found, each.error) for each in cases if each.found or each.error]
@@ -71,26 +99,42 @@ def run(groups: Sequence[Group], amount: Amount = USUAL, *, seed: int = 0, progr
         others=watch.others(),
         seconds=round(watch.seconds(), 1),
         interrupted=interrupted,
+        earlier=earlier,
     )
     return Bench(runs=[info], groups=measured, cases=records)
 
 
-def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress) -> None:
+def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, kept: KeptBlocks | None) -> int:
+    """Measure all passes but those that are kept; how many those are."""
     drawn = int(SeedSequence(seed).generate_state(1)[0])
     total = sum(min(amount.passes, each.case.passes or amount.passes) for each in cases)
-    done = 0
+    known = {} if kept is None else {each.asked: kept.found(place) for place, each in enumerate(cases)}
+    done = earlier = 0
     for turn in range(amount.passes):
         for group in dict.fromkeys(each.group for each in cases):
-            here = [each for each in cases if each.group == group and each.due(turn)]
-            answers = measure_afresh([each.case for each in here], seed=drawn, rounds=amount.rounds, turn=turn)
+            here = [(place, each) for place, each in enumerate(cases) if each.group == group and each.due(turn)]
+            for _, each in here:
+                if turn in known.get(each.asked, {}):
+                    each.found.append(msgspec.json.decode(known[each.asked][turn].part, type=Measured))
+                    done, earlier = done + 1, earlier + 1
+            here = [(place, each) for place, each in here if turn not in known.get(each.asked, {})]
+            answers = measure_afresh([each.case for _, each in here], seed=drawn, rounds=amount.rounds, turn=turn)
             try:
-                for each in here:
+                for place, each in here:
                     progress(done, total, f"pass {turn + 1} of {amount.passes}: {group}/{each.case.name}")
                     found = next(answers)
                     done, each.error = done + 1, found.error
                     each.found += [] if found.error else [found]
+                    if kept is not None and not found.error:
+                        kept.keep(place, turn, BlockOutcome(msgspec.json.encode(found).decode(), 0.0))
             finally:
                 answers.close()  # ends its process
+    return earlier
+
+
+def _evidence() -> str:
+    """What a time hangs on besides the case: our code, and the machine."""
+    return f"{fingerprint()['code']} {sorted(machine().items())} {usable_cores()}"
 
 
 def case_record(group: str, case: BenchCase, passes: Sequence[Measured], error: str = "") -> CaseRecord:

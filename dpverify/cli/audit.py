@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import inspect
 import math
+import pickle
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult, Law
 
 REFUTED = 1
+
+LEAST_SECONDS = 0.05  # a block of outputs that was drawn sooner is drawn again, and not kept
 
 
 def audit(
@@ -30,6 +36,9 @@ def audit(
     score: str | None = None,
     seed: Whole = 0,
     json: Target | None = None,
+    cluster: str | None = None,
+    store: Path | None = None,
+    fresh: bool = False,
 ) -> int:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
@@ -46,22 +55,33 @@ def audit(
     covariance; any: nothing is assumed. Default: any, for kernels gaussian. ``score``: module:function of outputs that
     is large where the second data set is likely, instead of learned ones. ``json``: write the result to this file, or
     to stdout for - (what a person reads then goes to stderr). Exit code: 1 where the claim is refuted.
+    ``cluster``: address of the scheduler of a Dask cluster whose workers call the mechanism (docs/cluster.md).
+    ``store``: file that keeps what was drawn until the audit is done, so that one that was ended goes on; by default as
+    for verify. ``fresh``: take nothing from it.
     """
     check_json(json)
     from rich.console import Console
     from rich.text import Text
 
+    from dpverify.cli.means import means_of
     from dpverify.privacy.audit.audit import audit as run
+    from dpverify.privacy.audit.draws import Elsewhere
     from dpverify.privacy.audit.records import AuditError
     from dpverify.report.terminal import rounds_on_stderr
 
     try:
         target = find(mechanism, datasets, score, delta)
-        with rounds_on_stderr() as report:
+        keeping = means_of(cluster, store, fresh=fresh, least=LEAST_SECONDS, passing=True)
+        with keeping as means, rounds_on_stderr() as report:
+            asked = _asked(mechanism, datasets, target)
+            if asked is None:
+                means.store = None
+            origin = partial(_mechanism_and_datasets, mechanism, datasets, delta)
             result = run(
                 target.mechanism, target.datasets, epsilon=target.epsilon if epsilon is None else epsilon, delta=delta,
                 n=n, confidence=confidence, law=law or target.law, score=target.score, seed=seed, name=mechanism,
                 remarks=target.remarks, report=report,
+                elsewhere=Elsewhere(means.outcomes, asked or "", origin),
             )  # fmt: skip
     except AuditError as error:
         raise BadInput("audit", mechanism, str(error)) from error
@@ -73,6 +93,26 @@ def audit(
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
+
+
+def _asked(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
+    """Say what is audited, by its name and the digest of the data sets and of the Python files beside it."""
+    try:
+        digest = hashlib.sha256(pickle.dumps(target.datasets))
+        home = None if mechanism in KERNELS else Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent
+    except Exception:  # noqa: BLE001  what cannot be told from another is not kept
+        return None
+    for path in sorted(home.glob("*.py") if home else ()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return f"{mechanism} {datasets} {digest.hexdigest()}"
+
+
+def _mechanism_and_datasets(mechanism: str, datasets: str | None, delta: float) -> tuple[Any, Any]:
+    """Find both in another process."""
+    from dpverify.privacy.audit.audit import default_datasets
+
+    target = find(mechanism, datasets, None, delta)
+    return target.mechanism, default_datasets() if target.datasets is None else target.datasets
 
 
 def lines(result: AuditResult) -> list[str]:

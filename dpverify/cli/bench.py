@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpverify.cli.means import opened
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -37,12 +38,15 @@ def bench(
     report: Path | None = None,
     against: Path | None = None,
     list_: bool = False,
+    store: Path | None = None,
+    fresh: bool = False,
 ) -> int:
     """Measure how fast it is: ratios to a limit taken beside it, with their spread.
 
     ``groups``: noise, optimizers, recursive, sparse, networks, reconstruction, parties, monte-carlo, accounting, audit,
     start-up, verification; all by default. ``report``: write benchmarks.md, figures and data to this folder; groups
-    that were not measured stay as they are.
+    that were not measured stay as they are. ``store``: file that keeps each pass until all are measured, so that a run
+    that was ended goes on; by default as for verify. ``fresh``: take nothing from it.
     """
     chosen = _choose(groups, long=long or list_)
     if list_:
@@ -56,8 +60,14 @@ def bench(
     from dpverify.bench.run import QUICK, USUAL, run
     from dpverify.report.terminal import rounds_on_stderr
 
+    kept = opened(store)
     with rounds_on_stderr() as progress:
-        measured = run(chosen, QUICK if quick else USUAL, seed=seed, progress=progress)
+        amount = QUICK if quick else USUAL
+        measured = run(chosen, amount, seed=seed, progress=progress, store=kept, fresh=fresh)
+    if kept is not None and kept.failure:
+        complain(f"the run went on without its store: {kept.failure}")
+    if earlier := sum(info.earlier for info in measured.runs):
+        complain(f"{earlier} passes were measured in a run that was ended; --fresh measures all anew")
     slower = False
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write_report, measured, report)

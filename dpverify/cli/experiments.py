@@ -138,6 +138,9 @@ def compare(
     json: Target | None = None,
     figure: Annotated[Path | None, Parameter(negative="--no-figure")] = Path("compare.svg"),
     report: Path | None = None,
+    cluster: str | None = None,
+    store: Path | None = None,
+    fresh: bool = False,
 ) -> int:
     """Compare optimizers on real data at equal privacy: gradient norm, loss and test error, with intervals over seeds.
 
@@ -154,11 +157,15 @@ def compare(
     bundled; bundled breast cancer by default. With more than two classes it is softmax regression.
     ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+    ``cluster``: address of the scheduler of a Dask cluster that makes the runs (docs/cluster.md). ``store``: file that
+    keeps each run, so that what was ended goes on; by default as for verify. ``fresh``: take nothing from it.
     """
-    asked = locals()
+    asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh"}}
+    from dpverify.cli.means import means_of
     from dpverify.compare import run_compare
 
-    return run_compare(**asked)
+    with means_of(cluster, store, fresh=fresh) as means:
+        return run_compare(**asked, means=means)
 
 
 def calibrate(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,13 +11,12 @@ from cyclopts import Parameter, Token
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import collect_seldom, early_worker
+from dpverify.cli.means import connected, opened
 from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, whole, write_record
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Sequence
 
-    from dpverify.harness.run.cluster import Cluster
-    from dpverify.harness.run.store import Store
     from dpverify.ledger import Specs
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
@@ -93,8 +91,8 @@ def verify(
         from dpverify.cli.progress import progress_on_stderr
         from dpverify.ledger import load_specs
 
-        loaded, blocks = load_specs(specs), _store(store)
-        with _connected(cluster) as remote, progress_on_stderr() as progress:
+        loaded, blocks = load_specs(specs), opened(store)
+        with connected(cluster) as remote, progress_on_stderr() as progress:
             most, spare = jobs or usable_cores(), jobs is None
             run = verify_run(
                 *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare,
@@ -111,39 +109,6 @@ def verify(
 
     asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
     return exit_code(run, strict=strict, strict_pins=asked)
-
-
-@contextmanager
-def _connected(address: str | None) -> Iterator[Cluster | None]:
-    """The cluster at an address, which is left as it is at the end."""
-    if address is None:
-        yield None
-        return
-    from dpverify.harness.run.cluster import Cluster, ClusterError
-
-    try:
-        cluster = Cluster(address)
-    except ClusterError as error:
-        raise BadInput("--cluster", address, f"must be a Dask cluster that can judge ({error})") from error
-    try:
-        yield cluster
-    finally:
-        cluster.close()
-
-
-def _store(path: Path | None) -> Store | None:
-    """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
-    from dpverify.harness.run.store import Store, StoreError
-
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    default = Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
-    try:
-        return Store(path or default)
-    except StoreError as error:
-        if path is not None:
-            raise BadInput("--store", path, f"must be a store of evidence, or new ({error})") from error
-        complain(str(error))
-        return None
 
 
 def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:

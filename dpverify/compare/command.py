@@ -11,6 +11,7 @@ from dpverify.compare.records import CompareRequest, CompareResult
 from dpverify.compare.report import add, check_report, recorded
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
+from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, deliver
@@ -21,23 +22,24 @@ from dpverify.report.terminal import rounds_on_stderr
 
 def run_compare(
     *, experiment: str | None = None, json: str | None = None, figure: Path | None = None, report: Path | None = None,
-    **asked: Any,
+    means: Means | None = None, **asked: Any,
 ) -> int:  # fmt: skip
     """Compare as asked, and write JSON (``-``: to stdout), an SVG figure, and a report's page; the exit code.
 
-    With ``experiment`` a paper's table is made again instead. What is None has its default.
+    With ``experiment`` a paper's table is made again instead. What is None has its default. ``means``: where runs are
+    made and kept; here, and nowhere, by default.
     """
     given = {name: value for name, value in asked.items() if value is not None}
     if experiment is not None:
         from dpverify.compare.tables.report import run_experiment
 
-        return run_experiment(json=json, figure=figure, report=report, experiment=experiment, **given)
+        return run_experiment(json=json, figure=figure, report=report, means=means, experiment=experiment, **given)
 
     def work() -> bool:
         request = _request(given)
         check_report(report)
         with rounds_on_stderr() as progress:
-            result = compare(request, progress)
+            result = compare(request, progress, means)
         deliver(summary(result), encode(result), json, figure, lambda: svg(result))
         _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
         return result.interrupted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -12,6 +13,7 @@ from scipy.special import stdtrit
 
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
+from dpverify.problems.data import is_bundled
 from dpverify.problems.rows import RowScaling
 from dpverify.train.records import DataInfo, Request
 
@@ -74,6 +76,13 @@ class CompareRequest:
         """Give what all methods share, as a request to train; it checks itself."""
         names = {field.name for field in fields(Request)} & {field.name for field in fields(self)} - {"batch"}
         return Request(**{name: getattr(self, name) for name in names})
+
+
+def source_of(data: Path | None) -> str:
+    """Say where data are from; of a file its SHA-256."""
+    if data is None or is_bundled(data):
+        return "comes with scikit-learn"
+    return f"file {data.name}, SHA-256 {hashlib.sha256(data.read_bytes()).hexdigest()}"
 
 
 MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Mapping
 from dataclasses import fields
@@ -12,7 +11,7 @@ import msgspec
 
 from dpverify.compare.figure import svg
 from dpverify.compare.page import figure_names, page
-from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison
+from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison, source_of
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.report.files import check_folder, outdated, update
@@ -84,7 +83,7 @@ def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparis
 
     return RecordedComparison(
         command=command(request),
-        source=_source(request.data),
+        source=source_of(request.data),
         versions=versions(),
         machine=machine(),
         commit=commit(),
@@ -111,12 +110,6 @@ def merged(old: Comparisons | None, new: RecordedComparison) -> Comparisons:
     """Add a comparison to those on a page; one made by the same command is replaced in its place."""
     listed = {one.command: one for one in ([] if old is None else old.comparisons)}
     return Comparisons(comparisons=list({**listed, new.command: new}.values()))
-
-
-def _source(data: Path | None) -> str:
-    if data is None:
-        return "comes with scikit-learn"
-    return f"file {data.name}, SHA-256 {hashlib.sha256(data.read_bytes()).hexdigest()}"
 
 
 def _exact(value: object) -> bool:

@@ -6,12 +6,21 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 
 from dpverify.compare.methods import METHODS, STANDARDISED, Method, prepare
-from dpverify.compare.records import CompareRequest, CompareResult, MethodResult, SeedOutcome, differences, intervals
+from dpverify.compare.records import (
+    CompareRequest,
+    CompareResult,
+    MethodResult,
+    SeedOutcome,
+    differences,
+    intervals,
+)
+from dpverify.harness.run.work import Means
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
@@ -26,7 +35,9 @@ SPLIT_STREAM = 3  # the seed's stream that holds examples out
 Report = Callable[[int, int, str], None]
 
 
-def compare(request: CompareRequest, report: Report | None = None, dataset: Dataset | None = None) -> CompareResult:
+def compare(
+    request: CompareRequest, report: Report | None = None, dataset: Dataset | None = None, means: Means | None = None
+) -> CompareResult:
     """Run every method on every seed.
 
     Parameters
@@ -37,11 +48,13 @@ def compare(request: CompareRequest, report: Report | None = None, dataset: Data
         ``report(done, total, label)``: called after each run, and while a file is read.
     dataset : Dataset or None
         Data made from arrays by ``dataset_of``, instead of ``request.data``; standardised only where that is asked for.
+    means : Means or None
+        Where runs are made and kept, ``dpverify.harness.run.work``; None: here, and nowhere.
 
     Returns
     -------
     CompareResult
-        The whole comparison; after Ctrl-C, the seeds that every method has finished.
+        The whole comparison; after Ctrl-C, or where the cluster was lost, the seeds that every method has finished.
 
     Raises
     ------
@@ -58,8 +71,9 @@ def compare(request: CompareRequest, report: Report | None = None, dataset: Data
     problem = first.problem
     n = len(problem.x)
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
-    methods = [prepare(request.shared(), name, dataset, problem, batch) for name in METHODS]
-    outcomes, interrupted = _run(request, dataset, methods, report)
+    work = Comparison(request, dataset, batch)
+    methods = work.methods
+    outcomes, interrupted = _run(work, report, means or Means())
     base = outcomes[METHODS.index("dp-nsgd")]
     return CompareResult(
         data=data_info(dataset, problem),
@@ -103,26 +117,50 @@ def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
     return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale, request.lam)
 
 
-def _run(
-    request: CompareRequest, dataset: Dataset, methods: list[Method], report: Report | None
-) -> tuple[list[list[SeedOutcome]], bool]:
-    """Run seed by seed; on Ctrl-C keep the seeds that every method has finished."""
-    outcomes: list[list[SeedOutcome]] = [[] for _ in methods]
-    total = request.seeds * len(methods)
+class Comparison:
+    """All runs of a comparison by number: seed by seed, and for each seed method by method."""
+
+    label, terms, parts = "a comparison", (), (SeedOutcome,)
+
+    def __init__(self, request: CompareRequest, dataset: Dataset, batch: int) -> None:
+        self.request, self.dataset, self.batch = request, dataset, batch
+        same = replace(
+            request, data=None, seeds=2
+        )  # a run hangs on what the data are, and not on how many runs there are
+        self.asked = f"compare {same!r} {dataset.digest}"
+
+    @cached_property
+    def methods(self) -> list[Method]:
+        """All methods with their noise, which is that of the first seed's split."""
+        problem = _split(self.request, self.dataset, self.request.seed).problem
+        return [prepare(self.request.shared(), name, self.dataset, problem, self.batch) for name in METHODS]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is worked out again."""
+        return {name: value for name, value in vars(self).items() if name != "methods"}
+
+    def run(self, block: int) -> SeedOutcome:
+        """Run one method on one seed."""
+        index, place = divmod(block, len(METHODS))
+        seed = self.request.seed + index
+        return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
+
+
+def _run(work: Comparison, report: Report | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
+    """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
+    count, found, interrupted = len(METHODS), dict[int, SeedOutcome](), False
+    total = work.request.seeds * count
     try:
-        for index in range(request.seeds):
-            seed = request.seed + index
-            parts = _split(request, dataset, seed)
-            for place, method in enumerate(methods):
-                outcomes[place].append(_measure(method, parts, seed))
-                if report is not None:
-                    report(index * len(methods) + place + 1, total, f"seed {seed}, {method.name}")
+        for number, outcome in means.outcomes(work, total):
+            found[number] = outcome
+            if report is not None:
+                report(len(found), total, f"seed {outcome.seed}, {METHODS[number % count]}")
     except KeyboardInterrupt:
-        done = len(outcomes[-1])
-        if done == 0:
-            raise
-        return [mine[:done] for mine in outcomes], True
-    return outcomes, False
+        interrupted = True
+    done = next((number for number in range(total) if number not in found), total) // count
+    if done == 0:
+        raise KeyboardInterrupt
+    return [[found[index * count + place] for index in range(done)] for place in range(count)], interrupted
 
 
 def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:

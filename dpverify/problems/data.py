@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,15 @@ class Dataset:
     def dense_x(self) -> Matrix:
         """Rows with all entries written out, shape (n, d)."""
         return self.x.dense() if isinstance(self.x, CsrRows) else self.x
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of rows, labels and classes, and of whether columns are standardised."""
+        rows = (self.x.starts, self.x.columns, self.x.values) if isinstance(self.x, CsrRows) else (self.x,)
+        found = hashlib.sha256(repr((self.x.shape, self.classes, self.standardised)).encode())
+        for part in (*rows, self.y):
+            found.update(np.ascontiguousarray(part).data)
+        return found.hexdigest()
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
         """Draw n examples without replacement, at most as many as there are; their order stays that of the source."""

@@ -156,6 +156,9 @@ def _algorithm(number: int, mu: Mu, pattern: Callable[[int, int], Form]) -> Iter
     yield from sweep(over_n, "N", (1_000, 10_000, 100_000, 1_000_000))
     over_epochs = replace(case, name=f"{case.name}-over-epochs", parameters={"N": 10_000})
     yield from sweep(over_epochs, "epochs", (10, 100, 1_000))
+    if number == 1:  # the other one has cases of its own
+        long = replace(case, name=f"{case.name}-long", parameters={"N": 32_561}, targets=TWO_SECONDS)
+        yield from sweep(long, "epochs", (10_000, 100_000))
 
 
 CASES = (

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 
-import msgspec
 import numpy as np
 
 from dpverify.compare.networks.records import NetworkResult, NetworkRow, NetworkRun, NetworkTable
 from dpverify.compare.networks.settings import NetworkRequest, Panel, ReadyNetwork
 from dpverify.compare.tables.run import TUNING
+from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.problems.networks.oracle import load_torch
 
@@ -21,23 +24,59 @@ SHOWN = 5000  # images of either part that are looked at, at most
 Report = Callable[[int, int, str], None]
 
 
-def run_networks(request: NetworkRequest, command: str, report: Report | None = None) -> NetworkResult:
-    """Make an experiment; after Ctrl-C, the rows that are finished, if there is one."""
-    from dpverify.compare.networks import figures_1_2, section_6_2
+class NetworkRows:
+    """All rows of an experiment with networks by number: panel by panel, and for each of them cell by cell."""
 
-    panels = figures_1_2.panels if request.experiment in figures_1_2.FIGURES else section_6_2.panels
-    load_torch().set_num_threads(1)  # the last digit depends on it
-    began, done, interrupted = time.perf_counter(), list[NetworkTable](), False
+    label, terms, parts = "an experiment with networks", (), (NetworkRow,)
+
+    def __init__(self, request: NetworkRequest) -> None:
+        self.request = request
+        digest = hashlib.sha256()
+        for images in (part for panel in self.panels for part in (panel.train, panel.test)):
+            digest.update(images.x.tobytes() + images.y.tobytes())
+        self.asked = f"compare {replace(request, data=None)!r} {digest.hexdigest()}"
+
+    @cached_property
+    def panels(self) -> list[Panel]:
+        """The networks on their data sets; a worker reads these from the same folder."""
+        from dpverify.compare.networks import figures_1_2, section_6_2
+
+        load_torch().set_num_threads(1)  # the last digit depends on it
+        panels = figures_1_2.panels if self.request.experiment in figures_1_2.FIGURES else section_6_2.panels
+        return list(panels(self.request))
+
+    @cached_property
+    def cells(self) -> list[tuple[Panel, str, float | None]]:
+        """Every panel with every method and epsilon."""
+        return [(panel, *cell) for panel in self.panels for cell in panel.cells]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is worked out again."""
+        return {"request": self.request, "asked": self.asked}
+
+    def run(self, block: int) -> NetworkRow:
+        """Make a row."""
+        return _row(self.request, *self.cells[block])
+
+
+def run_networks(
+    request: NetworkRequest, command: str, report: Report | None = None, means: Means | None = None
+) -> NetworkResult:
+    """Make an experiment; after Ctrl-C, the rows that are finished, if there is one."""
+    began, work, interrupted = time.perf_counter(), NetworkRows(request), False
+    found = dict[int, NetworkRow]()
     try:
-        for panel in panels(request):
-            done.append(_table(panel, []))
-            for row in _rows(request, panel, report):
-                done[-1] = _table(panel, [*done[-1].rows, row])
+        for number, row in (means or Means()).outcomes(work, len(work.cells)):
+            found[number] = row
+            if report is not None:
+                report(len(found), len(work.cells), f"{work.cells[number][0].network}, {row.method}")
     except KeyboardInterrupt:
-        done = [table for table in done if table.rows]
-        if not done:
+        if not found:
             raise
         interrupted = True
+    rows = [[found[number] for number, cell in enumerate(work.cells) if cell[0] is panel and number in found]
+            for panel in work.panels]  # fmt: skip
+    done = [_table(panel, own) for panel, own in zip(work.panels, rows, strict=True) if own]
     return NetworkResult(
         experiment=request.experiment,
         command=command,
@@ -62,30 +101,24 @@ def _table(panel: Panel, rows: list[NetworkRow]) -> NetworkTable:
     )
 
 
-def _rows(request: NetworkRequest, panel: Panel, report: Report | None) -> Iterator[NetworkRow]:
-    """Choose for each method the setting whose loss is least on the tuning seed, and run it on every seed."""
-    for place, (method, epsilon) in enumerate(panel.cells):
-        tried = list(panel.trials(method, epsilon))
-        if len(tried) == 1:
-            best = tried[0]
-            best.start(request.seed).advance(min(2, best.steps))  # so that nothing is compiled while a clock runs
-        else:
-            best = min(tried, key=lambda one: _loss(one, panel, request.seed + TUNING))
-        row = NetworkRow(
-            method=method,
-            epsilon=epsilon,
-            attained=best.epsilon.lower if best.epsilon else None,
-            certified=best.epsilon.upper if best.epsilon else None,
-            setting=best.setting,
-            steps=best.steps,
-            tried=len(tried),
-            runs=[],
-        )
-        for index in range(request.seeds):
-            row = msgspec.structs.replace(row, runs=[*row.runs, _measured(best, panel, request.seed + index)])
-        if report is not None:
-            report(place + 1, len(panel.cells), f"{panel.network}, {method}")
-        yield row
+def _row(request: NetworkRequest, panel: Panel, method: str, epsilon: float | None) -> NetworkRow:
+    """Choose for a method the setting whose loss is least on the tuning seed, and run it on every seed."""
+    tried = list(panel.trials(method, epsilon))
+    if len(tried) == 1:
+        best = tried[0]
+        best.start(request.seed).advance(min(2, best.steps))  # so that nothing is compiled while a clock runs
+    else:
+        best = min(tried, key=lambda one: _loss(one, panel, request.seed + TUNING))
+    return NetworkRow(
+        method=method,
+        epsilon=epsilon,
+        attained=best.epsilon.lower if best.epsilon else None,
+        certified=best.epsilon.upper if best.epsilon else None,
+        setting=best.setting,
+        steps=best.steps,
+        tried=len(tried),
+        runs=[_measured(best, panel, request.seed + index) for index in range(request.seeds)],
+    )
 
 
 def _loss(one: ReadyNetwork, panel: Panel, seed: int) -> float:

@@ -23,6 +23,7 @@ from dpverify.compare.tables.run import run_table
 from dpverify.compare.tables.settings import TableRequest
 from dpverify.compare.tables.words import summary
 from dpverify.harness.run.manifest import commit, machine, versions
+from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, check_folder, deliver, outdated, update
@@ -35,8 +36,9 @@ PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
 
 
 def run_experiment(
-    *, json: str | None = None, figure: Path | None = None, report: Path | None = None, **asked: Any
-) -> int:
+    *, json: str | None = None, figure: Path | None = None, report: Path | None = None, means: Means | None = None,
+    **asked: Any,
+) -> int:  # fmt: skip
     """Make a table again as asked, and write JSON (``-``: to stdout), a figure, and a report's page; the exit code."""
 
     def work() -> bool:
@@ -47,7 +49,7 @@ def run_experiment(
                 check_folder("report", inside)
             read(report)
         with rounds_on_stderr() as progress:
-            result, text, drawn = _made(request, progress)
+            result, text, drawn = _made(request, progress, means or Means())
         deliver(text, encode(result), json, figure, drawn)
         if report is not None and not result.interrupted:
             made = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
@@ -59,13 +61,13 @@ def run_experiment(
 
 
 def _made(
-    request: TableRequest | NetworkRequest, progress: Callable[[int, int, str], None]
+    request: TableRequest | NetworkRequest, progress: Callable[[int, int, str], None], means: Means
 ) -> tuple[TableResult | NetworkResult, str, Callable[[], bytes]]:
     """Make the experiment, what a person reads of it, and its figure."""
     if isinstance(request, NetworkRequest):
-        made = run_networks(request, command(request), progress)
+        made = run_networks(request, command(request), progress, means)
         return made, networks.summary(made), lambda: networks_svg(made.tables[0])
-    result = run_table(request, command(request), progress)
+    result = run_table(request, command(request), progress, means)
     return result, summary(result), lambda: svg(result.tables[0], "needed")
 
 

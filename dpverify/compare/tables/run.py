@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
+from dpverify.compare.records import source_of
 from dpverify.compare.tables.data import TestedProblem, load
 from dpverify.compare.tables.methods import ReadyMethod, ready
 from dpverify.compare.tables.orderings import orderings
 from dpverify.compare.tables.records import DataTable, MethodRow, RunMeasures, TableResult
 from dpverify.compare.tables.settings import EPSILONS, METHODS, NOISES, Noise, TableRequest, grid, passes
+from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
 
@@ -22,23 +25,44 @@ LOOKS = 8  # times that a run is looked at on the way
 Report = Callable[[int, int, str], None]
 
 
-def run_table(request: TableRequest, command: str, report: Report | None = None) -> TableResult:
+class TableRows:
+    """All rows of an experiment by number: data set by data set, and for each of them cell by cell."""
+
+    label, terms, parts = "an experiment", (), (MethodRow,)
+
+    def __init__(self, request: TableRequest, sets: list[TestedProblem]) -> None:
+        self.request, self.sets, self.cells = request, sets, list(_cells())
+        files = [source_of(file) for file in (request.data, request.test_data) if file is not None]
+        self.asked = f"compare {replace(request, data=None, test_data=None)!r} {files}"
+
+    def run(self, block: int) -> MethodRow:
+        """Make a row."""
+        which, cell = divmod(block, len(self.cells))
+        return _row(self.request, self.sets[which], *self.cells[cell])
+
+
+def run_table(
+    request: TableRequest, command: str, report: Report | None = None, means: Means | None = None
+) -> TableResult:
     """Make a table again, as ``command`` asks; after Ctrl-C, the data sets that are finished, if there is one."""
-    began, sets, done = time.perf_counter(), load(request), list[DataTable]()
-    total, count, interrupted = len(sets) * len(list(_cells())), 0, False
+    began, sets, interrupted = time.perf_counter(), load(request), False
+    work, found = TableRows(request, sets), dict[int, MethodRow]()
+    each = len(work.cells)
     try:
-        for parts in sets:
-            rows = []
-            for method, noise, epsilon in _cells():
-                rows.append(_row(request, parts, method, noise, epsilon))
-                count += 1
-                if report is not None:
-                    report(count, total, f"{parts.name}, {method}")
-            done.append(_table(parts, rows))
+        for number, row in (means or Means()).outcomes(work, len(sets) * each):
+            found[number] = row
+            if report is not None:
+                report(len(found), len(sets) * each, f"{sets[number // each].name}, {row.method}")
     except KeyboardInterrupt:
-        if not done:
-            raise
         interrupted = True
+    whole = [range(place * each, (place + 1) * each) for place in range(len(sets))]
+    done = [
+        _table(parts, [found[number] for number in numbers])
+        for parts, numbers in zip(sets, whole, strict=True)
+        if all(number in found for number in numbers)
+    ]
+    if not done:
+        raise KeyboardInterrupt
     return TableResult(
         experiment=request.experiment,
         command=command,
@@ -94,7 +118,7 @@ def _row(request: TableRequest, parts: TestedProblem, method: str, noise: Noise,
         conditions=best.conditions,
         passes=data_passes,
         batch=best.batch,
-        scale=best.scale,
+        scale=float(best.scale),
         steps=best.steps,
         ratio=best.noise,
         tried=len(tried),

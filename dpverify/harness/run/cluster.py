@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import math
+import pickle
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -24,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.task_pool import DIED, PER_WORKER, Outcomes
-from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
+from dpverify.harness.run.tasks import BlockOutcome, Runnable, Task, describe, run_task
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -68,19 +69,26 @@ class Cluster:
             self._client.close()
             raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
 
-    def outcomes(self, jobs: list[Job], tasks: deque[Task]) -> Outcomes:
-        """Run tasks on all workers, those that join later too, until all are done or the scheduler is gone."""
+    def outcomes(self, jobs: Sequence[Runnable], tasks: deque[Task]) -> Outcomes:
+        """Run tasks on all workers, those that join later too, until all are done or the scheduler is gone.
+
+        The jobs go to the scheduler once, together, and from there once to each worker; a block is its two numbers.
+        """
         under_way: dict[Future[BlockOutcome], Task] = {}
         ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
+        from dask import config
+
         most, asked = 0, -math.inf  # blocks under way, and when the workers were counted: the scheduler has to be asked
-        with self._watched(under_way):
+        with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+            # a task like the others, so that it is done again where its worker dies
+            held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
                 if time.monotonic() - asked > POLL_SECONDS:
                     most, asked = PER_WORKER * max(1, self._count_workers()), time.monotonic()
                 while tasks and len(under_way) < most:
-                    place, block = tasks.popleft()
-                    sent = self._client.submit(run_on_worker, jobs[place], block, fingerprint(), pure=False)
-                    under_way[sent] = place, block
+                    task = tasks.popleft()
+                    sent = self._client.submit(run_on_worker, held, task, fingerprint(), pure=False)
+                    under_way[sent] = task
                     sent.add_done_callback(ended.put)
                 with suppress(Empty):
                     future = ended.get(timeout=POLL_SECONDS)
@@ -122,12 +130,22 @@ def _outcome(future: Future[BlockOutcome]) -> BlockOutcome:
     return BlockOutcome(None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error))
 
 
-def run_on_worker(job: Job, block: int, expected: dict[str, str]) -> BlockOutcome:
-    """Run a block in a worker's process, alone in it."""
+def run_on_worker(held: bytes, task: Task, expected: dict[str, str]) -> BlockOutcome:
+    """Run a block of the jobs that are held in a worker's process, alone in it."""
     if what := difference(expected):
         raise ClusterError(f"all workers must run the same code: a worker has {what}")
     with _ALONE, threadpool_limits(1):
-        return run_task(job, block)
+        try:
+            jobs = _jobs_of(held)
+        except Exception as error:
+            raise ClusterError(f"a worker cannot load the work: {describe(error)}") from error
+        return run_task(jobs[task[0]], task[1])
+
+
+@lru_cache(maxsize=1)
+def _jobs_of(held: bytes) -> Sequence[Runnable]:
+    jobs: Sequence[Runnable] = pickle.loads(held)
+    return jobs
 
 
 def difference(expected: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""What blocks of checks gave, kept in a sqlite file: a run goes on where an earlier one ended, however it ended.
+"""What blocks gave, of checks and of other long work, kept in a sqlite file: a run goes on where an earlier one ended.
 
 Why no error rate is spent twice: what a block draws follows from the seed of the run, the claim, the check and the
 number of the block. A block is found again only under the same seed, budget and share, the same evidence hash, and the
@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.parts import NotStorableError, packed, unpacked
-from dpverify.harness.run.tasks import BlockOutcome, Job
+from dpverify.harness.run.tasks import BlockOutcome
 
 TABLE = """
 create table if not exists blocks (
@@ -38,6 +39,26 @@ class StoreError(ValueError):
     """The file is no store, or cannot be read or written; the message is one line."""
 
 
+class Keepable(Protocol):
+    """Work whose blocks can be kept."""
+
+    @property
+    def label(self) -> str:
+        """Its name for people."""
+
+    @property
+    def asked(self) -> str:
+        """What is asked, the seed included: another one's blocks are never found."""
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What else a block depends on besides the evidence: under other terms it is stale."""
+
+    @property
+    def parts(self) -> tuple[type, ...]:
+        """The types, besides plain ones, of what its blocks give."""
+
+
 class Store:
     """A sqlite file of blocks; used from one process, several of which may have it open."""
 
@@ -53,10 +74,10 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{path} is no store of evidence that can be used: {error}") from None
 
-    def found(self, job: Job, evidence: str) -> dict[int, BlockOutcome]:
+    def found(self, job: Keepable, evidence: str) -> dict[int, BlockOutcome]:
         """The blocks of a check that are there, by number."""
-        key = _check_of(job), _evidence(job, evidence)
-        types = job.find().parts
+        key = job.asked, _evidence(job, evidence)
+        types = job.parts
         try:
             rows = self._file.execute(
                 "select block, part, seconds from blocks where check_of = ? and evidence = ?", key
@@ -65,20 +86,20 @@ class Store:
         except (sqlite3.Error, ValueError, TypeError) as error:
             raise StoreError(f"{self.path}: what is kept of {job.label} cannot be read: {error}") from None
 
-    def stale(self, job: Job, evidence: str) -> bool:
+    def stale(self, job: Keepable, evidence: str) -> bool:
         """Whether there are blocks of a check from another record, other code or other versions."""
-        key = _check_of(job), _evidence(job, evidence)
+        key = job.asked, _evidence(job, evidence)
         return (
             self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone() is not None
         )
 
-    def keep(self, job: Job, evidence: str, block: int, outcome: BlockOutcome) -> None:
+    def keep(self, job: Keepable, evidence: str, block: int, outcome: BlockOutcome) -> None:
         """Keep a block, and drop what is stale of its check; an error of ours is not kept."""
         if outcome.error:
             return
-        key = _check_of(job), _evidence(job, evidence)
+        key = job.asked, _evidence(job, evidence)
         try:
-            part = packed(outcome.part, job.find().parts)
+            part = packed(outcome.part, job.parts)
         except NotStorableError:
             return
         try:
@@ -86,6 +107,13 @@ class Store:
             self._file.execute(
                 "insert or replace into blocks values (?, ?, ?, ?, ?)", (*key, block, part, outcome.seconds)
             )
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be written: {error}") from None
+
+    def drop(self, job: Keepable) -> None:
+        """Forget all blocks of a work."""
+        try:
+            self._file.execute("delete from blocks where check_of = ?", (job.asked,))
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
 
@@ -99,7 +127,7 @@ class KeptBlocks:
     """The store as a run of some checks sees it; where it fails, the run goes on without it."""
 
     store: Store
-    jobs: Sequence[Job]
+    jobs: Sequence[Keepable]
     evidence: Sequence[str]  # of each job
     fresh: bool = False  # take nothing from it
     taken: int = 0  # checks of which every block was there
@@ -127,12 +155,8 @@ class KeptBlocks:
                 self.store.failure = str(error)
 
 
-def _check_of(job: Job) -> str:
-    return f"{job.label} {job.context.budget.name} {job.context.seed}"
-
-
-def _evidence(job: Job, evidence: str) -> str:
-    said = "\0".join([evidence, repr(job.context.share), repr(job.context.budget), _versions()])
+def _evidence(job: Keepable, evidence: str) -> str:
+    said = "\0".join([evidence, *job.terms, _versions()])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that the limit below reaches it
 from threadpoolctl import threadpool_limits
@@ -18,6 +18,13 @@ from dpverify.harness.context import Context
 from dpverify.harness.run.sources import find_check
 
 Task = tuple[int, int]  # number of the job, number of the block
+
+
+class Runnable(Protocol):
+    """Work in blocks, which do not depend on each other or on where they run; it can be pickled."""
+
+    def run(self, block: int) -> Any:
+        """Run a block; what it gives."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,25 @@ class Job:
     def find(self) -> Check:
         """Find the check."""
         return find_check(self.source, self.paper, self.claim, self.check)
+
+    def run(self, block: int) -> Any:
+        """Run a block of the check; its part."""
+        return self.find().run_block(self.context, block)
+
+    @property
+    def parts(self) -> tuple[type, ...]:
+        """The types, besides plain ones, of what its blocks give."""
+        return self.find().parts
+
+    @property
+    def asked(self) -> str:
+        """What a store of blocks keeps its blocks under."""
+        return f"{self.label} {self.context.budget.name} {self.context.seed}"
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """What else its blocks depend on, besides the evidence."""
+        return repr(self.context.share), repr(self.context.budget)
 
     @property
     def due(self) -> bool:
@@ -64,11 +90,11 @@ class BlockOutcome:
     error: str = ""  # empty, or what went wrong, with its place in our code
 
 
-def run_task(job: Job, block: int) -> BlockOutcome:
+def run_task(job: Runnable, block: int) -> BlockOutcome:
     """Run one block; an exception becomes an error text, because one check must not take the others down."""
     start = time.perf_counter()
     try:
-        part = job.find().run_block(job.context, block)
+        part = job.run(block)
     except Exception as error:  # noqa: BLE001  whatever a paper's code raises is reported as this check's error
         return BlockOutcome(None, time.perf_counter() - start, describe(error))
     return BlockOutcome(part, time.perf_counter() - start)

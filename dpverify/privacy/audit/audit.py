@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore
+from dpverify.privacy.audit.draws import Draws, Elsewhere
 from dpverify.privacy.audit.game import play
 from dpverify.privacy.audit.gaussian import sample
 from dpverify.privacy.audit.power import power_of_any, power_of_gaussian
@@ -55,18 +56,18 @@ def audit(
     name: str = "",
     remarks: Sequence[str] = (),
     report: Report | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, as ``dpverify.audit``; after Ctrl-C, from what was drawn so far."""
     _check(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
-    streams = np.random.SeedSequence(seed).spawn(2)
-    source = Source(mechanism, default_datasets() if datasets is None else datasets, np.random.default_rng(streams[0]))
-    coins = np.random.default_rng(streams[1])
+    source = Source(mechanism, default_datasets() if datasets is None else datasets)
+    draws = Draws(source, seed, elsewhere, pairs=law == "gaussian")
     report = report or (lambda done, total, label: None)
     if law == "gaussian":
-        found = sample(source, n, delta, 1.0 - confidence, coins, report)
+        found = sample(draws, n, delta, 1.0 - confidence, report)
     else:
-        found = play(source, n, delta, 1.0 - confidence, coins, score, report, epsilon)
+        found = play(draws, n, delta, 1.0 - confidence, score, report, epsilon)
     return AuditResult(
         mechanism=name or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
         law=law,

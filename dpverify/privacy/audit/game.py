@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
-from numpy.random import Generator
 
 from dpverify.privacy.audit.candidates import UserScore, repeating
+from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Bits, Floats, Report
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
 
 
@@ -21,22 +21,21 @@ def rounds_of(n: int) -> int:
 
 
 def play(
-    source: Source,
+    draws: Draws,
     n: int,
     delta: float,
     alpha: float,
-    coins: Generator,
     user: UserScore | None,
     report: Report,
     claimed: float | None = None,
 ) -> AuditFinding:
     """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
     found = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
-    total = rounds_of(n)
+    total, source = rounds_of(n), draws.source
     training = 2 * (total // 20)
     bets: list[Bet] = []
     try:
-        source.probe()
+        draws.probe()
         if training * source.dimension > MOST_FLOATS:
             most = MOST_FLOATS // source.dimension * 5
             raise AuditError(
@@ -44,9 +43,13 @@ def play(
             )
         size = _block(total, source)
         spread, hint = BlockSpread(source.batched), Hint()
-        x, b = _draw(
-            source, coins, training, min(size, max(1, training // 2)), lambda done: report(done, total, "training")
-        )
+        first = chunks(training, min(size, max(1, training // 2)))
+        blocks = draws.drawn([*first, *chunks(total - training, size)])
+        x, b, done = np.empty((training, source.dimension)), np.empty(training, dtype=np.bool_), 0
+        for outputs, bits in islice(blocks, len(first)):
+            x[done : done + len(bits)], b[done : done + len(bits)] = outputs, bits
+            done += len(bits)
+            report(done, total, "training")
         for piece in np.array_split(np.arange(training), 2):
             sides = x[piece][~b[piece]], x[piece][b[piece]]
             spread.add(*sides)
@@ -56,10 +59,7 @@ def play(
         bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
         found = found._replace(rule=bets[0].guesser.name, training=training, notes=_repeats(x))
         del x
-        done = training
-        while done < total:
-            bits = coins.random(min(size, total - done)) < 0.5
-            outputs = source.draw(bits)
+        for outputs, bits in blocks:
             for bet in bets:
                 bet.judge(outputs, bits)
             sides = outputs[~bits], outputs[bits]
@@ -81,18 +81,6 @@ def play(
         rule=won.guesser.name, right=won.right, wrong=won.wrong, trials=won.trials, share=won.share,
         epsilon=epsilon_at(alpha), epsilon_at=epsilon_at,
     )  # fmt: skip
-
-
-def _draw(
-    source: Source, coins: Generator, count: int, size: int, report: Callable[[int], None]
-) -> tuple[Floats, Bits]:
-    bits = coins.random(count) < 0.5
-    x = np.empty((count, source.dimension))
-    for start in range(0, count, size):
-        piece = slice(start, min(start + size, count))
-        x[piece] = source.draw(bits[piece])
-        report(piece.stop)
-    return x, bits
 
 
 def _block(total: int, source: Source) -> int:

@@ -14,11 +14,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
+from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
-from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Source
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
@@ -76,27 +76,26 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
     return 1.0 - cdf(rank, second, noncentrality, statistic)
 
 
-def sample(source: Source, n: int, delta: float, alpha: float, coins: Generator, report: Report) -> AuditFinding:
+def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> AuditFinding:
     """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
     sides: Sides | None = None
     unit, plain = np.ones(1), True
-    done, interrupted = 0, False
+    done, interrupted, source = 0, False, draws.source
     try:
-        source.probe()
+        draws.probe()
         if source.dimension > MOST_DIMENSIONS:
             raise AuditError(
                 f"law: gaussian: outputs have {source.dimension} numbers: must be at most {MOST_DIMENSIONS}"
             )
         most = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
         size = max(1, min(-(-n // 10), most))
-        while done < n:
-            pairs = min(size, n - done)
-            drawn = source.draw_pairs(pairs, coins)
+        for outputs, bits in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
+            drawn = outputs[~bits], outputs[bits]
             if sides is None:
                 unit = unit_of(np.concatenate(drawn))
                 plain = bool((unit == 1.0).all())
             sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
-            done += pairs
+            done += len(bits) // 2
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
         interrupted = True

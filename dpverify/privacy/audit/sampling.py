@@ -25,7 +25,7 @@ BLOCK_CALLS = 4096  # calls of one block, at most, where the mechanism returns o
 class Source:
     """A ``mechanism(dataset, rng)``, or one with a parameter ``size`` and so many independent rows, on a pair."""
 
-    def __init__(self, mechanism: Mechanism, datasets: object, rng: Generator) -> None:
+    def __init__(self, mechanism: Mechanism, datasets: object) -> None:
         if not callable(mechanism):
             raise AuditError(f"mechanism: {_short(mechanism)}: must be a function (dataset, rng)")
         if not isinstance(datasets, (tuple, list)) or len(datasets) != 2:
@@ -34,7 +34,7 @@ class Source:
         self.batched = takes_size(mechanism)
         self.shape: tuple[int, ...] | None = None
         self.calls = 0
-        self._mechanism, self._rng = mechanism, rng
+        self._mechanism = mechanism
         self._kept = copy.deepcopy(self.datasets)
 
     @property
@@ -42,31 +42,16 @@ class Source:
         """Numbers in an output; 0 before the first call."""
         return 0 if self.shape is None else int(np.prod(self.shape))
 
-    def probe(self) -> None:
-        """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
-        for which in (False, True):
-            self.draw(np.array([which]))
-
-    def draw(self, bits: Bits) -> Floats:
+    def draw(self, bits: Bits, rng: Generator) -> Floats:
         """Run the mechanism once per bit, on the data set that the bit says; the outputs, flattened, in that order."""
-        out = self._draw_batches(bits) if self.batched else self._draw_calls(bits)
+        out = self._draw_batches(bits, rng) if self.batched else self._draw_calls(bits, rng)
         self._check_datasets()
         return out
 
-    def draw_pairs(self, pairs: int, coins: Generator) -> tuple[Floats, Floats]:
-        """Run the mechanism equally often on both data sets; the outputs on each of them, flattened."""
-        if not self.batched:
-            bits = coins.permutation(2 * pairs) < pairs
-            x = self.draw(bits)
-            return x[~bits], x[bits]
-        low, high = self._batch(0, pairs), self._batch(1, pairs)
-        self._check_datasets()
-        return low, high
-
-    def _draw_calls(self, bits: Bits) -> Floats:
+    def _draw_calls(self, bits: Bits, rng: Generator) -> Floats:
         out: Floats | None = None
         for i, bit in enumerate(bits.tolist()):
-            value = self._call(int(bit), {})
+            value = self._call(int(bit), rng, {})
             if self.shape is None:
                 self.shape = _checked_shape(value.shape)
             if value.shape != self.shape:
@@ -81,21 +66,21 @@ class Source:
             raise _not_finite(out[bad], self.calls - len(bits) + bad + 1, int(bits[bad]))
         return out
 
-    def _draw_batches(self, bits: Bits) -> Floats:
+    def _draw_batches(self, bits: Bits, rng: Generator) -> Floats:
         out: Floats | None = None
         for which in (0, 1):
             rows = np.flatnonzero(bits == bool(which))
             if rows.size == 0:
                 continue
-            values = self._batch(which, int(rows.size))
+            values = self._batch(which, int(rows.size), rng)
             if out is None:
                 out = np.empty((len(bits), self.dimension))
             out[rows] = values
         return np.empty((0, self.dimension)) if out is None else out
 
-    def _batch(self, which: int, size: int) -> Floats:
+    def _batch(self, which: int, size: int, rng: Generator) -> Floats:
         """Call once for many outputs, shape (size, d)."""
-        value = self._call(which, {"size": size})
+        value = self._call(which, rng, {"size": size})
         if value.ndim == 0 or value.shape[0] != size:
             raise AuditError(
                 f"mechanism: returned an array of shape {value.shape} for size={size} on data set {which}: "
@@ -116,10 +101,10 @@ class Source:
             if not _same(before, now):
                 raise AuditError("mechanism: changes its data set in place: must leave it as it is")
 
-    def _call(self, which: int, extra: dict[str, int]) -> NDArray[Any]:
+    def _call(self, which: int, rng: Generator, extra: dict[str, int]) -> NDArray[Any]:
         self.calls += 1
         try:
-            value = np.asarray(self._mechanism(self.datasets[which], self._rng, **extra))
+            value = np.asarray(self._mechanism(self.datasets[which], rng, **extra))
         except (Exception, SystemExit) as error:
             message = " ".join(str(error).split())
             text = f"{type(error).__name__}: {message}" if message else type(error).__name__

@@ -73,6 +73,7 @@ class BenchInfo(Record, frozen=True, kw_only=True):
     others: float | None = None
     seconds: float = 0.0
     interrupted: bool = False
+    earlier: int = 0  # passes of cases that a run which was ended had measured, in another sitting
 
 
 class Bench(Record, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from dpverify.bench import run as running
 from dpverify.bench.case import BenchCase, Group
 from dpverify.bench.measure import ONE_THREAD, Measured, measure_afresh
 from dpverify.bench.run import Amount, run
+from dpverify.harness.run.store import Store
 from tests.unit.bench import toys
 from tests.unit.bench.runs import case, measured
 
@@ -55,6 +57,7 @@ class Stand:
     def __init__(self) -> None:
         self.asked: list[tuple[int, list[str]]] = []
         self.seeds: set[int] = set()
+        self.stops: tuple[str, ...] = ("interrupted",)
 
     def __call__(
         self, cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int
@@ -62,7 +65,7 @@ class Stand:
         self.asked.append((turn, [each.name for each in cases]))
         self.seeds.add(seed)
         for each in cases:
-            if each.name == "interrupted" and turn == 1:
+            if each.name in self.stops and turn == 1:
                 raise KeyboardInterrupt
             yield Measured(error="no") if each.name == "broken" else measured({"limit": [1.0], "ours": [2.0]})
 
@@ -90,3 +93,28 @@ def test_an_interrupted_run_keeps_what_was_measured(monkeypatch: pytest.MonkeyPa
     found = run([Group("noise", "Noise", (case("a"), case("interrupted"), case("b")))], Amount(3, 5))
     assert found.runs[0].interrupted
     assert {each.name: len(each.forms[0].samples) for each in found.cases} == {"a": 2, "interrupted": 1, "b": 1}
+
+
+def test_a_run_that_was_ended_goes_on_and_a_whole_one_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    groups = [Group("noise", "Noise", (case("a"), case("interrupted"), case("b")))]
+    path, stand = tmp_path / "evidence.sqlite", Stand()
+    monkeypatch.setattr(running, "measure_afresh", stand)
+    whole = run([Group("noise", "Noise", (case("a"), case("b")))], Amount(3, 5), store=Store(path))
+    assert (whole.runs[0].earlier, whole.runs[0].interrupted) == (0, False)
+    first = run(groups, Amount(3, 5), store=Store(path))
+    assert first.runs[0].interrupted
+    assert run(groups, Amount(3, 5), seed=1, store=Store(path)).runs[0].earlier == 0
+    assert run(groups, Amount(3, 5), store=Store(path), fresh=True).runs[0].earlier == 0
+    stand.asked.clear()
+    stand.stops = ()
+    second = run(groups, Amount(3, 5), store=Store(path))
+    assert stand.asked == [(1, ["interrupted", "b"]), (2, ["a", "interrupted", "b"])]
+    assert (second.runs[0].earlier, second.runs[0].interrupted) == (4, False)
+    assert {each.name: len(each.forms[0].samples) for each in second.cases} == {"a": 3, "interrupted": 3, "b": 3}
+    assert run(groups, Amount(3, 5), store=Store(path)).runs[0].earlier == 0
+    stand.stops = ("interrupted",)
+    run(groups, Amount(3, 5), store=Store(path))
+    monkeypatch.setattr(running, "fingerprint", lambda: {"code": "another"})
+    assert run(groups, Amount(3, 5), store=Store(path)).runs[0].earlier == 0

@@ -214,12 +214,12 @@ def test_the_gap_between_the_bounds_is_told(changes: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd"])
 def test_what_is_certified_rests_on_the_upper_bound_of_mu(algorithm: str) -> None:
-    """A run for which the two bounds of mu differ by more than any rounding; the lower one must certify nothing."""
+    """The lower bound must certify nothing; those of Algorithm 2 differ by more than any rounding in this run."""
     request = ask(algorithm=algorithm, n=300, steps=30_000, smoothness=2.0)
     result = calibrate(request)
     run = {name: value for name, value in msgspec.structs.asdict(result.run).items() if name not in {"n", "d"}}
     bounds = unit_noise(algorithm, AccountedRun(examples=request.n, **run)).mu
-    assert bounds.lower < bounds.upper * (1 - 5e-7)
+    assert algorithm == "dp-nsgd" or bounds.lower < bounds.upper * (1 - 5e-7)
     for name in ("printed", "proof", "exact"):
         sigma, bought = (float(getattr(trio, name)) for trio in (result.sigma, result.bought))
         assert certify(bounds.upper / sigma * (1 - 1e-12), bought, request.delta)
@@ -233,8 +233,9 @@ def test_what_is_certified_rests_on_the_upper_bound_of_mu(algorithm: str) -> Non
     assert result.mu[1] == pytest.approx(bounds.upper / float(result.sigma.exact), rel=1e-9)
 
 
-def test_the_bounds_agree_where_every_pattern_was_looked_at_and_not_in_a_long_run() -> None:
-    short, long = calibrate(ask()), calibrate(ask(n=10_000, d=100, steps=100_000, delta=1e-6))
+def test_the_bounds_of_algorithm_1_agree_and_those_of_algorithm_2_not_in_a_long_run() -> None:
+    run = {"n": 10_000, "d": 100, "steps": 100_000, "delta": 1e-6}
+    short, long = calibrate(ask(**run)), calibrate(ask(algorithm="sr-nsgd", smoothness=2.0, **run))
     assert short.sigma_bounds[0] > short.sigma_bounds[1] * (1 - 1e-10)
     assert long.sigma_bounds[0] < long.sigma_bounds[1] * (1 - 1e-6)
     assert "would save" not in summary(short)

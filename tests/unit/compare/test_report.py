@@ -113,8 +113,8 @@ def test_an_interrupted_comparison_does_not_take_the_place_of_a_whole_one(
     assert run_compare(**SMALL, report=tmp_path) == 0
     before = (tmp_path / "comparison.md").read_bytes()
 
-    def stopped(request: CompareRequest, report: Any) -> CompareResult:
-        return msgspec.structs.replace(compare(request, report), interrupted=True)
+    def stopped(request: CompareRequest, report: Any, means: Any) -> CompareResult:
+        return msgspec.structs.replace(compare(request, report, means), interrupted=True)
 
     monkeypatch.setattr(compare_command, "compare", stopped)
     capsys.readouterr()

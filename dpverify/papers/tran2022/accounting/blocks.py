@@ -84,6 +84,26 @@ class StepBlock(Generic[PointsT]):
         return sorted(visits)
 
 
+class RunBlock(Protocol):
+    """A whole run: its largest values, and what they stand for."""
+
+    def best(self) -> tuple[float, State]:
+        """Give the largest value, and its state."""
+
+    def trace(self, state: State) -> list[int]:
+        """Give the visits, counted from 1, that the value of a state stands for."""
+
+
+class Tree(Protocol):
+    """The blocks of one run, T steps on N examples."""
+
+    T: int
+    N: int
+
+    def run(self) -> RunBlock:
+        """Join the nodes of COMPOSE(1, T)."""
+
+
 class BlockTree(ABC, Generic[PointsT]):
     """The blocks of one run.
 
@@ -217,7 +237,7 @@ def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None)
     return Bounds(lower * (1.0 - SAFETY), upper * (1.0 + SAFETY), exact, pattern)
 
 
-def bounds_of(tree: Callable[..., BlockTree[PointsT]], value: Callable[[Pattern], float]) -> Bounds:
+def bounds_of(tree: Callable[..., Tree], value: Callable[[Pattern], float]) -> Bounds:
     """Bound the largest sum from both sides; ``tree`` takes ``upper``, and ``value`` is the sum of one pattern."""
     above = tree(upper=True)
     block = above.run()
@@ -264,7 +284,7 @@ def check_blocks(steps: int, examples: int) -> None:
 
 
 def refine(
-    best: Bounds, trees: Iterable[Callable[..., BlockTree[PointsT]]], value: Callable[[Pattern], float], accuracy: float
+    best: Bounds, trees: Iterable[Callable[..., Tree]], value: Callable[[Pattern], float], accuracy: float
 ) -> Bounds:
     """Join bounds with those of ever finer trees, until they are close enough; trees with many points are given up."""
     for tree in trees:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import random
+import os
 import sqlite3
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -27,16 +26,34 @@ from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Run
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
-KILLS = 3
+KILLS = int(os.environ.get("DPVERIFY_KILLS", "3"))  # 200 at night
 
 RUN = """
-import sys
+import os, random, signal, sys, time
 from pathlib import Path
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.ledger import load_specs
-print("started", flush=True)
-verify(load_specs(sys.argv[1]), source=sys.argv[2], store=Store(Path(sys.argv[3])))
+
+specs, source, path, kills = load_specs(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), int(sys.argv[4])
+rng, seed = random.Random(0), 0
+for _ in range(2):  # the first compiles
+    begin = time.monotonic()
+    verify(specs, seed=1 << 40, source=source)
+longest = time.monotonic() - begin
+while kills:  # a copy of this process is one run; what one of them decided the next ones take
+    run = os.fork()
+    if run == 0:
+        verify(specs, seed=seed, source=source, store=Store(path))
+        os._exit(0)
+    time.sleep(rng.uniform(0.0, longest))
+    os.kill(run, signal.SIGKILL)
+    _, status = os.waitpid(run, 0)
+    if os.WIFSIGNALED(status):
+        kills -= 1
+    else:  # it was done: on with another seed
+        seed += 1
+print(seed)
 """
 
 
@@ -148,13 +165,16 @@ def test_a_store_that_breaks_costs_no_verdict(demo: Specs, tmp_path: Path) -> No
     assert "cannot be read" in store.failure
 
 
-def test_a_run_that_is_killed_goes_on(demo: Specs, tmp_path: Path) -> None:
-    path, rng = tmp_path / "evidence.sqlite", random.Random(0)
-    command = [sys.executable, "-c", RUN, str(demo.directory), SOURCE + "load", str(path)]
-    for _ in range(KILLS):
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"started\n"
-            time.sleep(rng.uniform(0.0, 2.0))
-            process.kill()
-    assert found(judged(demo, Store(path))) == found(judged(demo, None))
+def test_runs_that_are_killed_at_random_moments_go_on(demo: Specs, tmp_path: Path) -> None:
+    path = tmp_path / "evidence.sqlite"
+    command = [sys.executable, "-c", RUN, str(demo.directory), SOURCE + "load", str(path), str(KILLS)]
+    last = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    taken = 0
+    for seed in range(last + 1):
+        run = judged(demo, Store(path), seed)
+        assert found(run) == found(judged(demo, None, seed))
+        taken += run.run.from_store
+    with sqlite3.connect(path) as file:
+        counts = file.execute("select count(*), count(distinct check_of || block) from blocks").fetchone()
+    assert counts[0] == counts[1] > 0, "no block is there twice"
+    assert taken > 0 or KILLS < 20

@@ -14,6 +14,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
+from dpverify.privacy.audit.draws import COINS, OUTPUTS, PROBE
 from dpverify.privacy.audit.learning import SHARES, Bet, learn
 from dpverify.problems.worst_cases import ClippedQuadratic
 
@@ -94,8 +95,11 @@ def test_the_noise_and_the_choice_of_data_set_have_streams_of_their_own(monkeypa
 
     monkeypatch.setattr(np.random, "default_rng", recorded)
     audit(lambda dataset, rng, size: dataset[0] + rng.normal(size=size), n=50, seed=3)
-    assert len(keys) >= 2
-    assert len(set(keys)) == len(keys)
+    noise, coins, probe = ([key for key in keys if key[0] == stream] for stream in (OUTPUTS, COINS, PROBE))
+    assert len(noise) == len(set(noise)) > 1
+    assert {block for _, block in noise} == {block for _, block in coins}
+    assert len(probe) == 1
+    assert len(keys) == len(noise) + len(coins) + 1
 
 
 def test_a_bound_that_only_reaches_the_claim_refutes_nothing() -> None:

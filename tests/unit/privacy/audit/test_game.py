@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from dpverify.privacy.audit.draws import Draws
 from dpverify.privacy.audit.game import play, rounds_of
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, number
 from dpverify.privacy.audit.sampling import MOST_FLOATS, Source
@@ -23,10 +24,8 @@ def game(
     told: Told | None = None,
     score: Score | None = None,
 ) -> AuditFinding:
-    rng = np.random.default_rng(0)
-    source = Source(mechanism, (0.0, 1.0), np.random.default_rng(1))
     heard = [] if told is None else told
-    return play(source, n, 0.0, 1e-3, rng, score, lambda *said: heard.append(said))
+    return play(Draws(Source(mechanism, (0.0, 1.0)), 0), n, 0.0, 1e-3, score, lambda *said: heard.append(said))
 
 
 def tells(dataset: float, rng: Generator, size: int) -> Floats:

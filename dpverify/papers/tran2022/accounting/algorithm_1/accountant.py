@@ -22,11 +22,8 @@ from dpverify.privacy.participation import Bounds, Ordering, check_ordering
 
 ACCURACY: Final = 1.001  # Upper over lower bound, unless another is asked for.
 
-SHORT: Final = 4096  # For runs of up to this many steps the exact maximum is tried first.
-
-CLOSENESS: Final = (1e-3, 2e-4, 5e-5, 1e-5)  # How close points are merged: in turn, until the bounds are close enough.
-
-MANY_BLOCKS: Final = 20_000  # From this many on the coarsest is tried first; else it is left out.
+CLOSENESS: Final = (0.0, 1e-3, 2e-4, 5e-5, 1e-5)
+"""How close points are merged: in turn, until the bounds are close enough; without merging they are exact."""
 
 
 def tree_sum_of_squares(
@@ -34,8 +31,8 @@ def tree_sum_of_squares(
 ) -> Bounds:
     """Maximize, over the visits of one example, the sum of squared weights over the nodes that Algorithm 1 releases."""
     # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; refined until upper over
-    # lower bound is at most ``accuracy`` or no more can be done. "once" is exact, and so are short runs (save where
-    # very many sums lie close together). In place of ``tran2022:theorem-4``; NOTES_accountant.md has the proofs.
+    # lower bound is at most ``accuracy`` or no more can be done. "once" is exact, and so is "fresh" save where hulls
+    # become long (alpha well below 1/N). In place of ``tran2022:theorem-4``; NOTES_accountant.md has the proofs.
     T, N = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, examples=examples)
     alpha, accuracy = check.weight(alpha=alpha), blocks.checked_accuracy(accuracy)
     N = min(N, T)
@@ -49,9 +46,7 @@ def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
     best = Bounds(0.0, math.inf, exact=False)
     if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
         best = replace(blocks.best_place(values_by_place(T, N, alpha), T, N), upper=math.inf, exact=False)
-    closeness = CLOSENESS if blocks.different_blocks(T, N) >= MANY_BLOCKS else CLOSENESS[1:]
-    tried = (0.0, *closeness) if T <= SHORT else closeness
-    trees = (partial(FreshTree, T, N, alpha, close) for close in tried)
+    trees = (partial(FreshTree, T, N, alpha, close) for close in CLOSENESS)
     return blocks.refine(best, trees, partial(pattern_value, T, alpha), accuracy)
 
 

@@ -2,161 +2,171 @@
 
 A block [u, u + 2^k) of steps matters to the rest through the sum S of its visits' weights at its end, the value Q of
 the nodes inside it, and whether the epochs shared with its neighbours have their visit inside: the state, for each of
-which the pairs (S, Q) that none beats are kept; they depend on 2^k and on u modulo N only. Two blocks join by S =
+which the points (S, Q) of the upper hull are kept; they depend on 2^k and on u modulo N only. Two blocks join by S =
 (1-alpha)^(length of the right one) S_left + S_right, Q = Q_left + S_left^2 + Q_right: only the left half of a dyadic
-block is a node that counts. Close points are merged into one that beats all (upper bound) or one of themselves (lower).
-NOTES_accountant.md has the proof and the rounding.
+block is a node that counts. Where hulls are long, close points are merged into one that beats all (upper bound) or one
+of themselves (lower). NOTES_accountant.md has the proof and the rounding.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from dpverify.kernels.jit import kernel
-from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, BlockTree, Codes, StepBlock
+from dpverify.papers.tran2022.accounting.algorithm_1.join import STATES, Level, Places, join_level, targets_of
+from dpverify.papers.tran2022.accounting.blocks import (
+    INSIDE,
+    LONGEST_PATTERN,
+    OUTSIDE,
+    State,
+    TooManyPointsError,
+    pairings,
+)
 
-FINE: Final = 4096
-"""Cells into which many candidates are sorted before they are thinned; at most that many are sorted one by one."""
+MOST_POINTS: Final = 1024  # Points of one state, at most, where none are merged.
 
-FLOOR: Final = 0.05  # Differences of S are relative to S, but not to less than this: a node's own visits weigh about 1.
+PLACE: Final = (1 << 20) - 1  # The bits of a code that are the place of a point.
 
-
-class Frontier(NamedTuple):
-    """Points in the order of falling S, which is the order of rising Q."""
-
-    S: Vector  # (n,) Sum of weights at the block's end, and value of the nodes inside
-    Q: Vector
-    code: Codes  # (n,) Where each point comes from
-
-
-@kernel
-def join(
-    SL: Vector, QL: Vector, SR: Vector, QR: Vector, decay: float, counted: float,
-    begin: int, S: Vector, Q: Vector, code: Codes,
-) -> int:  # fmt: skip
-    """Write all pairs of points from ``begin`` on, return the next index; ``counted``: 1 where the left is a node."""
-    n = begin
-    for i in range(SL.shape[0]):
-        s, q = decay * SL[i], QL[i] + counted * (SL[i] * SL[i])
-        for j in range(SR.shape[0]):
-            S[n], Q[n], code[n] = s + SR[j], q + QR[j], n
-            n += 1
-    return n
+Choice = tuple[tuple[int, int, int, int], ...]
+"""Of each released node that no other contains: its level, its place there, its state, the place of its point."""
 
 
-@kernel
-def thin(n: int, S: Vector, Q: Vector, code: Codes, close_s: float, close_q: float, upper: bool, fine: int) -> int:
-    """Keep, in place, few of the first n points; merged ones differ by ``close_s`` in S or ``close_q`` in Q at most."""
-    if n <= 1:
-        return n
-    if n > fine:
-        n = sort_into_cells(n, S, Q, code, upper, fine)
-    order = np.argsort(-S[:n])
-    s, q, c = S[:n][order], Q[:n][order], code[:n][order]
-    # Of points with the same S only the one with the largest Q counts, and a point needs a larger Q than all before.
-    kept = 0
-    for i in range(n):
-        if kept > 0 and q[i] <= q[kept - 1]:
-            continue
-        if kept > 0 and s[i] == s[kept - 1]:
-            kept -= 1
-        s[kept], q[kept], c[kept] = s[i], q[i], c[i]
-        kept += 1
-    out, first = 0, 0
-    while first < kept:
-        last = first
-        while last + 1 < kept and (
-            s[first] - s[last + 1] <= close_s * max(s[first], FLOOR) or q[last + 1] - q[first] <= close_q * q[first]
-        ):
-            last += 1
-        if last == first:
-            S[out], Q[out], code[out] = s[first], q[first], c[first]
-        elif upper:
-            S[out], Q[out], code[out] = s[first], q[last], c[last]
-        elif s[first] - s[last] <= close_s * max(s[first], FLOOR):
-            S[out], Q[out], code[out] = s[last], q[last], c[last]
-        else:
-            S[out], Q[out], code[out] = s[first], q[first], c[first]
-        out += 1
-        first = last + 1
-    return out
+@dataclass(frozen=True)
+class FreshRun:
+    """The largest value of a whole run in each state, and what it was made from."""
+
+    tree: FreshTree
+    values: dict[State, tuple[float, Choice]]
+
+    def best(self) -> tuple[float, State]:
+        """Give the largest value, and its state."""
+        return max((value, state) for state, (value, _) in self.values.items())
+
+    def trace(self, state: State) -> list[int]:
+        """Give the visits, counted from 1, that the value of a state stands for."""
+        return self.tree.visits(self.values[state][1])
 
 
-@kernel
-def sort_into_cells(n: int, S: Vector, Q: Vector, code: Codes, upper: bool, cells: int) -> int:
-    """Keep, in place, one point for each of ``cells`` equal intervals of S; returns how many."""
-    low, high = S[0], S[0]
-    for i in range(1, n):
-        low, high = min(low, S[i]), max(high, S[i])
-    if high == low:
-        cells = 1
-    s, q, c = np.full(cells, -1.0), np.full(cells, -1.0), np.empty(cells, dtype=np.int64)
-    scale = cells / (high - low) if high > low else 0.0
-    for i in range(n):
-        cell = min(int((S[i] - low) * scale), cells - 1)
-        if upper:
-            if Q[i] > q[cell]:
-                q[cell], c[cell] = Q[i], code[i]
-            s[cell] = max(s[cell], S[i])
-        elif Q[i] > q[cell] or (Q[i] == q[cell] and S[i] > s[cell]):
-            s[cell], q[cell], c[cell] = S[i], Q[i], code[i]
-    kept = 0
-    for cell in range(cells):
-        if s[cell] >= 0.0:
-            S[kept], Q[kept], code[kept] = s[cell], q[cell], c[cell]
-            kept += 1
-    return kept
+class FreshTree:
+    """Blocks of Algorithm 1's tree, each computed once.
 
-
-class FreshTree(BlockTree[Frontier]):
-    """Blocks of Algorithm 1's tree, each computed once."""
-
-    most_pairs = 1 << 20
+    ``close``: relative difference up to which points are merged; 0: none are, and too many raise an error. ``upper``:
+    merged points become one that beats all of them, for upper bounds; else one of themselves, for lower bounds.
+    """
 
     def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
-        super().__init__(steps, examples, alpha, close, upper=upper)
-        self._blocks: dict[tuple[int, int], StepBlock[Frontier]] = {}
+        self.T, self.N, self.close, self.upper = steps, examples, close, upper
+        self.log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+        self._levels: list[Level] = []
 
-    def block(self, level: int, begin: int) -> StepBlock[Frontier]:
-        """Give the block of the steps begin + 1 .. begin + 2^level."""
+    def run(self) -> FreshRun:
+        """Join the nodes of COMPOSE(1, T), whose values are final: nothing goes on to the right."""
+        nodes = dict(_nodes(self.T))
+        found, longest = {}, 1
+        for k, offsets in enumerate(self._needed(nodes)):
+            level = self._first(offsets) if k == 0 else None
+            if level is None:
+                level, most = self._joined(k, offsets)
+                longest = max(longest, most)
+                below = self._levels[-1]
+                self._levels[-1] = below._replace(S=below.S[:0], Q=below.Q[:0])
+            self._levels.append(level)
+            if k in nodes:
+                found[k] = self._closed(k, level, nodes[k])
+        values: dict[State, tuple[float, Choice]] = {}
+        for k, at in nodes.items():
+            own, before = found[k], values
+            if not before:
+                values = own
+                continue
+            fit = pairings(before, own, 0, at, 1 << k, self.N)
+            values = {
+                state: max((before[a][0] + own[b][0], before[a][1] + own[b][1]) for a, b in pairs)
+                for state, pairs in fit.items()
+            }
+        # What the choice of hulls in floats can lose; see the notes.
+        lost = len(self._levels) * (24 * longest + 32) * 2.0**-53 if self.upper else 0.0
+        return FreshRun(self, {state: (value * (1.0 + lost), choice) for state, (value, choice) in values.items()})
+
+    def visits(self, choice: Choice) -> list[int]:
+        """Give the visits, counted from 1, of a choice of points."""
+        nodes = dict(_nodes(self.T))
+        items = np.empty((4, 0), dtype=np.int64)  # first step, place, state, place of the point
+        for k in range(len(self._levels) - 1, -1, -1):
+            own = [(nodes[level], *rest) for level, *rest in choice if level == k]
+            items = np.concatenate([items, np.array(own, dtype=np.int64).reshape(-1, 4).T], axis=1)
+            if k == 0:
+                break
+            level, half = self._levels[k], 1 << k - 1
+            begin, place, state, point = items
+            code = level.code[level.begin[place, state] + point]
+            left = begin, level.left[place], code >> 42, code >> 20 & PLACE
+            right = begin + half, level.right[place], code >> 40 & 3, code & PLACE
+            items = np.concatenate([left, right], axis=1)
+            none = (items[2] == STATES.index(OUTSIDE)) & (items[0] % self.N + half <= self.N)  # within an epoch
+            items = items[:, ~none]
+        visits: list[int] = np.sort(items[0, items[2] == STATES.index(INSIDE)] + 1).tolist()
+        return visits
+
+    def _needed(self, nodes: dict[int, int]) -> list[Places]:
+        """Give the offsets of the blocks of each level, from the shortest on."""
+        offsets, out = np.empty(0, dtype=np.int64), list[Places]()
+        for k in range(self.T.bit_length() - 1, -1, -1):
+            own = np.array([nodes[k]] if k in nodes else [], dtype=np.int64)
+            offsets = np.unique(self._alike(k, np.concatenate([offsets, offsets + (1 << k), own])))
+            out.append(offsets)
+        return out[::-1]
+
+    def _alike(self, level: int, begin: Places) -> Places:
+        """Give the offsets under which blocks are kept: inside an epoch all are alike, unless they fill it."""
         length, offset = 1 << level, begin % self.N
-        # Inside an epoch all blocks of a level are alike, unless they fill it.
-        key = (level, 1 if offset + length <= self.N and length < self.N else offset)
-        found = self._blocks.get(key)
-        if found is None:
-            found = self._blocks[key] = self._make(*key)
+        return np.where((offset + length <= self.N) & (length < self.N), 1, offset)
+
+    def _first(self, offsets: Places) -> Level:
+        """Give the level of single steps."""
+        one = self.N == 1
+        begin = np.array([[0, 0, 0, 0, 1] if one else [0, 1, 1, 1, 2]])
+        S = np.ones(1) if one else np.array([0.0, 1.0])
+        none = np.empty(0, dtype=np.int64)
+        return Level(offsets, none, none, begin, S, np.zeros(S.size), none)
+
+    def _joined(self, level: int, offsets: Places) -> tuple[Level, int]:
+        half, below = 1 << level - 1, self._levels[-1]
+        left, right = (
+            np.searchsorted(below.offsets, self._alike(level - 1, begin)) for begin in (offsets, offsets + half)
+        )
+        most = MOST_POINTS if self.close == 0.0 else PLACE
+        begin, S, Q, code, longest = join_level(
+            math.exp(self.log_decay * half), self.close, self.upper, most, targets_of(offsets, half, self.N),
+            left, right, below.begin, below.S, below.Q,
+        )  # fmt: skip
+        if longest > most:
+            raise TooManyPointsError
+        if self.T // self.N > LONGEST_PATTERN:
+            code = code[:0]
+        return Level(offsets, left, right, begin, S, Q, code), longest
+
+    def _closed(self, k: int, level: Level, at: int) -> dict[State, tuple[float, Choice]]:
+        """Give a node that no later one contains: of each state only the best value is left."""
+        place = int(np.searchsorted(level.offsets, self._alike(k, np.array([at]))[0]))
+        begin, found = level.begin[place].tolist(), dict[State, tuple[float, Choice]]()
+        for number, state in enumerate(STATES):
+            points = slice(begin[number], begin[number + 1])
+            values = level.Q[points] + level.S[points] ** 2
+            if values.size:
+                point = int(np.argmax(values))
+                found[state] = float(values[point]), ((k, place, number, point),)
         return found
 
-    def _make(self, level: int, offset: int) -> StepBlock[Frontier]:
-        if level == 0:
-            one = Frontier(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64))
-            none = Frontier(np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))
-            return StepBlock(1, {INSIDE: one} | ({} if self.N == 1 else {OUTSIDE: none}))
-        half = 1 << level - 1
-        left, right = self.block(level - 1, offset), self.block(level - 1, offset + half)
-        return self._join(left, left.points, right, right.points, offset, self.decay(half), 1.0)
 
-    def closed(self, node: StepBlock[Frontier], begin: int, level: int) -> StepBlock[Frontier]:
-        """Give a node that no later one contains: of each state only the best value is left."""
-        points = {}
-        for state, (S, Q, _) in node.points.items():
-            value = Q + S * S
-            best = int(np.argmax(value))
-            points[state] = Frontier(np.zeros(1), value[best : best + 1], np.array([best]))
-        return StepBlock(node.length, points, {}, (node,))
-
-    def _allocate(self, size: int) -> Frontier:
-        return Frontier(np.empty(size), np.empty(size), np.empty(size, dtype=np.int64))
-
-    def _pairs(self, left: Frontier, right: Frontier, decay: float, factor: float, n: int) -> int:
-        """Write all pairs; ``factor`` is 1 where the left one is a node of its own, else 0."""
-        return join(left.S, left.Q, right.S, right.Q, decay, factor, n, *self._space)
-
-    def _kept(self, n: int, factor: float) -> Frontier:
-        S, Q, code = self._space
-        fine = FINE if self.close > 0.0 else n
-        kept = thin(n, S, Q, code, self.close, self.close, self.upper, fine)
-        return Frontier(S[:kept].copy(), Q[:kept].copy(), code[:kept].copy())
+def _nodes(steps: int) -> Iterator[tuple[int, int]]:
+    """Levels and first steps, counted from 0, of the nodes of COMPOSE(1, T), in their order."""
+    at = 0
+    for level in range(steps.bit_length() - 1, -1, -1):
+        if steps >> level & 1:
+            yield level, at
+            at += 1 << level

@@ -1,0 +1,68 @@
+"""Where the blocks of a command run, and where they are kept: ``--cluster``, ``--store`` and ``--fresh``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.cli.output import BadInput, complain
+
+if TYPE_CHECKING:
+    from dpverify.harness.run.cluster import Cluster
+    from dpverify.harness.run.store import Store
+    from dpverify.harness.run.work import Means
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Cluster | None]:
+    """The cluster at an address, which is left as it is at the end."""
+    if address is None:
+        yield None
+        return
+    from dpverify.harness.run.cluster import Cluster, ClusterError
+
+    try:
+        cluster = Cluster(address)
+    except ClusterError as error:
+        raise BadInput("--cluster", address, f"must be a Dask cluster that can judge ({error})") from error
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def opened(path: Path | None) -> Store | None:
+    """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
+    from dpverify.harness.run.store import Store, StoreError
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    default = Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
+    try:
+        return Store(path or default)
+    except StoreError as error:
+        if path is not None:
+            raise BadInput("--store", path, f"must be a store of evidence, or new ({error})") from error
+        complain(str(error))
+        return None
+
+
+@contextmanager
+def means_of(
+    address: str | None, store: Path | None, *, fresh: bool, least: float = 0.0, passing: bool = False
+) -> Iterator[Means]:
+    """Cluster and store of a command in pieces; at the end, what to know of them is said."""
+    from dpverify.harness.run.work import Means
+
+    blocks = opened(store)
+    try:
+        with connected(address) as cluster:
+            means = Means(blocks, cluster, fresh, least, passing)
+            yield means
+            for line in means.words():
+                complain(line)
+    finally:
+        if blocks is not None:
+            blocks.close()

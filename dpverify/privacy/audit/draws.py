@@ -1,0 +1,100 @@
+"""The outputs of an audit in blocks, each with generators of its own: what one holds hangs on the seed and its number.
+
+So blocks may be drawn anywhere and in any order, and those of an audit that was ended need not be drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from dpverify.privacy.audit.records import AuditError, Bits, Floats
+from dpverify.privacy.audit.sampling import Source
+
+OUTPUTS, COINS, PROBE = range(3)  # streams of a seed
+
+Pieces = Callable[["Draws", int], Iterable[tuple[int, Floats]]]
+"""Runs so many blocks of draws, in any order."""
+
+
+class Elsewhere(NamedTuple):
+    """Where the blocks of an audit are drawn, if not here one after the other."""
+
+    pieces: Pieces
+    asked: str  # mechanism, data sets and code, so that no block of others is taken for one of these
+    origin: Callable[[], tuple[Any, Any]]  # gives mechanism and data sets in another process; it can be pickled
+
+
+class Draws:
+    """Blocks of outputs; ``pairs``: equally many on both data sets, else a coin decides for each."""
+
+    label, terms, parts = "an audit", (), ()
+
+    def __init__(self, source: Source, seed: int, elsewhere: Elsewhere | None = None, *, pairs: bool = False) -> None:
+        self.source, self.seed, self.pairs = source, seed, pairs
+        self.sizes: tuple[int, ...] = ()
+        self._elsewhere = elsewhere
+
+    @property
+    def asked(self) -> str:
+        """What is drawn, for a store of blocks."""
+        said = "" if self._elsewhere is None else self._elsewhere.asked
+        return f"audit {said} seed {self.seed} {'pairs' if self.pairs else 'coins'} {self.sizes}"
+
+    def __getstate__(self) -> dict[str, object]:
+        """For another process, which finds mechanism and data sets itself."""
+        origin = None if self._elsewhere is None else self._elsewhere.origin
+        return {"seed": self.seed, "pairs": self.pairs, "sizes": self.sizes, "origin": origin}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Find mechanism and data sets."""
+        self.seed, self.pairs, self.sizes = state["seed"], state["pairs"], state["sizes"]
+        self.source, self._elsewhere = Source(*state["origin"]()), None
+
+    def rng(self, stream: int, block: int = 0) -> Generator:
+        """Give the generator of a block."""
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(stream, block)))
+
+    def probe(self) -> None:
+        """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
+        rng = self.rng(PROBE)
+        for which in (False, True):
+            self.source.draw(np.array([which]), rng)
+
+    def bits(self, block: int) -> Bits:
+        """Say on which data set each output of a block is drawn."""
+        size = self.sizes[block]
+        if not self.pairs:
+            return self.rng(COINS, block).random(size) < 0.5
+        order = np.arange(size) if self.source.batched else self.rng(COINS, block).permutation(size)
+        return order >= size // 2
+
+    def run(self, block: int) -> Floats:
+        """Draw a block, shape (size, d)."""
+        return self.source.draw(self.bits(block), self.rng(OUTPUTS, block))
+
+    def drawn(self, sizes: Iterable[int]) -> Iterator[tuple[Floats, Bits]]:
+        """Draw blocks of these sizes, in their order."""
+        self.sizes = tuple(sizes)
+        pieces = _here if self._elsewhere is None else self._elsewhere.pieces
+        waiting, turn = dict[int, Floats](), 0
+        for block, x in pieces(self, len(self.sizes)):
+            if x.shape != (self.sizes[block], self.source.dimension):
+                raise AuditError(f"mechanism: returned outputs of shape {x.shape[1:]}: must not change its shape")
+            waiting[block] = x
+            while turn in waiting:
+                yield waiting.pop(turn), self.bits(turn)
+                turn += 1
+
+
+def _here(draws: Draws, blocks: int) -> Iterator[tuple[int, Floats]]:
+    for block in range(blocks):
+        yield block, draws.run(block)
+
+
+def chunks(total: int, size: int) -> list[int]:
+    """Cut a number of outputs into blocks."""
+    return [min(size, total - begin) for begin in range(0, total, size)]

@@ -1,0 +1,159 @@
+"""A comparison goes on where it ended, and on a cluster finds what one process finds."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from dpverify.cli import main
+from dpverify.compare import CompareRequest, CompareResult, compare
+from dpverify.compare.tables.run import run_table
+from dpverify.compare.tables.settings import TableRequest
+from dpverify.harness.run import work as module
+from dpverify.harness.run.cluster import Cluster
+from dpverify.harness.run.store import Store
+from dpverify.harness.run.work import Means
+from tests.unit.harness.run.test_cluster import at_block, running
+
+REQUEST = CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=3)
+PIECES = 18
+KILLS = 4
+
+RUN = """
+import sys
+from pathlib import Path
+from dpverify.compare import CompareRequest, compare
+from dpverify.harness.run.store import Store
+from dpverify.harness.run.work import Means
+print("started", flush=True)
+compare(CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=3), means=Means(Store(Path(sys.argv[1]))))
+"""
+
+
+def found(result: CompareResult) -> bytes:
+    return msgspec.json.encode(msgspec.structs.replace(result, seconds=0.0))
+
+
+@pytest.fixture(scope="module")
+def alone() -> bytes:
+    return found(compare(REQUEST))
+
+
+def test_what_is_kept_is_found_again_and_more_seeds_add_to_it(tmp_path: Path, alone: bytes) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    first, second, fresh = Means(store), Means(store), Means(store, fresh=True)
+    assert found(compare(REQUEST, means=first)) == found(compare(REQUEST, means=second)) == alone
+    assert (first.taken, second.taken, first.words()) == (0, PIECES, [])
+    assert second.words() == [f"{PIECES} pieces of the work were taken from the store; --fresh does all anew"]
+    assert found(compare(REQUEST, means=fresh)) == alone
+    assert fresh.taken == 0
+    more, other = Means(store), Means(store)
+    longer = CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=4)
+    assert found(compare(longer, means=more)) == found(compare(longer))
+    assert more.taken == PIECES
+    compare(CompareRequest(epsilon=1.0, delta=1e-5, n=60, epochs=1, seeds=2), means=other)
+    assert other.taken == 0
+
+
+def test_what_other_code_made_is_stale_and_is_said_to_be(
+    tmp_path: Path, alone: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    compare(REQUEST, means=Means(store))
+    monkeypatch.setattr(module, "fingerprint", lambda: {"code": "another"})
+    means = Means(store)
+    assert found(compare(REQUEST, means=means)) == alone
+    assert (means.taken, means.stale) == (0, True)
+    assert "it is stale" in means.words()[0]
+
+
+def test_a_damaged_store_costs_a_line_and_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "evidence.sqlite"
+    asked = "compare --epsilon 2 --delta 1e-5 --n 60 --epochs 1 --seeds 2 --no-figure --store"
+    words = asked.split()
+    assert main([*words, str(path)]) == 0
+    with sqlite3.connect(path) as file:
+        file.execute("update blocks set part = ?", (b"nonsense",))
+    first = lines(capsys.readouterr().out)
+    assert main([*words, str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert lines(out) == first
+    assert err.count("\n") == 1
+    assert "cannot be read" in err
+    with sqlite3.connect(path) as file:
+        assert {part for (part,) in file.execute("select part from blocks")} == {b"nonsense"}
+    (tmp_path / "notes").write_text("no store " * 200)
+    assert main([*words, str(tmp_path / "notes")]) == 2
+    assert "must be a store of evidence, or new" in capsys.readouterr().err
+    assert (tmp_path / "notes").read_text() == "no store " * 200
+
+
+def lines(out: str) -> list[str]:
+    """What is printed, without the line that says how long it took."""
+    return [line for line in out.splitlines() if " s, account" not in line]
+
+
+def test_a_comparison_that_is_killed_goes_on(tmp_path: Path, alone: bytes) -> None:
+    path, rng = tmp_path / "evidence.sqlite", random.Random(0)
+    for _ in range(KILLS):
+        with subprocess.Popen([sys.executable, "-c", RUN, str(path)], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"started\n"
+            time.sleep(rng.uniform(0.0, 4.0))
+            process.kill()
+    assert found(compare(REQUEST, means=Means(Store(path)))) == alone
+
+
+def test_tables_are_kept_row_by_row(tmp_path: Path) -> None:
+    request = TableRequest("wang2019:table-3", n=300, seeds=2, budget="smoke")
+    stopped: list[int] = []
+
+    def stop(done: int, total: int, label: str) -> None:
+        stopped.append(total)
+        if len(stopped) == 5:
+            raise KeyboardInterrupt
+
+    store = Store(tmp_path / "evidence.sqlite")
+    with pytest.raises(KeyboardInterrupt):
+        run_table(request, "", stop, Means(store))
+    means = Means(store)
+    result = run_table(request, "", None, means)
+    assert means.taken == 4 + 1
+    assert untimed(result.tables) == untimed(run_table(request, "").tables)
+    assert sum(len(table.rows) for table in result.tables) == stopped[0]
+
+
+def untimed(tables: list[Any]) -> bytes:
+    rows = [msgspec.structs.replace(row, runs=[msgspec.structs.replace(run, seconds=0.0) for run in row.runs])
+            for table in tables for row in table.rows]  # fmt: skip
+    return msgspec.json.encode(rows)
+
+
+@pytest.mark.slow
+def test_a_cluster_compares_as_one_process_and_goes_on_where_its_scheduler_died(
+    tmp_path: Path, alone: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    store = Store(tmp_path / "evidence.sqlite")
+    with running(tmp_path) as started:
+        cluster = Cluster(started.address)
+        assert found(compare(REQUEST, means=Means(cluster=cluster))) == alone
+        with at_block(cluster, 8, started.workers[0].kill):
+            assert found(compare(REQUEST, means=Means(cluster=cluster))) == alone
+        means = Means(store, cluster)
+        with at_block(cluster, 14, started.scheduler.kill):
+            result = compare(REQUEST, means=means)
+        assert result.interrupted
+        assert means.words() == [f"the run on the cluster at {started.address} ended early: the scheduler is gone"]
+        cluster.close()
+    after = Means(store)
+    assert found(compare(REQUEST, means=after)) == alone
+    assert after.taken >= result.done * PIECES // REQUEST.seeds
