@@ -39,7 +39,7 @@ def run_compare(
         request = _request(given)
         check_report(report)
         with rounds_on_stderr() as progress:
-            result = compare(request, progress, means)
+            result = compare(request, progress, means=means)
         deliver(summary(result), encode(result), json, figure, lambda: svg(result))
         _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
         return result.interrupted
