@@ -76,11 +76,11 @@ def test_the_law_accounted_for_is_that_of_the_bits_up_to_nine_deviations() -> No
     for c in (0, 5, -40, noise.CUT):
         assert chances[middle + c] == math.comb(noise.WHOLE_BITS, noise.WHOLE_BITS // 2 + c) / whole
     beyond_it = sum(math.comb(noise.WHOLE_BITS, c) for c in range(noise.WHOLE_BITS // 2 - noise.CUT)) / whole
-    assert tail == pytest.approx(beyond_it, rel=1e-12)
+    assert tail == pytest.approx(beyond_it, rel=1e-12, abs=0.0)
     beyond = chances[middle + noise.CUT + 1 :]
-    assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-12)
+    assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-12, abs=0.0)
     assert np.array_equal(chances, chances[::-1])
-    assert noise.spent(7.0, 3.0) == pytest.approx(7.0 * 2.0 * tail * (1.0 + math.exp(3.0)))
+    assert noise.spent(7.0, 3.0) == pytest.approx(7.0 * 2.0 * tail * (1.0 + math.exp(3.0)), rel=1e-9, abs=0.0)
 
 
 def test_bounds_of_all_orders_lie_above_the_moments_of_single_moves() -> None:

@@ -21,9 +21,9 @@ def test_the_law_accounted_for_is_the_exact_one_up_to_nine_deviations_and_reache
         chances[middle - curve.CUT : middle + curve.CUT + 1], exact[MOST - curve.CUT : MOST + curve.CUT + 1]
     )
     assert 0.0 < tail < 2e-19
-    assert tail == pytest.approx(float(exact[MOST + curve.CUT + 1 :].sum()), rel=1e-12)
+    assert tail == pytest.approx(float(exact[MOST + curve.CUT + 1 :].sum()), rel=1e-12, abs=0.0)
     beyond = chances[middle + curve.CUT + 1 :]
-    assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-9)
+    assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-9, abs=0.0)
     assert chances.min() > 0.0
     assert np.array_equal(chances, chances[::-1])
 
@@ -73,5 +73,7 @@ def test_no_bound_promises_less_than_one_coordinate_loses(epsilon: float) -> Non
 def test_what_the_far_tails_and_the_masks_take_from_delta_grows_with_epsilon() -> None:
     tails = 2.0 * float(law()[MOST + curve.CUT + 1 :].sum())
     for epsilon in (0.0, 3.0):
-        assert curve.spent(1e6, epsilon) == pytest.approx((1.0 + math.exp(epsilon)) * 1e6 * (tails + 16.0 / 2**61))
+        assert curve.spent(1e6, epsilon) == pytest.approx(
+            (1.0 + math.exp(epsilon)) * 1e6 * (tails + 16.0 / 2**61), rel=1e-9, abs=0.0
+        )
     assert curve.spent(1.0, math.inf) > 1.0

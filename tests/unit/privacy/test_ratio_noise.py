@@ -52,7 +52,7 @@ def chance_of_size(size: int) -> Fraction:
 @pytest.mark.parametrize("deviations", [0.0, 0.3, 1.0, 5.2, 7.0, 8.5])
 def test_the_law_is_counted_from_the_pairs(deviations: float) -> None:
     size = round(deviations * noise.DEVIATION)
-    assert noise.size_law()[size] == pytest.approx(float(chance_of_size(size)), rel=1e-12)
+    assert noise.size_law()[size] == pytest.approx(float(chance_of_size(size)), rel=1e-12, abs=0.0)
     assert noise.size_law()[size] > 0.0
 
 
@@ -74,7 +74,7 @@ def test_the_law_has_its_signs_and_is_smoothed_by_two_uniform_numbers() -> None:
     both = np.concatenate((sizes[:0:-1] / 2.0, sizes[:1], sizes[1:] / 2.0))
     for n in (0, 100, -130, 3000, 12_500, 20_000):
         expected = float(weights @ both[len(sizes) - 1 + n - 127 : len(sizes) - 1 + n + 128])
-        assert law[noise.MOST + n] == pytest.approx(expected, rel=1e-12)
+        assert law[noise.MOST + n] == pytest.approx(expected, rel=1e-12, abs=0.0)
     assert law[noise.MOST :].nonzero()[0][-1] == sizes.nonzero()[0][-1] + 127
 
 
@@ -86,7 +86,7 @@ def test_the_law_is_near_a_rounded_gaussian_up_to_eight_deviations() -> None:
         first, last = math.ceil(low * noise.DEVIATION), math.ceil(high * noise.DEVIATION) - 1
         ends = (np.array([first, last + 1]) - 0.5) / noise.DEVIATION
         meant = float(stats.norm.sf(ends[0]) - stats.norm.sf(ends[1]))
-        assert law[noise.MOST + first : noise.MOST + last + 1].sum() == pytest.approx(meant, rel=0.02)
+        assert law[noise.MOST + first : noise.MOST + last + 1].sum() == pytest.approx(meant, rel=0.02, abs=0.0)
     assert math.sqrt(float(law @ AT.astype(float) ** 2)) == pytest.approx(noise.DEVIATION, rel=1e-3)
 
 
