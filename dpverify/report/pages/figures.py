@@ -20,7 +20,6 @@ from dpverify.report.drawings import (
     error_parts,
     identity_error,
     noise_variance,
-    onset,
     pattern,
     run_time,
     utility_slopes,
@@ -28,6 +27,7 @@ from dpverify.report.drawings import (
 )
 from dpverify.report.drawings.against_bounds import RISK, RISK_OVER_N, STABILITY
 from dpverify.report.drawings.columns import Data, Shape, read
+from dpverify.report.drawings.onset import ONSET, ONSET_OF_DROP
 from dpverify.report.style import to_svg
 
 Columns = Mapping[str, Sequence[float]]
@@ -57,7 +57,8 @@ DRAWINGS: Mapping[str, Drawing] = {
     "error-parts": error_parts,
     "identity-error": identity_error,
     "noise-variance": noise_variance,
-    "onset": onset,
+    "onset": ONSET,
+    "onset-of-drop": ONSET_OF_DROP,
     "pattern": pattern,
     "risk": RISK,
     "risk-over-n": RISK_OVER_N,
