@@ -71,7 +71,7 @@ class Onset:
         for name, color, dashes, words in kinds:
             x = data["needed-x"] if name == "needed" else data["x"]
             axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes or (1, 0), zorder=3)
-            if name == "needed":
+            if x[-1] < data["x"][-1]:
                 end = (x[-1], data[name][-1])
                 axes.plot(*end, ".", ms=6, color=color, zorder=3)
                 axes.annotate(
