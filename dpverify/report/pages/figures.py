@@ -17,7 +17,6 @@ from dpverify.report.drawings import (
     conditions,
     constants,
     epsilon,
-    error_parts,
     identity_error,
     noise_variance,
     pattern,
@@ -27,6 +26,7 @@ from dpverify.report.drawings import (
 )
 from dpverify.report.drawings.against_bounds import RISK, RISK_OVER_N, STABILITY
 from dpverify.report.drawings.columns import Data, Shape, read
+from dpverify.report.drawings.error_parts import ESTIMATE, MOMENTUM
 from dpverify.report.drawings.onset import ONSET, ONSET_OF_DROP
 from dpverify.report.style import to_svg
 
@@ -54,7 +54,8 @@ DRAWINGS: Mapping[str, Drawing] = {
     "conditions": conditions,
     "constants": constants,
     "epsilon": epsilon,
-    "error-parts": error_parts,
+    "error-parts": MOMENTUM,
+    "estimate-error-parts": ESTIMATE,
     "identity-error": identity_error,
     "noise-variance": noise_variance,
     "onset": ONSET,
