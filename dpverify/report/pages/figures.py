@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from dpverify.report import markdown as md
 from dpverify.report.collect import Picture, ReportError
 from dpverify.report.drawings import (
+    bought,
     conditions,
     constants,
     epsilon,
@@ -51,6 +52,7 @@ class Drawing(Protocol):
 
 
 DRAWINGS: Mapping[str, Drawing] = {
+    "bought": bought,
     "conditions": conditions,
     "constants": constants,
     "epsilon": epsilon,
