@@ -22,13 +22,13 @@ from dpverify.report.drawings import (
     noise_variance,
     pattern,
     run_time,
-    utility_slopes,
     variance_terms,
 )
 from dpverify.report.drawings.against_bounds import RISK, RISK_OVER_N, STABILITY
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.drawings.error_parts import ESTIMATE, MOMENTUM
 from dpverify.report.drawings.onset import ONSET, ONSET_OF_DROP
+from dpverify.report.drawings.utility_slopes import SLOPES, SLOPES_OF_ACCURACY
 from dpverify.report.style import to_svg
 
 Columns = Mapping[str, Sequence[float]]
@@ -67,7 +67,8 @@ DRAWINGS: Mapping[str, Drawing] = {
     "risk-over-n": RISK_OVER_N,
     "run-time": run_time,
     "stability": STABILITY,
-    "utility-slopes": utility_slopes,
+    "utility-slopes": SLOPES,
+    "accuracy-slopes": SLOPES_OF_ACCURACY,
     "variance-terms": variance_terms,
 }
 
