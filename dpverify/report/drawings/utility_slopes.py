@@ -95,8 +95,9 @@ class Slopes:
         return (
             "Mean gradient norm of runs at the theorem's own parameters, on a slope that is a fixed multiple of "
             f"{self.multiple}, and the theorem's bounds, over {self.letter} ({data.parameters}; {self.units}). The "
-            f"corrected bound is {show_float(min(ratios), 3)} to {show_float(max(ratios), 3)} times the simulated gradient at these "
-            f"sizes and {says}. In {self.letter} the runs fall with the exponent {_interval(data, 0)}, the bound "
+            f"corrected bound is {show_float(min(ratios), 3)} to {show_float(max(ratios), 3)} times the simulated "
+            f"gradient at these sizes and {says}. In {self.letter} the runs fall with the exponent "
+            f"{_interval(data, 0)}, the bound "
             f"with {_words(data['fit-bound'][0])}."
         )
 

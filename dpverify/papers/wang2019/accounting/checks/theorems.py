@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
 
 from flint import arb
 
@@ -13,10 +12,9 @@ from dpverify.harness.planted import Rule
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, largest_part, needed, printed_noise
+from dpverify.papers.wang2019.accounting.runs import BatchRun, largest_part
 from dpverify.privacy.batches import batch_delta
 from dpverify.privacy.gaussian_safe import delta_ball
-from dpverify.privacy.participation import Bounds
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import definitions
 
@@ -89,10 +87,6 @@ def _settings(budget: Budget) -> Iterator[PointLike]:
                 yield {"n": n, "b": b, "epsilon": epsilon, "delta": "1/100000"}
 
 
-def _some(budget: Budget) -> Iterator[PointLike]:
-    yield from [*_settings(budget)][:: 11 if budget.name == "smoke" else 1]
-
-
 def trackable(part: Fraction = Fraction(1)) -> Rule:
     """Whether some noise and order satisfy Lemma 3.7 at this part of the batch, and give epsilon by Lemma 3.9.
 
@@ -124,73 +118,7 @@ def _region(_: Context) -> dict[str, dict[str, list[float]]]:
     return {"conditions": {"x:epsilon": x, "most": [largest_part(e, 1e-5) for e in x], **columns}}
 
 
-CLOSE = 1.25  # upper over lower end
-PASSES = {(32561, "1/5"): 4, (32561, "1/2"): 5, (49990, "1/5"): 5, (49990, "1/2"): 5}  # of Tables 2 and 3
-ENDS = ("box", "theorem", "needed")
-
-
-def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
-    passes = PASSES[n, str(epsilon)]
-    return BatchRun("dp-srm", n, round(passes * n / (2 * batch)), batch, batch, 0.01, 0.01, 1.0)
-
-
-@lru_cache(maxsize=64)
-def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: float = 1.0) -> dict[str, Bounds]:
-    """Both ends of epsilon of each noise, of the printed ones times ``factor``."""
-    run, e, d = _run(n, batch, epsilon), float(epsilon), float(delta)
-    printed = {name: factor * printed_noise(run, e, d, 0.5, box=name == "box") for name in ENDS[:2]}
-    found = {name: bought(run, noise, d).epsilon for name, noise in printed.items()}
-    return found | {"needed": needed(run, e, d).epsilon}
-
-
-def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
-    """Whether each noise gives epsilon from above, and both ends are close; ``tracked``: the upper one as tracked."""
-
-    def holds(point: Point, statement: Statement) -> Outcome:
-        asked = point["epsilon"]
-        for name, ends in _bought(int(point["n"]), int(point["b"]), asked, point["delta"], factor).items():
-            upper = Fraction(asked) if tracked else Fraction(ends.upper)
-            if upper > asked:
-                return Outcome(False, upper, asked, f"the noise {name}: epsilon from above, and asked for")
-            if upper > Fraction(CLOSE) * Fraction(ends.lower):
-                return Outcome(False, upper, Fraction(ends.lower), f"the noise {name}: epsilon from above and below")
-        return Outcome(True)
-
-    return holds
-
-
-def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
-    """The figure: both ends of epsilon at each setting, in the order of n, epsilon and b."""
-    points = sorted(
-        (int(str(p["n"])), Fraction(str(p["epsilon"])), int(str(p["b"]))) for p in _settings(context.budget)
-    )
-    found = [_bought(n, b, epsilon, Fraction(1, 10**5)) for n, epsilon, b in points]
-    columns = {
-        "x": [float(place) for place in range(1, len(points) + 1)],
-        "n": [float(n) for n, _, _ in points],
-        "batch": [float(b) for _, _, b in points],
-        "asked": [float(epsilon) for _, epsilon, _ in points],
-        "at:delta": [1e-5],
-        "at:beta": [0.5],
-    }
-    for name in ENDS:
-        columns |= {
-            f"{name}-low": [row[name].lower for row in found],
-            f"{name}-high": [row[name].upper for row in found],
-        }
-    return {"bought": columns}
-
-
 CHECKS.add(
-    RuleCheck(
-        "note-settings", "both-ends", points=_some, holds=settled(), figures=_sandwich, seconds=1.5,
-        planted=[
-            Planted("a third of the printed noise", holds=settled(1 / 3)),
-            Planted("what the paper tracks stands for the upper end", holds=settled(tracked=True)),
-        ],
-        region="the twelve settings of section 6.1 (smoke: two of them); all data from above, one data set from below",
-        leaves_out="other beta and orders of the printed noise",
-    ),
     RuleCheck(
         "theorem-4-1-dp", "accounted", points=_whole, lhs=_accounted(), seconds=0.5,
         planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
