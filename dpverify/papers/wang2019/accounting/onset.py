@@ -17,7 +17,7 @@ from dpverify.harness.search.onset import first_below
 from dpverify.privacy.gaussian_safe import safe_mu
 
 
-class Cell(NamedTuple):
+class OnsetSetting(NamedTuple):
     """A row of the table: d, epsilon, delta and L D_F/G^2."""
 
     d: int
@@ -26,41 +26,41 @@ class Cell(NamedTuple):
     drop: float = 1.0
 
 
-def best_beta(cell: Cell) -> float:
+def best_beta(cell: OnsetSetting) -> float:
     """Give the beta in (0, 1) that makes (r/(1 - beta) + 1)/beta least, where r = log(1/delta)/epsilon."""
     r = -math.log(cell.delta) / cell.epsilon
     return 1.0 + r - math.sqrt(r * (1.0 + r))
 
 
-def printed_cost(cell: Cell) -> float:
+def printed_cost(cell: OnsetSetting) -> float:
     """K with the noise of Theorem 4.1."""
     beta = best_beta(cell)
     return 14.0 * (-math.log(cell.delta) / ((1.0 - beta) * cell.epsilon) + 1.0) / (beta * cell.epsilon)
 
 
-def needed_cost(cell: Cell) -> float:
+def needed_cost(cell: OnsetSetting) -> float:
     """K with the least noise that is certified for full batches."""
     return 4.0 / safe_mu(cell.epsilon, cell.delta) ** 2
 
 
-def bound(cost: Callable[[Cell], float], n: float, cell: Cell) -> float:
+def bound(cost: Callable[[OnsetSetting], float], n: float, cell: OnsetSetting) -> float:
     """17/3 c, infinite where no run has it: c must be at most 1, and the least batches at most n."""
     c = (cell.d * cost(cell) * (2.0 * cell.drop + 3.0) / n**2) ** (1.0 / 3.0)
     fits = c <= 1.0 and 1.0 / c <= n and 1.0 / (c * cell.drop) <= n
     return 17.0 / 3.0 * c if fits else math.inf
 
 
-class Onsets(NamedTuple):
+class OnsetPair(NamedTuple):
     """Numbers of the sizes from which the bound is below G, with the printed noise and with what is needed."""
 
     corrected: int
     needed: int
 
 
-def onsets(cell: Cell) -> Onsets:
+def onsets(cell: OnsetSetting) -> OnsetPair:
     """Find both."""
-    return Onsets(_onset(printed_cost, cell), _onset(needed_cost, cell))
+    return OnsetPair(_onset(printed_cost, cell), _onset(needed_cost, cell))
 
 
-def _onset(cost: Callable[[Cell], float], cell: Cell) -> int:
+def _onset(cost: Callable[[OnsetSetting], float], cell: OnsetSetting) -> int:
     return first_below(lambda n: bound(cost, n, cell))

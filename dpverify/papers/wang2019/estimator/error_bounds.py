@@ -46,14 +46,14 @@ class EstimateRun:
         return length**2 / self.batch + self.dimension * self.variance
 
 
-class Part(NamedTuple):
+class ErrorPart(NamedTuple):
     """A part's mean square on the worst problem known, and its bound."""
 
     attained: Fraction
     bound: Fraction
 
 
-def error_parts(t: int, run: EstimateRun) -> dict[str, Part]:
+def error_parts(t: int, run: EstimateRun) -> dict[str, ErrorPart]:
     """Give the parts of v_p^t."""
     gamma, n = run.gamma, run.examples
     kept = (1 - gamma) ** (2 * t)
@@ -63,8 +63,8 @@ def error_parts(t: int, run: EstimateRun) -> dict[str, Part]:
     noise = run.dimension * (kept * run.variance_0 + grown * run.variance)
     first, later = Fraction(n - run.batch_0, n - 1), Fraction(n - run.batch, n - 1)
     return {
-        "start": Part(start * first, start),
-        "sampling": Part(sampling * later, sampling),
-        "drift": Part(drift * later, drift),
-        "noise": Part(noise, noise),
+        "start": ErrorPart(start * first, start),
+        "sampling": ErrorPart(sampling * later, sampling),
+        "drift": ErrorPart(drift * later, drift),
+        "noise": ErrorPart(noise, noise),
     }

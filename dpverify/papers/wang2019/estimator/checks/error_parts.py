@@ -13,7 +13,7 @@ from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleC
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.papers.wang2019.estimator.error_bounds import PARTS, EstimateRun, Part, error_parts
+from dpverify.papers.wang2019.estimator.error_bounds import PARTS, ErrorPart, EstimateRun, error_parts
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.symbolic.exact.statements import evaluate_statement
 
@@ -31,7 +31,7 @@ def _lengths(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({**same, "T": T} for T in range(1, STEPS + 1))
 
 
-def _together(parts: dict[str, Part]) -> Fraction:
+def _together(parts: dict[str, ErrorPart]) -> Fraction:
     """Bound of the whole mean square: gradients and changes of one batch may be alike."""
     sampling, drift = (math.sqrt(parts[name].bound) for name in ("sampling", "drift"))
     return parts["start"].bound + Fraction(sampling + drift) ** 2 + parts["noise"].bound

@@ -13,8 +13,8 @@ from dpverify.harness.search.onset import size
 from dpverify.harness.search.onset_check import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.accounting.onset import (
-    Cell,
-    Onsets,
+    OnsetPair,
+    OnsetSetting,
     best_beta,
     bound,
     needed_cost,
@@ -25,9 +25,9 @@ from dpverify.symbolic.exact.statements import evaluate_statement, requires_hold
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-SHOWN = Cell(1, 1.0)  # whose bounds the figure shows over n
+SHOWN = OnsetSetting(1, 1.0)  # whose bounds the figure shows over n
 CELLS = (
-    *(Cell(d, epsilon) for d in (1, 100) for epsilon in (0.1, 1.0, 10.0)),
+    *(OnsetSetting(d, epsilon) for d in (1, 100) for epsilon in (0.1, 1.0, 10.0)),
     *(SHOWN._replace(delta=delta) for delta in (1e-3, 1e-10)),
     *(SHOWN._replace(drop=drop) for drop in (0.1, 10.0)),
 )
@@ -37,7 +37,7 @@ PARTIES = 10
 SCALE = 3  # G is multiplied by this, and L D_F by its square
 DECADES = 4  # points of a line of the figure, per factor of ten
 
-Cost = Callable[[Cell], float]
+Cost = Callable[[OnsetSetting], float]
 
 
 def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
@@ -45,7 +45,7 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({name: Fraction(str(value)) for name, value in cell._asdict().items()} for cell in cells)
 
 
-def _says(statement: Statement, n: int, cell: Cell, scale: int) -> bool:
+def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
     """Whether the record allows an accuracy whose bound is below G at n: an accuracy of all but the largest part."""
     G, drop = Fraction(scale), Fraction(str(cell.drop)) * scale**2
     zeta = Fraction(3, 17) * G * (1 - Fraction(1, 10**9))
@@ -68,7 +68,7 @@ def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcom
     """Rule for a cell; ``needed`` is the noise that is held against the onset with the needed noise."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
+        cell = OnsetSetting(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
         found = onsets(cell)
         at = size(found.corrected)
         for scale in (1, SCALE):
@@ -93,8 +93,8 @@ def onset_figure() -> dict[str, dict[str, list[float]]]:
         "corrected": [bound(printed_cost, n, SHOWN) for n in sizes],
         "needed-x": sizes,
         "needed": [bound(needed_cost, n, SHOWN) for n in sizes],
-        **{f"cell-{name}": [float(getattr(cell, name)) for cell in CELLS] for name in Cell._fields},
-        **{f"cell-{name}": [float(size(getattr(found, name))) for found in table] for name in Onsets._fields},
+        **{f"cell-{name}": [float(getattr(cell, name)) for cell in CELLS] for name in OnsetSetting._fields},
+        **{f"cell-{name}": [float(size(getattr(found, name))) for found in table] for name in OnsetPair._fields},
         "cell-least": [float(size(found.needed)) for found in table],
         **{f"at:{name}": [float(getattr(SHOWN, name))] for name in ("d", "epsilon", "delta")},
     }

@@ -16,7 +16,7 @@ from dpverify.harness import PaperChecks
 from dpverify.harness.simulation.exponents import Values
 from dpverify.harness.simulation.slopes_check import Simulated, SlopesCheck, Sweeps
 from dpverify.kernels.typing import Indices, Vector
-from dpverify.papers.wang2019.accounting.onset import Cell, bound, printed_cost
+from dpverify.papers.wang2019.accounting.onset import OnsetSetting, bound, printed_cost
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -25,7 +25,7 @@ STEEPNESS, DELTA = 1.5, 1e-6
 
 
 @dataclass(frozen=True)
-class Size:
+class AccurateSize:
     """Where the theorem is simulated."""
 
     examples: int  # n
@@ -33,9 +33,9 @@ class Size:
     epsilon: float = 1.0
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> OnsetSetting:
         """The same without n."""
-        return Cell(self.dimension, self.epsilon, DELTA)
+        return OnsetSetting(self.dimension, self.epsilon, DELTA)
 
     @property
     def bound(self) -> float:
@@ -82,7 +82,7 @@ class Identical:
         out[0] = self.at(new[0]) - (1.0 - gamma) * self.at(old[0])
 
 
-def mean_gradient(size: Size, seed: int) -> float:
+def mean_gradient(size: AccurateSize, seed: int) -> float:
     """Mean gradient over the iterates of a run, of which the output is one."""
     problem, start = Identical(STEEPNESS * size.zeta), np.zeros(size.dimension)
     start[0] = 1.0 / problem.slope + 0.5 * problem.slope  # D_F = s x - s^2/2 = 1
@@ -91,12 +91,12 @@ def mean_gradient(size: Size, seed: int) -> float:
     return float(np.mean([problem.at(w[0]) for w in run.iterates[:-1]]))
 
 
-def _words(sweeps: Sweeps[Size], found: Mapping[str, Values]) -> str:
+def _words(sweeps: Sweeps[AccurateSize], found: Mapping[str, Values]) -> str:
     ratios = [size.bound / found["n"][:, place].mean() for place, size in enumerate(sweeps["n"])]
     return f"the corrected bound is {min(ratios):.3g} to {max(ratios):.3g} times the simulated gradient"
 
 
-def _region(sweeps: Sweeps[Size]) -> str:
+def _region(sweeps: Sweeps[AccurateSize]) -> str:
     n, d, epsilon = sweeps["n"], sweeps["d"], sweeps["epsilon"]
     return (
         f"G = L = D_F = 1, delta = 10^-6, T up to {max(size.steps for size in n)}; n from {n[0].examples} to "
@@ -105,14 +105,14 @@ def _region(sweeps: Sweeps[Size]) -> str:
     )
 
 
-STANDARD: dict[str, Sequence[Size]] = {
-    "n": [Size(n) for n in (1000, 2000, 4000, 8000, 16000, 32000)],
-    "d": [Size(8000, d) for d in (1, 4, 16, 64)],
-    "epsilon": [Size(8000, 1, epsilon) for epsilon in (0.25, 0.5, 1.0, 2.0)],
+STANDARD: dict[str, Sequence[AccurateSize]] = {
+    "n": [AccurateSize(n) for n in (1000, 2000, 4000, 8000, 16000, 32000)],
+    "d": [AccurateSize(8000, d) for d in (1, 4, 16, 64)],
+    "epsilon": [AccurateSize(8000, 1, epsilon) for epsilon in (0.25, 0.5, 1.0, 2.0)],
 }
 
 CHECKS.add(
-    SlopesCheck[Size](
+    SlopesCheck[AccurateSize](
         "theorem-4-4",
         "slopes",
         runs=Simulated(

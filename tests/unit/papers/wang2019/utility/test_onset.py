@@ -10,7 +10,7 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.search.onset_check import OnsetCheck
 from dpverify.ledger.load import load_specs
-from dpverify.papers.wang2019.accounting.onset import Cell, best_beta, bound, needed_cost, onsets, printed_cost
+from dpverify.papers.wang2019.accounting.onset import OnsetSetting, best_beta, bound, needed_cost, onsets, printed_cost
 from dpverify.papers.wang2019.utility.checks.onset import CHECKS
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.report.pages.figures import caption, svg
@@ -41,7 +41,7 @@ def test_the_printed_theorem_has_no_onset_as_its_constant_is_not_printed() -> No
 
 
 def test_noise_as_printed_at_the_best_beta_and_as_needed() -> None:
-    cell = Cell(3, 0.7, 1e-5, 2.0)
+    cell = OnsetSetting(3, 0.7, 1e-5, 2.0)
     betas = np.linspace(0.01, 0.99, 9801)
     ratio = math.log(1e5) / 0.7
     costs = 14.0 * (ratio / (1.0 - betas) + 1.0) / (betas * 0.7)

@@ -15,7 +15,14 @@ from dpverify.harness.simulation.slopes_check import SlopesCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.wang2019.accounting.onset import best_beta
-from dpverify.papers.wang2019.utility.checks.slopes import CHECKS, DELTA, STANDARD, Identical, Size, mean_gradient
+from dpverify.papers.wang2019.utility.checks.slopes import (
+    CHECKS,
+    DELTA,
+    STANDARD,
+    AccurateSize,
+    Identical,
+    mean_gradient,
+)
 from dpverify.report.pages.figures import caption, svg
 from dpverify.symbolic.exact.numbers import nearest_float
 from dpverify.symbolic.exact.statements import definitions, requires_hold
@@ -24,7 +31,7 @@ STATEMENT = load_specs().claim("wang2019:theorem-4-4").statement({}, "amended")
 
 
 @pytest.mark.parametrize("size", [size for sizes in STANDARD.values() for size in sizes])
-def test_runs_have_the_parameters_of_the_record(size: Size) -> None:
+def test_runs_have_the_parameters_of_the_record(size: AccurateSize) -> None:
     p = size.parameters
     point = as_point(
         {
@@ -41,7 +48,7 @@ def test_runs_have_the_parameters_of_the_record(size: Size) -> None:
 
 
 def test_the_problem_falls_by_one_and_is_as_steep_as_is_said() -> None:
-    size, slope = Size(2000), 1.5 * Size(2000).zeta
+    size, slope = AccurateSize(2000), 1.5 * AccurateSize(2000).zeta
     way = np.linspace(0.0, 1.0 / slope + 0.5 * slope, 100_001)
     assert np.trapezoid([Identical(slope).at(x) for x in way], way) == pytest.approx(1.0, rel=1e-4)
     assert 0.3 * slope < mean_gradient(size, 3) <= slope * (1.0 + 1e-12)
@@ -49,7 +56,7 @@ def test_the_problem_falls_by_one_and_is_as_steep_as_is_said() -> None:
     assert len({mean_gradient(size, seed) for seed in range(8)}) > 2
 
 
-def _finish(gradient: Callable[[Size, int], float]) -> CheckResult:
+def _finish(gradient: Callable[[AccurateSize, int], float]) -> CheckResult:
     """Judge given gradients instead of simulated ones."""
     check = CHECKS.find("theorem-4-4", "slopes")
     assert isinstance(check, SlopesCheck)
@@ -57,8 +64,8 @@ def _finish(gradient: Callable[[Size, int], float]) -> CheckResult:
     return check.finish(Context(STATEMENT, BUDGETS["standard"], 0), parts)
 
 
-def _power(n: float, d: float, epsilon: float) -> Callable[[Size, int], float]:
-    def gradient(size: Size, run: int) -> float:
+def _power(n: float, d: float, epsilon: float) -> Callable[[AccurateSize, int], float]:
+    def gradient(size: AccurateSize, run: int) -> float:
         shaken = 1.0 + 0.001 * math.cos(run * size.examples)
         return float(shaken * size.examples**n * size.dimension**d * size.epsilon**epsilon)
 
