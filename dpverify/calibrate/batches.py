@@ -20,6 +20,7 @@ from dpverify.papers.wang2019.accounting.runs import (
     needed,
     printed_noise,
     printed_order,
+    tracked_ratio,
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
@@ -112,7 +113,8 @@ class BatchCalibration(Record, frozen=True, kw_only=True):
     batch_0: int
     rate: float  # largest chance of an example to be in a later batch
     parties: int
-    # "exact" is the least that is certified; for DP-SRM also "printed" and "proof", for DPageEM "constant"
+    # "exact" is the least that is certified; for DP-SRM also "printed" and "proof", for its baselines "tracked", as
+    # section 6.1 or their own papers have it, for DPageEM "constant"
     noise: dict[str, NoiseRow]
     warnings: list[str] = []  # conditions of the printed theorem that fail
 
@@ -124,7 +126,10 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     if run.method in RECURSIVE:
         for name, box in (("printed", True), ("proof", False)):
             rows[name] = bought(run, printed_noise(run, epsilon, delta, request.beta, box=box), delta)
-    if request.algorithm == "dpageem":
+    elif request.algorithm != "dpageem":
+        tracked = tracked_ratio(run.method, run.examples, run.batch, run.steps, epsilon, delta)
+        rows["tracked"] = bought(run, tracked * run.examples / run.batch, delta)
+    else:
         rows["constant"] = bought(
             run, float(PROVEN["batches"]) * math.sqrt(-run.steps * math.log(delta)) / epsilon / 2, delta
         )
@@ -173,6 +178,7 @@ ROWS = {
     "printed": "as the algorithm's box prints it",
     "proof": "as the privacy theorem prints it",
     "constant": f"equation 4 with c_2 = {float(PROVEN['batches'])}",
+    "tracked": "as the paper has it",
     "exact": "as the accountant certifies it",
 }
 

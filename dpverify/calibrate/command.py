@@ -9,6 +9,7 @@ from typing import Any
 
 from dpverify.calibrate.batches import METHODS, BatchRequest, batch_summary, calibrate_batches
 from dpverify.calibrate.calibrate import calibrate
+from dpverify.calibrate.growing import GrowingRequest, budget_summary, calibrate_budget
 from dpverify.calibrate.records import ALGORITHMS, CalibrateRequest, Calibration, Real
 from dpverify.kernels import check
 from dpverify.ledger.records import Record, encode
@@ -35,7 +36,8 @@ def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
 def _answered(asked: dict[str, Any]) -> tuple[Record, str]:
     """Calibrate by the accountant of the algorithm that is asked for; the answer, and in words."""
     algorithm = asked.get("algorithm", ALGORITHMS[0])
-    request = BatchRequest if algorithm in METHODS else CalibrateRequest
+    requests = {"dp-agd": GrowingRequest, **dict.fromkeys(METHODS, BatchRequest)}
+    request = requests.get(algorithm, CalibrateRequest)
     wrong = sorted(asked.keys() - {field.name for field in fields(request)})
     if wrong:
         raise check.ArgumentError(wrong[0], asked[wrong[0]], f"does not belong to {algorithm}")
@@ -45,6 +47,9 @@ def _answered(asked: dict[str, Any]) -> tuple[Record, str]:
     if request is BatchRequest:
         found = calibrate_batches(BatchRequest(**asked))
         return found, batch_summary(found)
+    if request is GrowingRequest:
+        budget = calibrate_budget(GrowingRequest(**asked))
+        return budget, budget_summary(budget)
     result = calibrate(CalibrateRequest(**asked))
     return result, summary(result)
 

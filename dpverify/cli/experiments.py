@@ -173,7 +173,9 @@ def calibrate(
     n: Whole,
     epsilon: float,
     delta: float,
-    algorithm: Literal["dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "rrpsgd", "dp-sgd", "dpageem"] = "dp-nsgd",
+    algorithm: Literal[
+        "dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "dp-agd", "rrpsgd", "dp-sgd", "dpageem"
+    ] = "dp-nsgd",
     d: Whole | None = None,
     steps: Whole | None = None,
     epochs: Whole | None = None,
@@ -189,6 +191,8 @@ def calibrate(
     beta: float | None = None,
     parties: Whole | None = None,
     stages: Whole | None = None,
+    parts: float | None = None,
+    loss_clip: float | None = None,
     json: Target | None = None,
 ) -> int:
     """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, as accounted.
@@ -198,8 +202,9 @@ def calibrate(
     dp-nsgd and sr-nsgd are of tran2022 and take ``d``, ``smoothness``, ``alpha``, ``gamma``, ``eta`` and ``ordering``.
     dp-srm and ddp-srm are of wang2019 and take ``batch``, ``batch_0``, ``gamma``, ``zeta``, ``beta`` and ``parties``;
     with clipped gradients ``lipschitz`` is C_1 and ``zeta`` is C_2. dp-gd, rrpsgd (one example a step) and dp-sgd
-    (``batch`` examples) are its baselines. dpageem is of zhang2021 and takes ``batch``, ``stages`` (K) and ``steps``
-    (T^0; stage k has 2^k T^0). Batches are drawn without replacement.
+    (``batch`` examples) are its baselines, and dp-agd, which has a budget of zero-concentrated DP: ``parts`` says into
+    how many its choices split half of epsilon, ``lipschitz`` and ``loss_clip`` are C and C'. dpageem, of zhang2021,
+    takes ``batch``, ``stages`` (K) and ``steps`` (T^0; stage k has 2^k T^0). Batches are drawn without replacement.
     """
     asked = locals()
     from dpverify.calibrate import run_calibrate

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
     from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, mu_of
     from dpverify.privacy.gaussian_composition import composed_epsilon
+    from dpverify.privacy.growing_budget import GrowingBudget, shared_epsilon
     from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_std
     from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
 
@@ -21,12 +22,14 @@ _HOMES = {
     "conversions": "classic_epsilon improved_epsilon tight_epsilon zcdp_epsilon",
     "gaussian": "compose_mu delta_of epsilon_of mu_of",
     "gaussian_composition": "composed_epsilon",
+    "growing_budget": "GrowingBudget shared_epsilon",
     "sampled": "poisson_gaussian_epsilon sampled_epsilon sampled_std",
     "subsampling": "gaussian_rdp poisson_gaussian_rdp without_replacement_rdp",
 }
 
 __all__ = [
     "BatchSteps",
+    "GrowingBudget",
     "batch_epsilon",
     "classic_epsilon",
     "compose_mu",
@@ -42,6 +45,7 @@ __all__ = [
     "poisson_gaussian_rdp",
     "sampled_epsilon",
     "sampled_std",
+    "shared_epsilon",
     "sigma",
     "tight_epsilon",
     "without_replacement_rdp",

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from dpverify.compare.methods import step_length
-from dpverify.compare.tables.noise import Sampling, bought, budget, budget_epsilon, lemma_holds, ratio
-from dpverify.compare.tables.settings import CHANGE_CLIP, CLIP, GAMMA, PARTIES, Noise, steps_for
+from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
+from dpverify.compare.tables.settings import CHANGE_CLIP, CLIP, DELTA, GAMMA, PARTIES, Noise, steps_for
 from dpverify.kernels import check
+from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, dp_sgd, rrpsgd
-from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
+from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
+from dpverify.privacy.growing_budget import shared_epsilon
 from dpverify.privacy.participation import Bounds
 from dpverify.problems.batch_gradient import RecursiveGradient, line_losses
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.sampled_run import SampledRun
-
-LOSS_CLIP, GROWTH = 3.0, 0.1  # of DP-AGD, as in its authors' program
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,9 @@ def ready(
         p = StormParameters(T, b, k, (k * L) ** 3, L * L)  # a first step of at most 1/L, and a_2 at most 1
         return ReadyMethod(b, scale, T, 0.0, None, None, lambda seed: Storm(oracle, n, w, p, seed=seed))
     if method == "dp-agd":
-        rho, choice = budget(noise, epsilon), 0.5 * (0.5 * epsilon / scale) ** 2
-        direction = choice / (2.0 * math.log(1.25e5))  # as the authors' program has it, for delta = 1e-5
-        losses = partial(line_losses, problem, LOSS_CLIP)
-        agd = AgdParameters(T, rho, direction, choice, CLIP, LOSS_CLIP, GROWTH)
-        spends = Bounds(0.0, budget_epsilon(rho), exact=False)
-        return ReadyMethod(n, scale, T, rho, spends, None, lambda seed: DpAgd(oracle, losses, n, w, agd, seed=seed))
+        agd = agd_parameters(epsilon, DELTA, scale, T, CLIP, printed=noise == "printed")
+        losses, found = partial(line_losses, problem, agd.loss_clip), shared_epsilon(spends(agd, n), DELTA)
+        return ReadyMethod(n, scale, T, agd.rho, found, None, lambda seed: DpAgd(oracle, losses, n, w, agd, seed=seed))
     parties = PARTIES if method == "ddp-srm" else 1
     how = Sampling(n // parties * parties, b, T)  # each party draws b/m of its own, at least floor(n/m) of them
     s = ratio(method, noise, how, epsilon)

@@ -12,7 +12,17 @@ from dpverify.report.numbers import show_float
 PARAMETER = "at:"  # a column ``at:N`` holds one number, a parameter of the run that the figure shows
 NAMED_X = "x:"  # a column ``x:T`` is the column ``x``
 
-GREEK = {"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "eta": "η", "rho": "ρ", "sigma": "σ"}
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "epsilon": "ε",
+    "eta": "η",
+    "rho": "ρ",
+    "sigma": "σ",
+    "zeta": "ζ",
+}
 
 
 class Data(dict[str, Sequence[float]]):

@@ -25,7 +25,8 @@ def draw(data: Data) -> Figure:
         )
     log_scale(axes, "x", data["x"][0], data["x"][-1])
     log_scale(axes, "y", low, max(*data["most"], *data["rate"]) * 1.5)
-    title = "Where the conditions can hold, with some noise", data.parameters
+    circles = "circles: settings of the experiments, red where no noise will do"
+    title = "Where the conditions can hold, with some noise", f"{data.parameters};  {circles}"
     return finish(axes, title, ("ε", "part of the data in a batch"), [EndLabel(data["most"][-1], "conditions", BLUE)])
 
 
@@ -35,8 +36,8 @@ def caption(data: Data) -> str:
     outside = sum(not inside for *_, inside in found)
     return (
         f"Below the line the conditions hold with some noise ({data.parameters}); {outside} of {len(found)} settings "
-        f"of the paper's experiments lie above it, whatever the noise. At ε = {show_float(data['x'][0])} a batch may "
-        f"hold {show_float(data['most'][0])} of the data at most."
+        "of the paper's experiments, the circles, lie above it, whatever the noise. At ε = "
+        f"{show_float(data['x'][0])} a batch may hold {show_float(data['most'][0])} of the data at most."
     )
 
 

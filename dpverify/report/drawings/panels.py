@@ -1,4 +1,4 @@
-"""Six panels with the same axes: something over the steps, part by part, as points beside its bounds."""
+"""Panels in two rows with the same axes: something over the steps, part by part, as points beside its bounds."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ LEFT, RIGHT, BOTTOM, GAP_X, GAP_Y = 0.7, 0.15, 0.5, 0.16, 0.42  # inches
 class Sheet:
     """What is drawn and how large."""
 
-    parts: Sequence[tuple[str, str]]  # six: the end of the columns' names, and what stands over the panel
+    parts: Sequence[tuple[str, str]]  # the end of the columns' names, and what stands over the panel
     points: str  # the beginning of the names of the columns that are drawn as points
     height: float  # of the figure, and of the words above the panels; inches
     top: float
+    across: int = 3  # panels of a row
 
     def draw(self, data: Data, low: float, high: float, title: str, lines: Sequence[str]) -> Figure:
-        """Draw the figure. Two rows of three panels."""
+        """Draw the figure. Two rows of panels."""
         figure = Figure(figsize=(WIDTH, self.height))
-        wide = (WIDTH - LEFT - RIGHT - 2 * GAP_X) / 3
+        wide = (WIDTH - LEFT - RIGHT - (self.across - 1) * GAP_X) / self.across
         tall = (self.height - self.top - BOTTOM - GAP_Y) / 2
         for place, (part, name) in enumerate(self.parts):
-            column, row = place % 3, place // 3
+            column, row = place % self.across, place // self.across
             left, bottom = LEFT + column * (wide + GAP_X), BOTTOM + (1 - row) * (tall + GAP_Y)
             axes = figure.add_axes((left / WIDTH, bottom / self.height, wide / WIDTH, tall / self.height))
             self._panel(axes, data, part)

@@ -14,20 +14,21 @@ from matplotlib.figure import Figure
 from dpverify.report import markdown as md
 from dpverify.report.collect import Picture, ReportError
 from dpverify.report.drawings import (
+    bought,
     conditions,
     constants,
     epsilon,
-    error_parts,
     identity_error,
     noise_variance,
-    onset,
     pattern,
     run_time,
-    utility_slopes,
     variance_terms,
 )
 from dpverify.report.drawings.against_bounds import RISK, RISK_OVER_N, STABILITY
 from dpverify.report.drawings.columns import Data, Shape, read
+from dpverify.report.drawings.error_parts import ESTIMATE, MOMENTUM
+from dpverify.report.drawings.onset import ONSET, ONSET_OF_DROP
+from dpverify.report.drawings.utility_slopes import SLOPES, SLOPES_OF_ACCURACY
 from dpverify.report.style import to_svg
 
 Columns = Mapping[str, Sequence[float]]
@@ -51,19 +52,23 @@ class Drawing(Protocol):
 
 
 DRAWINGS: Mapping[str, Drawing] = {
+    "bought": bought,
     "conditions": conditions,
     "constants": constants,
     "epsilon": epsilon,
-    "error-parts": error_parts,
+    "error-parts": MOMENTUM,
+    "estimate-error-parts": ESTIMATE,
     "identity-error": identity_error,
     "noise-variance": noise_variance,
-    "onset": onset,
+    "onset": ONSET,
+    "onset-of-drop": ONSET_OF_DROP,
     "pattern": pattern,
     "risk": RISK,
     "risk-over-n": RISK_OVER_N,
     "run-time": run_time,
     "stability": STABILITY,
-    "utility-slopes": utility_slopes,
+    "utility-slopes": SLOPES,
+    "accuracy-slopes": SLOPES_OF_ACCURACY,
     "variance-terms": variance_terms,
 }
 

@@ -17,6 +17,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, largest_part, lemma_condition, printed_noise
 from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
+from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 
 
@@ -92,7 +93,17 @@ def test_whole_batches_are_dp_gd() -> None:
     result = calibrate_batches(BatchRequest("dp-gd", 1000, 1.0, 1e-6, steps=50))
     std = float(result.noise["exact"].std)
     assert epsilon_of(math.sqrt(50) * 2 / 1000 / std, 1e-6) == pytest.approx(1.0, rel=2e-3)
-    assert set(result.noise) == {"exact"}
+    assert set(result.noise) == {"exact", "tracked"}
+
+
+def test_baselines_have_the_noise_of_their_papers() -> None:
+    """DP-GD's Renyi bound at its best order gives epsilon by the classic conversion; RRPSGD's variance is by hand."""
+    full = calibrate_batches(BatchRequest("dp-gd", 1000, 1.0, 1e-6, steps=50)).noise["tracked"]
+    ratio = float(full.std) * 1000 / 2
+    assert zcdp_epsilon(50 / (2 * ratio**2), 1e-6) == pytest.approx(1.0)
+    assert full.certified
+    one = calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3, lipschitz=2.0)).noise["tracked"]
+    assert float(one.std) ** 2 == pytest.approx(32 * 4 * 300 * math.log(100 / 1e-4) * math.log(1e4) / 100**2)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 1e-5), (1e-4, 1e-12), (8.0, 1e-3), (50.0, 1e-5)])

@@ -20,6 +20,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import MOST_STEPS, BatchSteps, batch_epsilon, check_delta, least_factor
+from dpverify.privacy.growing_budget import classic_budget
 from dpverify.privacy.participation import Bounds
 
 Method: TypeAlias = Literal["dp-srm", "ddp-srm", "dp-gd", "rrpsgd", "dp-sgd"]
@@ -85,6 +86,21 @@ def printed_noise(run: BatchRun, epsilon: float, delta: float, beta: float, *, b
 def printed_order(epsilon: float, delta: float, beta: float) -> float:
     """Alpha = log(1/delta)/((1 - beta) epsilon) + 1."""
     return -math.log(delta) / ((1.0 - beta) * epsilon) + 1.0
+
+
+def tracked_ratio(method: str, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+    """Give a step's deviation over its sensitivity as section 6.1 and the baselines' own papers have it.
+
+    The Renyi divergences of Lemma 3.7, 3.5 q^2 alpha/s^2 for a step on a part q of the data and alpha/(2 s^2) on all of
+    it, added up and converted by Lemma 3.9 at the best real order. RRPSGD's is that of Bassily et al. 2014 (theorem
+    2.2, for T steps in place of n^2), on which its paper builds: the variance 32 C^2 T log(n/delta) log(1/delta) over
+    (n epsilon)^2.
+    """
+    n, T = examples, steps
+    if method == "rrpsgd":  # half of it: the sensitivity is 2C
+        return 0.5 * math.sqrt(32.0 * T * math.log(n / delta) * math.log(1.0 / delta)) / (n * epsilon)
+    share = 0.5 if batch == n else 3.5 * (batch / n) ** 2
+    return math.sqrt(share * T / classic_budget(epsilon, delta))
 
 
 class LemmaCondition(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.report.drawings.error_parts import PANELS
+from dpverify.report.drawings.error_parts import PANELS, RECURSIVE_PANELS
 from dpverify.report.pages.figures import caption, svg
 
 FIGURE: dict[str, list[float]] = {
@@ -32,3 +32,17 @@ def test_picture_changes_with_every_column(column: str) -> None:
 def test_parts_that_are_zero_are_left_out() -> None:
     zero = {name: [0.0] * 3 if "-" in name else values for name, values in FIGURE.items()}
     assert svg("error-parts", zero).startswith(b"<?xml")
+
+
+def test_parts_of_an_estimate_have_no_printed_bounds() -> None:
+    parts = [part for part, _ in RECURSIVE_PANELS]
+    columns = {
+        "x": [1.0, 2.0],
+        **{f"{kind}-{part}": [0.1, 0.2] for kind in ("attained", "corrected") for part in parts},
+    }
+    told = caption("estimate-error-parts", columns)
+    assert "Our bound divided by the largest part: start (first batch) 1," in told
+    assert "printed" not in told
+    assert svg("estimate-error-parts", columns) != svg(
+        "estimate-error-parts", columns | {"corrected-drift": [0.3, 0.4]}
+    )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-import msgspec
-
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.context import as_point
 from dpverify.harness.search.onset import size
-from dpverify.harness.search.rule_check import RuleCheck
-from dpverify.ledger.results import CheckResult
+from dpverify.harness.search.onset_check import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.onset import (
     Cell,
@@ -140,30 +137,12 @@ def _words(cell: Cell) -> str:
     return ", ".join(words + [f"{name} = {value:g}" for name, value, usual in others if value != usual])
 
 
-@dataclass(frozen=True)
-class OnsetCheck(RuleCheck):
-    """A :class:`RuleCheck` with a table in its message and a figure; smoke runs have neither, and look at two cells."""
-
-    theorem: Theorem = field(kw_only=True)
-
-    def cost(self, context: Context) -> float:
-        """Declared core seconds."""
-        return self.seconds * (0.2 if context.budget.name == "smoke" else 1.0)
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and add the table to the message."""
-        if context.budget.name == "smoke":
-            return RuleCheck.run_block(replace(self, figures=None), context, block)
-        result = super().run_block(context, block)
-        return msgspec.structs.replace(result, message=f"{result.message}; {onset_table(self.theorem)}")
-
-
 def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> OnsetCheck:
     fault: dict[str, Any] = {"holds": _holds(theorem, needed=corrected_bound), "at_declared_size": True}
     return OnsetCheck(
         theorem,
         "onset",
-        theorem=theorem,
+        table=partial(onset_table, theorem),
         points=_cells,
         holds=_holds(theorem),
         readings={"ordering": "fresh", **readings},

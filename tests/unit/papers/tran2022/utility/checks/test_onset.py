@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.harness.search.onset_check import OnsetCheck
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.accounting import onset
-from dpverify.papers.tran2022.utility.checks.onset import CHECKS, OnsetCheck
+from dpverify.papers.tran2022.utility.checks.onset import CHECKS
 from dpverify.report.pages.figures import svg
 
 SPECS = load_specs()

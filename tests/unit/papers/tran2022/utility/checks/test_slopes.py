@@ -9,10 +9,10 @@ import pytest
 
 from dpverify.harness import Context
 from dpverify.harness.budget import BUDGETS
+from dpverify.harness.simulation.slopes_check import SlopesCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.utility.checks import slopes as checked
-from dpverify.papers.tran2022.utility.checks.slopes import Size
+from dpverify.papers.tran2022.utility.checks.slopes import Size, simulated
 from dpverify.report.pages.figures import svg
 
 SWEEPS = {
@@ -22,9 +22,10 @@ SWEEPS = {
 }
 
 
-def _check() -> checked.SlopesCheck:
-    return checked.SlopesCheck(
-        "theorem-6-rate", "slopes", theorem="theorem-6", sweeps={"smoke": SWEEPS}, replications={"smoke": 8}, room=0.1
+def _check() -> SlopesCheck[Size]:
+    runs = simulated("theorem-6")
+    return SlopesCheck(
+        "theorem-6-rate", "slopes", runs=runs, sweeps={"smoke": SWEEPS}, replications={"smoke": 8}, room=0.1
     )
 
 

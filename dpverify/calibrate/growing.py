@@ -1,0 +1,114 @@
+"""Which budget does DP-AGD need? As its paper converts it, and the largest that is certified."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dpverify.calibrate.records import Real, real
+from dpverify.kernels import check
+from dpverify.ledger.records import Record
+from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
+from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
+from dpverify.privacy.growing_budget import shared_epsilon
+from dpverify.report.numbers import show_float
+
+
+@dataclass(frozen=True)
+class GrowingRequest:
+    """Arguments of a calibration; choices split half of epsilon into ``parts``."""
+
+    algorithm: Literal["dp-agd"]
+    n: int
+    epsilon: float
+    delta: float
+    steps: int = 100  # at most
+    parts: float = 8.0
+    lipschitz: float = 1.0  # C
+    loss_clip: float = 3.0  # C'
+
+
+class BudgetRow(Record, frozen=True, kw_only=True):
+    """A budget, and what it buys."""
+
+    rho: Real
+    epsilon: tuple[Real, Real]  # bounds of the smallest epsilon; the upper one is the guarantee
+    certified: bool
+    choices: int  # that it pays for at most, each with a first direction
+
+
+class GrowingCalibration(Record, frozen=True, kw_only=True):
+    """An answer to: which budget?"""
+
+    schema: Literal[1] = 1
+    algorithm: str
+    epsilon: float
+    delta: float
+    n: int
+    steps: int
+    direction_std: Real  # deviation of a coordinate of a first direction's noise
+    choice_scale: Real  # of the Laplace noise of each loss
+    budget: dict[str, BudgetRow]  # "printed" and "exact", the largest that is certified
+
+
+ROWS = {"printed": "as its paper converts it", "exact": "as the accountant certifies it"}
+
+
+def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
+    """Calibrate DP-AGD's budget to (epsilon, delta), for replacing one example."""
+    n, steps = check.whole(1, MOST_STEPS, n=request.n), check.whole(1, MOST_STEPS, steps=request.steps)
+    check_epsilon(request.epsilon)
+    check_delta(request.delta)
+    check.positive(lipschitz=request.lipschitz)
+    check.positive(loss_clip=request.loss_clip)
+    ready = {
+        name: agd_parameters(
+            request.epsilon, request.delta, request.parts, steps, request.lipschitz, printed=name == "printed"
+        )
+        for name in ROWS
+    }
+    rows, first = {}, ready["exact"]
+    for name, p in ready.items():
+        ends = shared_epsilon(spends(p, n), request.delta)
+        rows[name] = BudgetRow(
+            rho=real(p.rho),
+            epsilon=(real(ends.lower), real(ends.upper)),
+            certified=ends.upper <= request.epsilon,
+            choices=int(p.rho / (p.rho_choice + p.rho_direction)),
+        )
+    return GrowingCalibration(
+        algorithm=request.algorithm,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        n=n,
+        steps=steps,
+        direction_std=real(2.0 * request.lipschitz / (n * math.sqrt(2.0 * first.rho_direction))),
+        choice_scale=real(2.0 * request.loss_clip / (n * math.sqrt(2.0 * first.rho_choice))),
+        budget=rows,
+    )
+
+
+def budget_summary(result: GrowingCalibration) -> str:
+    """Tell a calibration to a person, in several lines."""
+    lines = [
+        f"{result.algorithm}: N = {result.n}, at most T = {result.steps} steps, full gradients",
+        f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
+        "",
+        f"{'':34}{'rho':>14}{'epsilon at least':>18}{'and at most':>14}{'choices':>9}  certified",
+    ]
+    for name, row in result.budget.items():
+        numbers = "".join(f"{_show(v):>{w}}" for v, w in zip((row.rho, *row.epsilon), (14, 18, 14), strict=True))
+        lines.append(f"{ROWS[name]:34}{numbers}{row.choices:>9}  {'yes' if row.certified else 'NO'}")
+    lines += [
+        "",
+        f"The noise of a first direction has the deviation {_show(result.direction_std)} in each coordinate, and that",
+        f"of a choice the scale {_show(result.choice_scale)}. What is spent is counted as zero-concentrated DP.",
+        "The lower bound is for the release of all measurements and choices on one data set; choices show less there",
+        "than their budget allows. Replacing one example; real arithmetic, not floats.",
+    ]
+    return "\n".join(lines)
+
+
+def _show(value: Real) -> str:
+    return value if isinstance(value, str) else show_float(value, 6)

@@ -1,0 +1,189 @@
+"""Exponents of a rate from simulation, with intervals, beside those of a bound: a check that never refutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context
+from dpverify.harness.simulation.exponents import LEVEL, Values, interval, slopes
+from dpverify.ledger.results import CheckResult, ControlResult, Method
+
+ROUNDING = 1e-9  # Runs that never leave their slope give intervals without width.
+OF = ("examples", "dimension", "epsilon")  # what exponents are of
+
+
+class RunSize(Protocol):
+    """Where a theorem is simulated, with its bound and its rate there."""
+
+    @property
+    def examples(self) -> int:
+        """N."""
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy asked for."""
+
+
+SizeT = TypeVar("SizeT", bound=RunSize)
+Sweeps = Mapping[str, Sequence[SizeT]]  # for each of ``Simulated.names`` the sizes
+
+
+@dataclass(frozen=True)
+class FittedExponent:
+    """The power of one symbol, fitted to runs."""
+
+    middle: float  # mean over the replications of the least-squares slope, and its t interval
+    low: float
+    high: float
+    bound: float  # slopes of the corrected bound and of the rate over the same sizes
+    unit: float
+
+
+@dataclass(frozen=True)
+class Simulated(Generic[SizeT]):
+    """A theorem at a size: its runs, and what they are held against; all in units of G."""
+
+    measure: Callable[[SizeT, int], float]  # mean gradient of a run of this seed
+    seconds: Callable[[SizeT], float]  # declared core seconds of one
+    steps: Callable[[SizeT], int]
+    bound: Callable[[SizeT], float]  # corrected
+    printed: Callable[[SizeT], float] | None  # None where no constant is printed
+    unit: Callable[[SizeT], float]  # the rate that is claimed, and its name
+    unit_name: str
+    rate: Mapping[str, float]  # its exponents without logarithms
+    words: Callable[[Sweeps[SizeT], Mapping[str, Values]], str]  # more for the message, from sizes and gradients
+    region: Callable[[Sweeps[SizeT]], str]
+    fixed: Callable[[Sweeps[SizeT]], dict[str, list[float]]]  # columns of the figure's parameters
+    figure: str
+    leaves_out: str
+    names: tuple[str, str, str] = ("N", "d", "epsilon")  # letters of OF
+
+
+@dataclass(frozen=True)
+class SlopesCheck(Check, Generic[SizeT]):
+    """Read exponents of the mean gradient in N, d and epsilon from runs."""
+
+    # One-sided, and never a refutation: an O~ hides constants and logarithms. Where an interval's upper end is below
+    # the corrected bound's slope over the same sizes plus ``room``, the gradient falls as the bound does; else it is
+    # inconclusive.
+
+    runs: Simulated[SizeT] = field(kw_only=True)
+    sweeps: Mapping[str, Sweeps[SizeT]] = field(kw_only=True)  # by budget
+    replications: Mapping[str, int] = field(kw_only=True)  # runs of each size, by budget
+    room: float = field(kw_only=True)  # difference of exponents that must be seen
+
+    method: ClassVar[Method] = "measurement"
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        runs = self.replications[context.budget.name]
+        return sum(runs * self.runs.seconds(size) for _, size in self._places(context))
+
+    def blocks(self, context: Context) -> int:
+        """One for each size; none where they do not fit into the budget."""
+        return 0 if self.beyond_share(context) else len(self._places(context))
+
+    def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
+        """Do all runs of one size. What the size belongs to, and the mean gradient of each run."""
+        name, size = self._places(context)[block]
+        seeds = context.rng(block).integers(1 << 62, size=self.replications[context.budget.name]).tolist()
+        return name, [self.runs.measure(size, seed) for seed in seeds]
+
+    def finish(self, context: Context, total: list[tuple[str, list[float]]] | None) -> CheckResult:
+        """Fit, test, and plant faults in the fits: "not refuted" where all exponents pass, else "inconclusive"."""
+        sweeps = self.sweeps[context.budget.name]
+        if total is None:
+            return self._result(status="inconclusive", message=self.beyond_share(context))
+        found = {name: np.array([values for of, values in total if of == name]).T for name in sweeps}
+        rows = {name: slopes(np.log(found[name]), self._along(name, sizes)) for name, sizes in sweeps.items()}
+        fits = {name: self._fit(rows[name], name, sizes) for name, sizes in sweeps.items()}
+        failed = [name for name, fit in fits.items() if not self._passes(fit.high, fit.bound)]
+        controls = [self._planted(name, rows[name], fits[name].bound) for name in sweeps]
+        controls += [
+            ControlResult(
+                name=f"no decay in {name}",
+                fault=f"the same gradients, without their trend in {name}",
+                at_declared_size=False,
+                refuted=not self._passes(interval(rows[name] - rows[name].mean())[2], fits[name].bound),
+            )
+            for name in sweeps
+            if fits[name].bound < 0
+        ]
+        not_shown = [f"not shown: the decay in {name}" for name in failed]
+        missed = missed_controls(controls)
+        told = "; ".join(
+            f"in {name} {fit.middle:.3f} ({fit.low:.3f} to {fit.high:.3f}), bound {fit.bound:.3f}, "
+            f"{self.runs.unit_name} {fit.unit:.3f}, without logarithms {self.runs.rate[name]:.3f}"
+            for name, fit in fits.items()
+        )
+        return self._result(
+            status="inconclusive" if failed or missed else "not refuted",
+            message="; ".join(filter(None, [self.runs.words(sweeps, found), *not_shown, missed])),
+            n=self.replications[context.budget.name],
+            detects=f"an exponent {self.room:g} above that of the corrected bound over the same sizes",
+            statistic=f"exponents with {LEVEL:.0%} intervals: {told}",
+            region=self.runs.region(sweeps),
+            controls=controls,
+            figures={self.runs.figure: self._columns(sweeps, found, fits)},
+        )
+
+    def _result(self, **found: Any) -> CheckResult:
+        return self.result(leaves_out=self.runs.leaves_out, **found)
+
+    def _places(self, context: Context) -> list[tuple[str, SizeT]]:
+        return [(name, size) for name, sizes in self.sweeps[context.budget.name].items() for size in sizes]
+
+    def _along(self, name: str, sizes: Sequence[SizeT]) -> Values:
+        of = OF[self.runs.names.index(name)]
+        return np.log([float(getattr(size, of)) for size in sizes])
+
+    def _fit(self, rows: Values, name: str, sizes: Sequence[SizeT]) -> FittedExponent:
+        along = self._along(name, sizes)
+        bound = slopes(np.log([self.runs.bound(size) for size in sizes]), along)
+        unit = slopes(np.log([self.runs.unit(size) for size in sizes]), along)
+        return FittedExponent(*interval(rows), float(bound), float(unit))
+
+    def _passes(self, high: float, bound: float) -> bool:
+        """Whether the end of an interval lies below what is tested, by more than rounding."""
+        return high < bound + self.room - ROUNDING
+
+    def _planted(self, name: str, rows: Values, bound: float) -> ControlResult:
+        """Move the exponents to what is tested; they must not pass."""
+        moved = rows - rows.mean() + bound + self.room
+        return ControlResult(
+            name=f"a slow decay in {name}",
+            fault=f"the measured exponents in {name}, moved to a mean of {bound + self.room:.3f}",
+            at_declared_size=True,
+            refuted=not self._passes(interval(moved)[2], bound),
+        )
+
+    def _columns(
+        self, sweeps: Sweeps[SizeT], found: Mapping[str, Values], fits: Mapping[str, FittedExponent]
+    ) -> dict[str, list[float]]:
+        """Columns of the figure: means over N with intervals, both bounds, and the table of exponents."""
+        runs = self.runs
+        first = runs.names[0]
+        sizes = sweeps[first]
+        means = [interval(found[first][:, place]) for place in range(len(sizes))]
+        return {
+            f"x:{first}": [float(size.examples) for size in sizes],
+            "simulated": [mean for mean, _, _ in means],
+            "simulated-low": [low for _, low, _ in means],
+            "simulated-high": [high for _, _, high in means],
+            "corrected": [runs.bound(size) for size in sizes],
+            **({} if runs.printed is None else {"printed": [runs.printed(size) for size in sizes]}),
+            "steps": [float(runs.steps(size)) for size in sizes],
+            "fit": [fits[name].middle for name in runs.names],
+            **{f"fit-{end}": [getattr(fits[name], end) for name in runs.names] for end in ("low", "high", "bound")},
+            "fit-rate": [runs.rate[name] for name in runs.names],
+            **runs.fixed(sweeps),
+        }

@@ -1,0 +1,92 @@
+"""Both ends of epsilon at the settings of section 6.1: of the printed noises, and of the least that is certified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness.planted import Rule
+from dpverify.harness.search.exhaustive_check import PointLike
+from dpverify.ledger.statements import Statement
+from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, needed, printed_noise
+from dpverify.privacy.participation import Bounds
+
+CHECKS = PaperChecks("wang2019", __name__)
+
+CLOSE = 1.25  # upper over lower end
+PASSES = {(32561, "1/5"): 4, (32561, "1/2"): 5, (49990, "1/5"): 5, (49990, "1/2"): 5}  # of Tables 2 and 3
+BATCHES = (50, 100, 200)
+ENDS = ("box", "theorem", "needed")
+
+
+def _settings(budget: Budget) -> Iterator[PointLike]:
+    """All twelve, or the first and the last of them."""
+    found: list[PointLike] = [
+        {"n": n, "b": b, "epsilon": epsilon, "delta": "1/100000"} for n, epsilon in PASSES for b in BATCHES
+    ]
+    yield from found[:: len(found) - 1 if budget.name == "smoke" else 1]
+
+
+def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
+    passes = PASSES[n, str(epsilon)]
+    return BatchRun("dp-srm", n, round(passes * n / (2 * batch)), batch, batch, 0.01, 0.01, 1.0)
+
+
+@lru_cache(maxsize=64)
+def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: float = 1.0) -> dict[str, Bounds]:
+    """Both ends of epsilon of each noise, of the printed ones times ``factor``."""
+    run, e, d = _run(n, batch, epsilon), float(epsilon), float(delta)
+    printed = {name: factor * printed_noise(run, e, d, 0.5, box=name == "box") for name in ENDS[:2]}
+    found = {name: bought(run, noise, d).epsilon for name, noise in printed.items()}
+    return found | {"needed": needed(run, e, d).epsilon}
+
+
+def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
+    """Whether each noise gives epsilon from above, and both ends are close; ``tracked``: the upper one as tracked."""
+
+    def holds(point: Point, statement: Statement) -> Outcome:
+        asked = point["epsilon"]
+        for name, ends in _bought(int(point["n"]), int(point["b"]), asked, point["delta"], factor).items():
+            upper = Fraction(asked) if tracked else Fraction(ends.upper)
+            if upper > asked:
+                return Outcome(False, upper, asked, f"the noise {name}: epsilon from above, and asked for")
+            if upper > Fraction(CLOSE) * Fraction(ends.lower):
+                return Outcome(False, upper, Fraction(ends.lower), f"the noise {name}: epsilon from above and below")
+        return Outcome(True)
+
+    return holds
+
+
+def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
+    """The figure: both ends of epsilon at each setting, in the order of the settings."""
+    if context.budget.name == "smoke":
+        return {}
+    points = [(n, Fraction(epsilon), b) for n, epsilon in PASSES for b in BATCHES]
+    found = [_bought(n, b, epsilon, Fraction(1, 10**5)) for n, epsilon, b in points]
+    columns = {
+        "x": [float(place) for place in range(1, len(points) + 1)],
+        "n": [float(n) for n, _, _ in points],
+        "batch": [float(b) for _, _, b in points],
+        "asked": [float(epsilon) for _, epsilon, _ in points],
+        "at:delta": [1e-5],
+        "at:beta": [0.5],
+    }
+    for name in ENDS:
+        columns[f"{name}-low"] = [row[name].lower for row in found]
+        columns[f"{name}-high"] = [row[name].upper for row in found]
+    return {"bought": columns}
+
+
+CHECKS.add(
+    RuleCheck(
+        "note-settings", "both-ends", points=_settings, holds=settled(), figures=_sandwich, seconds=1.5,
+        planted=[
+            Planted("a fifth of the printed noise", holds=settled(0.2)),
+            Planted("what the paper tracks stands for the upper end", holds=settled(tracked=True)),
+        ],
+        region="the twelve settings of section 6.1 (smoke: two of them); all data from above, one data set from below",
+        leaves_out="other beta and orders of the printed noise",
+    ),
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""Mean squared error of an estimate v_p^t in four parts that add up to it: start, sampling, drift and noise.
+
+    start     (1 - gamma)^t times the first batch's error
+    sampling  gamma times what a later batch's mean gradient is off, of which each later step keeps 1 - gamma
+    drift     1 - gamma times what the mean change of its gradients is off, kept alike
+    noise     u^0 and u^1, ..., kept alike
+
+By Lemma D.1 a batch of b of n adds the mean square over the examples times (n - b)/(b (n - 1)), which our bound takes
+for 1/b. *Attained*: half of the gradients are G and the others -G, or half of the changes zeta and the others -zeta, at
+each step; the noise's part is exact. Sampling and drift of a batch may be alike: together they are at most (their
+roots' sum)^2, so that the parts give what note-error adds at a step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+PARTS = ("start", "sampling", "drift", "noise")
+
+
+@dataclass(frozen=True)
+class EstimateRun:
+    """Numbers of a run; n, b_0 and b are at least 2, 1 and 1."""
+
+    examples: int
+    batch_0: int
+    batch: int
+    gamma: Fraction
+    zeta: Fraction
+    lipschitz: Fraction
+    dimension: int
+    variance_0: Fraction
+    variance: Fraction
+
+    @property
+    def start_error(self) -> Fraction:
+        """What note-error calls so: the bound of the first estimate's mean squared error."""
+        return self.lipschitz**2 / self.batch_0 + self.dimension * self.variance_0
+
+    @property
+    def added(self) -> Fraction:
+        """What a later step adds at most."""
+        length = (1 - self.gamma) * self.zeta + self.gamma * self.lipschitz
+        return length**2 / self.batch + self.dimension * self.variance
+
+
+class ErrorPart(NamedTuple):
+    """A part's mean square on the worst problem known, and its bound."""
+
+    attained: Fraction
+    bound: Fraction
+
+
+def error_parts(t: int, run: EstimateRun) -> dict[str, ErrorPart]:
+    """Give the parts of v_p^t."""
+    gamma, n = run.gamma, run.examples
+    kept = (1 - gamma) ** (2 * t)
+    grown = (1 - kept) / (gamma * (2 - gamma))
+    start, sampling = kept * run.lipschitz**2 / run.batch_0, grown * (gamma * run.lipschitz) ** 2 / run.batch
+    drift = grown * ((1 - gamma) * run.zeta) ** 2 / run.batch
+    noise = run.dimension * (kept * run.variance_0 + grown * run.variance)
+    first, later = Fraction(n - run.batch_0, n - 1), Fraction(n - run.batch, n - 1)
+    return {
+        "start": ErrorPart(start * first, start),
+        "sampling": ErrorPart(sampling * later, sampling),
+        "drift": ErrorPart(drift * later, drift),
+        "noise": ErrorPart(noise, noise),
+    }

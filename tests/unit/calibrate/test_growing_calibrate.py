@@ -1,0 +1,66 @@
+"""Calibration of DP-AGD's budget: as converted, as certified, and in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from dpverify.calibrate import run_calibrate
+from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, budget_summary, calibrate_budget
+from dpverify.compare.tables.methods import ready
+from dpverify.compare.tables.settings import DELTA
+from dpverify.kernels.check import ArgumentError
+from dpverify.privacy.growing_budget import budget_epsilon
+from dpverify.problems.logistic import LogisticRegression
+
+ASKED: dict[str, Any] = {"algorithm": "dp-agd", "n": 32561, "epsilon": 0.5, "delta": DELTA}
+
+
+def test_the_certified_budget_is_larger_and_buys_what_is_asked() -> None:
+    found = calibrate_budget(GrowingRequest(**ASKED))
+    printed, exact = found.budget["printed"], found.budget["exact"]
+    assert float(printed.rho) < float(exact.rho)
+    assert float(printed.epsilon[1]) < 0.4 < float(exact.epsilon[1]) <= 0.5
+    assert 0.0 < float(printed.epsilon[0]) < float(exact.epsilon[0])
+    assert printed.certified
+    assert exact.certified
+    assert budget_epsilon(float(exact.rho), DELTA) == float(exact.epsilon[1])
+
+
+def test_a_comparison_spends_the_same() -> None:
+    rng = np.random.default_rng(1)
+    problem = LogisticRegression(rng.normal(size=(50, 3)), (rng.random(50) < 0.5).astype(float))
+    found = calibrate_budget(GrowingRequest(**{**ASKED, "n": 50}))
+    for noise, name in (("printed", "printed"), ("needed", "exact")):
+        one = ready("dp-agd", problem, noise, 0.5, 360, 0, 8.0)  # type: ignore[arg-type]
+        assert one.epsilon is not None
+        assert (one.noise, one.epsilon.upper) == (float(found.budget[name].rho), float(found.budget[name].epsilon[1]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"parts": 0.0}, "parts must be finite and above 0"),
+        ({"parts": 1e9}, "parts must be from 1 to 1000"),
+        ({"n": 0}, "n must be an integer"),
+        ({"steps": 0}, "steps must be an integer"),
+        ({"loss_clip": -1.0}, "loss_clip must be finite and above 0"),
+        ({"epsilon": 1e300}, "epsilon must be from 1e-06 to 300 here"),
+    ],
+)
+def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        calibrate_budget(GrowingRequest(**{**ASKED, **change}))
+
+
+def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "c.json"
+    assert run_calibrate(**ASKED, json=str(target)) == 0
+    result = msgspec.json.decode(target.read_bytes(), type=GrowingCalibration)
+    assert budget_summary(result) in capsys.readouterr().out
+    assert run_calibrate(**ASKED, batch=3) == 2
+    assert "batch does not belong to dp-agd" in capsys.readouterr().err
