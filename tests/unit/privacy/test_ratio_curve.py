@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy import ratio_curve as curve
+from dpverify.privacy.binomial_noise import KNOTS, ORDERS
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.ratio_noise import DEVIATION, MOST, law
@@ -36,7 +37,7 @@ def test_moments_are_those_of_the_sum_over_all_numbers(shift: int, order: int) -
     sides = math.log(tail * (1.0 - ratio)) + (curve.MOST_SHIFT + far - 1) * math.log(ratio)
     whole = np.concatenate((sides[::-1], log_p, sides))
     exact = float(np.logaddexp.reduce(order * whole[:-shift] + (1 - order) * whole[shift:]))
-    bound = float(curve.log_moments(shift)[curve.KNOTS.index(order)])
+    bound = float(curve.log_moments(shift)[KNOTS.index(order)])
     assert exact <= bound <= exact + 1e-11 * (1.0 + abs(exact))
 
 
@@ -53,7 +54,7 @@ def test_bounds_of_all_orders_lie_above_the_moments_of_single_moves() -> None:
 def test_bounds_are_near_those_of_the_gaussian() -> None:
     """Within 0.2% for orders up to 4, and 5% up to 32, of z s^2/2 of the Gaussian that is meant."""
     shift = DEVIATION / 4.0
-    for order, bound in zip(curve.ORDERS, curve.renyi_bounds(shift), strict=True):
+    for order, bound in zip(ORDERS, curve.renyi_bounds(shift), strict=True):
         part = 0.002 if order in {2, 3, 4} else 0.05
         assert order > 32 or 1.0 <= bound / (order / 32.0) < 1.0 + part, order
     assert set(curve.renyi_bounds(2.1 * DEVIATION)) == {math.inf}
@@ -65,7 +66,7 @@ def test_no_bound_promises_less_than_one_coordinate_loses(epsilon: float) -> Non
     shift = round(DEVIATION / 4.0)
     exact = curve.delta_of_shift(shift, epsilon)
     assert exact == pytest.approx(delta_of(0.25, epsilon), rel=0.02)
-    for order, rdp in zip(curve.ORDERS, curve.renyi_bounds(shift), strict=True):
+    for order, rdp in zip(ORDERS, curve.renyi_bounds(shift), strict=True):
         assert improved_epsilon(order, rdp, exact) >= epsilon
 
 
