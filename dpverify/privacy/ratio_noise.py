@@ -43,7 +43,7 @@ MOST: Final = math.ceil(2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION)
 """No number is larger."""
 
 
-class SamplerTables(NamedTuple):
+class RatioTables(NamedTuple):
     """What is looked up: h (E, 2^k), the number of j that are accepted, and w (2^k,)."""
 
     accepted: Indices
@@ -51,7 +51,7 @@ class SamplerTables(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def tables() -> SamplerTables:
+def tables() -> RatioTables:
     """Both tables, each entry rounded to the nearest integer."""
     exact = Context(prec=60)
     twice_e = exact.multiply(Decimal(2), exact.exp(Decimal(1)))
@@ -65,7 +65,7 @@ def tables() -> SamplerTables:
             root = exact.sqrt(exact.multiply(twice_e, -exact.ln(u)))
             edge = exact.multiply(exact.multiply(u, root), Decimal(1 << PLACE_BITS))
             accepted[e, i] = int(edge.to_integral_value(context=exact))
-    return SamplerTables(accepted, reciprocal)
+    return RatioTables(accepted, reciprocal)
 
 
 def ratio_of(first: Indices, cell: Indices, place: Indices) -> int | None:
