@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpverify.problems.example_gradients import ExampleGradients
     from dpverify.problems.logistic import LogisticRegression
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
+    from dpverify.problems.softmax import SoftmaxRegression
     from dpverify.problems.waves import RegionConstants, Waves
 
 _HOMES = {
@@ -22,6 +23,7 @@ _HOMES = {
     "example_gradients": "ExampleGradients",
     "logistic": "LogisticRegression",
     "sampled_run": "DescentParameters NoisyDescent",
+    "softmax": "SoftmaxRegression",
     "waves": "RegionConstants Waves",
 }
 
@@ -35,6 +37,7 @@ __all__ = [
     "Problem",
     "RecursiveGradient",
     "RegionConstants",
+    "SoftmaxRegression",
     "Waves",
     "load_dataset",
     "replace_one",
