@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dpverify.problems.example_gradients import ExampleGradients
     from dpverify.problems.logistic import LogisticRegression
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
+    from dpverify.problems.softmax.loss import SoftmaxRegression
     from dpverify.problems.sparse.logistic import SparseLogistic
     from dpverify.problems.sparse.rows import CsrRows
     from dpverify.problems.waves import RegionConstants, Waves
@@ -24,6 +25,7 @@ _HOMES = {
     "example_gradients": "ExampleGradients",
     "logistic": "LogisticRegression",
     "sampled_run": "DescentParameters NoisyDescent",
+    "softmax.loss": "SoftmaxRegression",
     "sparse.logistic": "SparseLogistic",
     "sparse.rows": "CsrRows",
     "waves": "RegionConstants Waves",
@@ -40,6 +42,7 @@ __all__ = [
     "Problem",
     "RecursiveGradient",
     "RegionConstants",
+    "SoftmaxRegression",
     "SparseLogistic",
     "Waves",
     "dataset_of",
