@@ -1,4 +1,4 @@
-"""Where the checks of papers come from, and the check that a claim has where nobody wrote one."""
+"""Where the checks of papers come from, and the checks that a claim has where nobody wrote one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 from dpverify.harness.checks import Check
+from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
+from dpverify.harness.search.finite_check import FiniteCheck
 from dpverify.harness.search.search_check import SearchCheck
 
 PAPERS = "dpverify.papers:load"
@@ -37,9 +39,14 @@ def _of_package(package: str, paper: str) -> PaperChecks | None:
 
 
 def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
-    """The checks of a claim, by its id without the paper; of one without any a search, for which formulas suffice."""
-    own = [] if checks is None else checks.entries(claim)
-    return own or [Entry(SearchCheck(claim, "search"), SearchCheck.__module__)]
+    """The checks of a claim, by its id without the paper; of one without any those for which formulas suffice.
+
+    These are a search for a counterexample, all points of a finite domain, and a proof by signs and rules.
+    """
+    if checks is not None and (own := checks.entries(claim)):
+        return own
+    default = FormulaProof(claim, "proof"), FiniteCheck(claim, "points"), SearchCheck(claim, "search")
+    return [Entry(check, type(check).__module__) for check in default]
 
 
 def find_check(source: str, paper: str, claim: str, name: str) -> Check:

@@ -18,6 +18,8 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "ceil": (1, 1),
     "mod": (2, 2),
     "popcount": (1, 1),  # binary digits 1 of an integer
+    "tree_nodes": (2, 2),  # tree_nodes(a, b): fewest dyadic intervals that make up a .. b
+    "binomial": (2, 2),
     "bit": (2, 2),  # bit(s, i): the i-th binary digit of s, from 0
     "sqrt": (1, 1),
     "exp": (1, 1),
@@ -27,6 +29,13 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "normal_cdf": (1, 1),
     "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact, of Gaussian noise; mu: sensitivity / deviation
     "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
+    "gaussian_epsilon": (2, 2),  # gaussian_epsilon(delta, mu): the inverse
+    "sampled_gaussian_epsilon": (3, 3),  # sampled_gaussian_epsilon(delta, q, mu)
+    "sampled_gaussian_renyi": (3, 3),  # sampled_gaussian_renyi(z, q, mu): of whole order z, Poisson sampling
+    "renyi_delta": (3, 3),  # renyi_delta(epsilon, z, r): of what has divergence at most r at order z
+    "renyi_epsilon": (3, 3),  # renyi_epsilon(delta, z, r)
+    "zcdp_delta": (2, 2),  # zcdp_delta(epsilon, rho): the same at the best order, with r = rho*z
+    "zcdp_epsilon": (2, 2),  # zcdp_epsilon(delta, rho)
     "norm": (1, 1),  # of a vector, in definitions
     "dot": (2, 2),
     "density": (2, 2),  # density(x, s): of a normal law with mean 0 and deviation s

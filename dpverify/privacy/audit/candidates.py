@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
-from dpverify.privacy.audit.scores import Learner, Score, atoms, cells, diagonal, linear, quadratic, shares, trees
+from dpverify.privacy.audit.scores import Learner, Score, atoms, bent, cells, diagonal, linear, quadratic, shares, trees
 
 UserScore = Callable[[Floats], object]
 
 TREE_LEAST, TREE_DIMENSION = 1000, 64
 """Training rounds in each half from which, and numbers in an output up to which, trees are tried."""
+
+BENT_DIMENSION = 4  # numbers in an output up to which bent lines are tried
 
 LOOKED_AT, KEPT = 256, 16
 """Coordinates in which repeated values are looked for, and with which a table is made, at most."""
@@ -48,6 +50,8 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
         return
     m, d = x.shape
     yield View(), Learner("linear discriminant", linear)
+    if d <= BENT_DIMENSION:
+        yield View(), Learner("bent lines in each coordinate", bent)
     if d > 1:
         yield View(), Learner("quadratic discriminant of independent coordinates", diagonal)
     yield View(), Learner("quadratic discriminant", quadratic)

@@ -23,7 +23,7 @@ MOST = 100_000  # training rounds in each half that a model learns from, unless 
 
 ENOUGH = 50  # training rounds for each number in an output from which a score may be looked at where it was learned
 
-HANDICAP = 1.15
+HANDICAP = 1.05
 """How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
 
 SHARES = {True: 0.8, False: 0.2}  # shares of alpha, of the steady model and of the other, where both are judged

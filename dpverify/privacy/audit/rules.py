@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.records import Bits, Floats
 
 GRID = 48  # thresholds tried on each side
@@ -19,8 +20,6 @@ BELIEVED = 1e-5  # chance of the counts under the calibrated score below which t
 FURTHEST = 20  # rounds at each end whose scores the calibration draws in
 
 CAUTION = 1.0  # standard errors by which a calibrated chance is drawn towards one half
-
-FITTED = 20_000  # rounds that the calibration is fitted to, at most, evenly spread over the scores
 
 BEND = 30.0  # how many rounds it takes to bend the calibration away from a straight line
 
@@ -56,19 +55,20 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     seconds, firsts = score[m - sizes], score[sizes - 1]
     up, down = np.searchsorted(score, seconds, "left"), np.searchsorted(score, firsts, "right")
 
-    # one row per threshold for "second", one column per threshold for "first"; the last of each: never
-    def sides(upper: Floats, lower: Floats) -> Floats:
-        both: Floats = np.append(upper, 0.0)[:, None] + np.append(lower, 0.0)[None, :]
-        return both
+    sides = (
+        _Side((m - up).astype(np.float64), ones[-1] - ones[up], likely[-1] - likely[up]),
+        _Side(down.astype(np.float64), down - ones[down], down - likely[down]),
+    )
 
-    guesses = sides((m - up).astype(np.float64), down.astype(np.float64))
-    right = sides(ones[-1] - ones[up], down - ones[down])
-    model = sides(likely[-1] - likely[up], down - likely[down])
-    prior = PRIOR * _agreement(guesses - right, guesses - model)
-    share = (right + prior * model / np.maximum(guesses, 1.0)) / (guesses + prior + 0.5)  # half a wrong guess is spare
-    scaled = guesses * (trials / m)
+    # one row per threshold for "second", one column per threshold for "first"; the last of each: never
+    def both(upper: Floats, lower: Floats) -> Floats:
+        table: Floats = np.append(upper, 0.0)[:, None] + np.append(lower, 0.0)[None, :]
+        return table
+
+    guesses, right = both(*(side.guesses for side in sides)), both(*(side.right for side in sides))
+    hoped = both(*(side.guesses * side.share() for side in sides)) * (trials / m)
     bound = np.maximum(
-        lower_epsilon(scaled * share, scaled * (1.0 - share), trials, delta, alpha),
+        lower_epsilon(hoped, guesses * (trials / m) - hoped, trials, delta, alpha),
         lower_epsilon(right, guesses - right, m, delta, sure),  # a rare leak, of which the model knows nothing
     )
     seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
@@ -77,6 +77,21 @@ def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: flo
     if not bound[i, j] > 0.0:
         return AuditRule(-np.inf, np.inf, 0.0)
     return AuditRule(float(firsts[j]), float(seconds[i]), float(bound[i, j]))
+
+
+class _Side(NamedTuple):
+    """Guesses beyond each threshold on one side, in training rounds."""
+
+    guesses: Floats
+    right: Floats
+    likely: Floats  # right ones, as the calibrated score has it
+
+    def share(self) -> Floats:
+        """Share of right guesses that may be hoped for, each side by itself: a few right ones alone are luck."""
+        prior = PRIOR * _agreement(self.guesses - self.right, self.guesses - self.likely)
+        expected = self.right + prior * self.likely / np.maximum(self.guesses, 1.0)
+        result: Floats = expected / (self.guesses + prior + 0.5)  # half a wrong guess is spare
+        return result
 
 
 def _agreement(wrong: Floats, expected: Floats) -> Floats:
@@ -102,19 +117,7 @@ def calibrated(score: Floats, bits: Bits) -> Floats:
     ]
     table = np.stack(columns, axis=1)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
-    weights, curvature = np.zeros(6), np.diag(penalty)
-    part = slice((len(score) - 1) % -(-len(score) // FITTED) // 2, None, -(-len(score) // FITTED))
-    few, truth = table[part], bits[part]
-    each = len(score) / len(few)
-    for _ in range(20):
-        chance = special.expit(few @ weights)
-        slope = each * (few.T @ (truth - chance)) - penalty * weights
-        curvature = each * (few * (chance * (1.0 - chance))[:, None]).T @ few + np.diag(penalty)
-        step = np.linalg.solve(curvature, slope)
-        step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
-        weights += step
-        if float(np.abs(step).max()) < 1e-6:
-            break
+    weights, curvature = fitted(table, bits, penalty)
     logit = table @ weights
     error = np.sqrt(np.einsum("ij,ij->i", table @ np.linalg.inv(curvature), table))
     result: Floats = special.expit(np.sign(logit) * np.maximum(np.abs(logit) - CAUTION * error, 0.0))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.records import Bits, Floats
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ Score = Callable[[Floats], Floats]
 
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
+
+KNOTS = (0.01, 0.03, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.97, 0.99)
+"""Quantiles of a coordinate at which a line may bend."""
+
+BEND = 1.0  # penalty on the square of a bend, in units of the distance between the quartiles
+
+FURTHEST = 20  # values of a coordinate at each end that count as the next ones
 
 PARTS = 40  # quantiles between which a coordinate is counted
 
@@ -87,6 +95,24 @@ def shares(x: Floats, b: Bits) -> Score:
         return result
 
     return score
+
+
+def bent(x: Floats, b: Bits) -> Score:
+    """Learn log odds that are a bent line in each coordinate, added up: several modes, tails that are not Gaussian."""
+    m, d = x.shape
+    shift, scale = np.median(x, axis=0), np.quantile(x, 0.75, axis=0) - np.quantile(x, 0.25, axis=0)
+    scale = np.where(scale > 0.0, scale, _standard(x)[1])
+    ends = np.sort((x - shift) / scale, axis=0)[[min(FURTHEST, m // 50), m - 1 - min(FURTHEST, m // 50)]]
+    knots = np.quantile((x - shift) / scale, KNOTS, axis=0)
+
+    def columns(y: Floats) -> Floats:
+        z = np.clip((y - shift) / scale, *ends)
+        bends = [np.maximum(z - knot, 0.0) for knot in knots]
+        return np.concatenate([np.ones((len(y), 1)), z, *bends], axis=1)
+
+    penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND)])
+    weights, _ = fitted(columns(x), b, penalty)
+    return lambda y: np.asarray(columns(y) @ weights, dtype=np.float64)
 
 
 def trees(x: Floats, b: Bits) -> Score:

@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
-from dpverify.symbolic.exact import elementary, laws
+from dpverify.symbolic.exact import conversions, elementary, laws
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -31,6 +31,8 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "mod": elementary.mod,
     "bit": elementary.bit,
     "popcount": elementary.popcount,
+    "tree_nodes": elementary.tree_nodes,
+    "binomial": elementary.binomial,
     "sqrt": elementary.sqrt,
     "exp": elementary.exp,
     "min": elementary.minimum,
@@ -39,6 +41,13 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "normal_cdf": laws.normal_cdf,
     "gaussian_delta": laws.gaussian_delta,
     "sampled_gaussian_delta": laws.sampled_gaussian_delta,
+    "gaussian_epsilon": laws.gaussian_epsilon,
+    "sampled_gaussian_epsilon": laws.sampled_gaussian_epsilon,
+    "sampled_gaussian_renyi": conversions.sampled_gaussian_renyi,
+    "renyi_delta": conversions.renyi_delta,
+    "renyi_epsilon": conversions.renyi_epsilon,
+    "zcdp_delta": conversions.zcdp_delta,
+    "zcdp_epsilon": conversions.zcdp_epsilon,
 }
 
 #: Functions that derivations use beyond the formula language; ``#`` cannot occur in a printed name.

@@ -6,12 +6,15 @@ show whether the argument is in the domain, ``UndecidedError`` asks for more bit
 
 from __future__ import annotations
 
+import math
+
 from flint import arb, fmpq, fmpz
 
 from dpverify.symbolic.exact.numbers import ONE, ZERO, DomainError, UndecidedError, Value, exact_limit, to_ball
 
 _MAX_ROOT = 64
 _HALF = fmpq(1, 2)
+MOST_CHOSEN_FROM = 10_000
 
 
 def divide(a: Value, b: Value) -> Value:
@@ -180,6 +183,25 @@ def popcount(n: Value) -> Value:
     if value < 0:
         raise DomainError(f"popcount(n) needs n >= 0, got n={value}.")
     return fmpq(value.bit_count())
+
+
+def tree_nodes(a: Value, b: Value) -> Value:
+    """Fewest dyadic intervals ``[i 2^k + 1, (i+1) 2^k]`` that make up ``a .. b``; none where b is below a."""
+    low, high, count = as_int("tree_nodes", "a", a) - 1, as_int("tree_nodes", "b", b), 0
+    if low < 0:
+        raise DomainError(f"tree_nodes(a, b) needs a >= 1, got a={low + 1}.")
+    while low < high:  # the nodes of one level at both ends that belong to no larger one
+        count += (low & 1) + (high & 1)
+        low, high = (low + 1) >> 1, high >> 1
+    return fmpq(count)
+
+
+def binomial(n: Value, k: Value) -> Value:
+    """Number of ways to choose k of n, 0 where k is outside of 0 .. n."""
+    top, chosen = as_int("binomial", "n", n), as_int("binomial", "k", k)
+    if not 0 <= top <= MOST_CHOSEN_FROM:
+        raise DomainError(f"binomial(n, k) needs 0 <= n <= {MOST_CHOSEN_FROM}, got n={top}.")
+    return fmpq(math.comb(top, chosen) if chosen >= 0 else 0)
 
 
 def as_int(function: str, name: str, value: Value) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flint import arb
 
 from dpverify.symbolic.exact.numbers import ONE, DomainError, UndecidedError, Value, to_ball
+from dpverify.symbolic.exact.roots import falls_to
 
 
 def normal_cdf(x: Value) -> Value:
@@ -23,10 +24,10 @@ def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
     The larger of both orders: with P the mixture of N(0, 1) and, with weight q, N(mu, 1), the integral of the positive
     part of P - exp(epsilon) N(0, 1), and of N(0, 1) - exp(epsilon) P. Each is positive on one side of one point.
     """
-    _need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
-    _need("mu > 0", mu > 0, mu <= 0, mu)
-    _need("q > 0", q > 0, q <= 0, q)
-    _need("q <= 1", q <= 1, q > 1, q)
+    need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
+    need("mu > 0", mu > 0, mu <= 0, mu)
+    need("q > 0", q > 0, q <= 0, q)
+    need("q <= 1", q <= 1, q > 1, q)
     weight, shift, factor = to_ball(q), to_ball(mu), to_ball(epsilon).exp()
 
     def where(ratio: arb) -> arb:
@@ -37,8 +38,8 @@ def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
         return (1 - weight) * normal_cdf(x) + weight * normal_cdf(x - shift)
 
     at = where((factor - 1 + weight) / weight)
-    removed = 1 - mixed(at) - factor * normal_cdf(-at)
-    share = (1 / factor - 1 + weight) / weight
+    removed = (1 - weight - factor) * normal_cdf(-at) + weight * normal_cdf(shift - at)
+    share = (1 / factor - to_ball(ONE - q)) / weight
     if share <= 0:
         return removed
     if not share > 0:
@@ -47,9 +48,30 @@ def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
     return removed.max(normal_cdf(at) - factor * mixed(at))
 
 
-def _need(rule: str, holds: bool, fails: bool, value: Value) -> None:
+def gaussian_epsilon(delta: Value, mu: Value) -> Value:
+    """Smallest epsilon, at least 0, at which Gaussian noise of deviation 1 on sensitivity mu has at most this delta."""
+    return sampled_gaussian_epsilon(delta, ONE, mu)
+
+
+def sampled_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
+    """The same where each example is in the query with probability q, and one is added or removed."""
+    need("delta > 0", delta > 0, delta <= 0, delta)
+    level, zero = to_ball(delta), arb(0)
+
+    def curve(epsilon: arb) -> arb:
+        return to_ball(sampled_gaussian_delta(epsilon, q, mu))
+
+    start = curve(zero)
+    if level >= start:
+        return zero
+    if not level < start:
+        raise UndecidedError(f"whether the delta at epsilon = 0 is above {delta}.")
+    return falls_to(curve, level, zero)
+
+
+def need(rule: str, holds: bool, fails: bool, value: Value) -> None:
     """Refuse what is outside of its range; where a ball holds both, more bits must tell."""
     if fails:
-        raise DomainError(f"a privacy curve needs {rule}, got {value}.")
+        raise DomainError(f"a privacy curve or conversion needs {rule}, got {value}.")
     if not holds:
         raise UndecidedError(f"whether {rule}, for {value}.")

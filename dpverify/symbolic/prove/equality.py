@@ -126,23 +126,29 @@ class _TimeIsUp(BaseException):
     """Raised by the alarm; a BaseException so that no handler inside sympy swallows it."""
 
 
-def within(seconds: float, function: Callable[[], T]) -> T | None:
+def within(seconds: float, function: Callable[[], T], *, of_process: bool = False) -> T | None:
     """Call a function; None after some seconds, far more than a step takes, so that no slow machine changes a verdict.
 
-    Outside the main thread, or where the system has no timer, there is no limit.
+    ``of_process``: seconds in which this process computes. Such a call may hold calls of the other kind. Outside the
+    main thread, or where the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return function()
 
     def stop(*_: Any) -> None:
-        raise _TimeIsUp
+        raise _TimeIsUp(stop)
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    number, timer = signal.SIGALRM, signal.ITIMER_REAL
+    if of_process:
+        number, timer = signal.SIGVTALRM, signal.ITIMER_VIRTUAL
+    before = signal.signal(number, stop)
+    signal.setitimer(timer, seconds)
     try:
         return function()
-    except _TimeIsUp:
+    except _TimeIsUp as up:
+        if up.args != (stop,):
+            raise
         return None
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any
 
@@ -24,8 +27,24 @@ from dpverify.symbolic.prove.facts import (
 _DEPTH = 4
 _MAX_OPERATIONS = 220
 _NOTHING = Facts()
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
 _CHOICES = (sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs)
 Known = tuple[tuple[Any, bool], ...]
+
+
+class TooLongError(RuntimeError):
+    """More had to be decided on the way to a proof than was allowed."""
+
+
+@contextmanager
+def at_most(decisions: int) -> Iterator[None]:
+    """Allow so many decisions inside, then raise a `TooLongError`; counted from nothing known, not by a clock."""
+    _proved.cache_clear()
+    token = _left.set([decisions])
+    try:
+        yield
+    finally:
+        _left.reset(token)
 
 
 def is_nonnegative(expr: Any, facts: Facts = _NOTHING) -> bool:
@@ -61,6 +80,10 @@ def _start(expr: Any, strict: bool, facts: Facts) -> bool:
 
 
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
+    if (left := _left.get()) is not None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise TooLongError
     return _proved(expr, strict, facts.about(symbols_of(expr)), depth)
 
 

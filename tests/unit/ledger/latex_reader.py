@@ -22,6 +22,8 @@ _FENCES = {r"\lfloor": ("floor", r"\rfloor"), r"\lceil": ("ceil", r"\rceil"), r"
 _FENCES |= {r"\lVert": ("norm", r"\rVert"), r"\langle": ("dot", r"\rangle")}
 _HEADS = {r"\log_2": "log2", r"\log": "log", r"\exp": "exp", r"\min": "min", r"\max": "max", r"\Phi": "normal_cdf"}
 _HEADS |= {r"\delta_{\mathrm{Gauss}}": "gaussian_delta", r"\delta_{\mathrm{sampled}}": "sampled_gaussian_delta"}
+_HEADS |= {r"\epsilon_{\mathrm{Gauss}}": "gaussian_epsilon"}
+_HEADS |= {r"\epsilon_{\mathrm{sampled}}": "sampled_gaussian_epsilon"}
 _WORD = re.compile(r"\\mathrm\{((?:[A-Za-z0-9]|\\_)+)\}")
 _ENDS = re.compile(r"$|[-+,)\]}<>=/]|\\(right|le|ge|bmod|rfloor|rceil|rvert|rVert|rangle)(?![A-Za-z])|\\,")
 

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness import SearchCheck
+from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
+from dpverify.harness.search.finite_check import FiniteCheck
 from dpverify.ledger.errors import SpecError
 
 FILE = """from dpverify.harness import PaperChecks, SearchCheck
@@ -43,10 +45,10 @@ def test_checks_are_loaded_from_a_package_in_the_working_folder(
         load_checks("no_such_package", "first")
 
 
-def test_a_claim_without_a_check_is_searched() -> None:
-    (entry,) = entries_of(None, "lemma-9")
-    assert isinstance(entry.check, SearchCheck)
-    assert (entry.check.claim, entry.check.name) == ("lemma-9", "search")
+def test_a_claim_without_a_check_is_searched_and_proved_if_possible() -> None:
+    kinds = {"proof": FormulaProof, "points": FiniteCheck, "search": SearchCheck}
+    assert {entry.check.name: type(entry.check) for entry in entries_of(None, "lemma-9")} == kinds
+    assert {entry.check.claim for entry in entries_of(None, "lemma-9")} == {"lemma-9"}
     demo = load_checks("tests.unit.harness.demo.demo_checks:load", "demo")
-    assert "search" not in [entry.check.name for entry in entries_of(demo, "walk")]
-    assert [entry.check.name for entry in entries_of(demo, "none-is-written")] == ["search"]
+    assert kinds.keys().isdisjoint(entry.check.name for entry in entries_of(demo, "walk"))
+    assert [entry.check.name for entry in entries_of(demo, "none-is-written")] == list(kinds)

@@ -41,7 +41,7 @@ def two_rules() -> list[Bet]:
     rng = np.random.default_rng(0)
     b = rng.random(6000) < 0.5
     x = rng.normal(size=(6000, 2)) + 0.3 * b[:, None]
-    x[(rng.random(6000) < 0.1) & b, 1] = 60.0
+    x[(rng.random(6000) < 0.1) & b, 1] = 0.0
     return learn(x, b, 20_000, 0.0, 0.05, serial=False, user=None)
 
 

@@ -90,7 +90,7 @@ def test_a_data_set_of_arrays_is_sparse_by_the_rule() -> None:
 def test_bad_arrays_are_refused_in_a_line() -> None:
     with pytest.raises(ArgumentError, match=r"y must have shape \(40,\)"):
         dataset_of(thin(), np.zeros(39))
-    with pytest.raises(DataError, match="labels must be 2 to 1000 classes, .*, found 1: 0"):
+    with pytest.raises(DataError, match=r"labels must be 2 to 1000 classes, .*, found 1: 0"):
         dataset_of(thin(), np.zeros(40))
     with pytest.raises(ArgumentError, match="must be finite everywhere"):
         dataset_of(np.array([[np.inf]]), [1])

@@ -1,0 +1,180 @@
+"""A statement whose conditions leave finitely many points: exact arithmetic at each of them proves or refutes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from math import ceil, floor
+from typing import ClassVar
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context
+from dpverify.harness.search.constraints import FLIPPED, Inequality, links
+from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
+from dpverify.harness.search.search import Findings
+from dpverify.harness.sides import Prober
+from dpverify.ledger.formula import Name, free_names, to_text
+from dpverify.ledger.records import ORDERS
+from dpverify.ledger.results import CheckResult, ControlResult, Method
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.evaluate import evaluate
+from dpverify.symbolic.exact.numbers import EvaluationError, conjunction
+from dpverify.symbolic.exact.statements import definitions, domains_hold, requires_hold
+
+MOST_POINTS = 2000
+MOST_SEEN = 10 * MOST_POINTS
+SECONDS_EACH = 0.001
+
+
+@dataclass(frozen=True)
+class FiniteCheck(Check):
+    """Decide a statement of two formulas at every point of its domain, where this is finite by its own conditions."""
+
+    method: ClassVar[Method] = "exhaustive"
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether both sides are formulas, and whole numbers between ends that are stated are all that it is about."""
+        if statement.lhs is None or statement.rhs is None or statement.relation in ORDERS or not statement.free:
+            return False
+        box = Box(statement)
+        try:
+            return box.finite and len(list(islice(box.points(), MOST_POINTS + 1))) <= MOST_POINTS
+        except NoEndError:
+            return False
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return SECONDS_EACH * MOST_POINTS
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Go through all points; nothing is proved where one is left open, or where there is none."""
+        del block
+        statement = context.statement
+        found, unsure = _go_through(statement)
+        controls: list[ControlResult] = []
+        if not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
+            fault, faulty = sharper
+            controls = [_go_through(faulty)[0].as_control("sharper", fault, True)]
+        missed = "" if found.violations or not found.probes else missed_controls(controls)
+        message = f"all {len(found.probes)} points of the stated domain, {len(found.violations)} violations"
+        open_ends = [
+            f"{count} {what}"
+            for count, what in (
+                (unsure, "of which it is not decided whether they meet the conditions"),
+                (found.undecided, "not decided"),
+                (found.undefined, "with an undefined side"),
+            )
+            if count
+        ]
+        whole = found.probes and not open_ends and not missed
+        return self.result(
+            status="refuted" if found.violations else "proved" if whole else "untested",
+            message="; ".join(filter(None, [", ".join([message, *open_ends]), missed])),
+            n=len(found.probes),
+            detects="a violation at any point",
+            region="; ".join(f"{name}: {domain}" for name, domain in sorted(statement.domains.items()))
+            + "".join(f"; {to_text(condition)}" for condition in statement.requires),
+            counterexamples=first_and_largest(found.violations, statement.edges),
+            slack=slack_of(found, statement.relation or "="),
+            controls=controls,
+        )
+
+
+def _go_through(statement: Statement) -> tuple[Findings, int]:
+    """Probe every point of the domain; with how many of which it is not decided whether they belong to it."""
+    found, prober, unsure = Findings(), Prober(statement, None), 0
+    for point in Box(statement).points():
+        inside = _belongs(point, statement)
+        if inside is not True:
+            unsure += inside is None
+            continue
+        if (probe := prober.probe(point)) is not None:
+            found.probes.append(probe)
+            if probe.holds is False:
+                found.violations.append(probe)
+    found.undefined = prober.undefined
+    return found, unsure
+
+
+def _belongs(point: dict[str, Fraction], statement: Statement) -> bool | None:
+    """Whether a point meets all domains and conditions; None where that is not decided, or a side of one undefined."""
+    try:
+        known = definitions(statement, point)
+        whole = (known[name] for name, domain in statement.domains.items() if domain.kind == "integer")
+        if not all(isinstance(value, Fraction | int) for value in whole):
+            return None
+        return conjunction((domains_hold(statement.domains, known), requires_hold(statement, point)))
+    except EvaluationError:
+        return None
+
+
+class NoEndError(ValueError):
+    """A letter has no end that is known exactly, or there are too many points."""
+
+
+class Box:
+    """Whole numbers between ends that conditions give, each exactly and from letters before it."""
+
+    def __init__(self, statement: Statement) -> None:
+        self.statement = statement
+        constraints = [c for domain in statement.domains.values() for c in domain.constraints]
+        self.links = [link for c in (*constraints, *statement.requires) for link in links(c)]
+        self.seen = 0  # values of letters so far, those that lead to no point among them
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Letters in an order in which each has both ends from those before it; shorter where there is none."""
+        found: list[str] = []
+        rest = [name for name in self.statement.free if self.statement.domains[name].kind == "integer"]
+        while name := next((one for one in rest if all(self._ends(one, found))), ""):
+            found.append(name)
+            rest.remove(name)
+        return tuple(found)
+
+    @property
+    def finite(self) -> bool:
+        """Whether every letter is a whole number with two ends."""
+        return len(self.order) == len(self.statement.free)
+
+    def points(self, known: dict[str, Fraction] | None = None) -> Iterator[dict[str, Fraction]]:
+        """All points of the box; which of them meet all conditions is decided elsewhere."""
+        known = known or {}
+        if len(known) == len(self.order):
+            yield known
+            return
+        name = self.order[len(known)]
+        below, above = self._ends(name, list(known))
+        lows = [value for link in below for value in _value(link, known)]
+        highs = [value for link in above for value in _value(link, known)]
+        if not lows or not highs:
+            raise NoEndError(f"{self.statement.key}: no end of {name} is known exactly.")
+        for value in range(ceil(max(lows)), floor(min(highs)) + 1):
+            self.seen += 1
+            if self.seen > MOST_SEEN:
+                raise NoEndError(f"{self.statement.key}: its domain has too many points.")
+            yield from self.points({**known, name: Fraction(value)})
+
+    def _ends(self, name: str, known: list[str]) -> tuple[list[Inequality], list[Inequality]]:
+        """What bounds a letter from below and from above by letters that are known; ends may be left out."""
+        turned = [link if link.left == Name(name) else _turned(link) for link in self.links]
+        own = [one for one in turned if one.left == Name(name)]
+        usable = [one for one in own if free_names(one.right) <= set(known)]
+        below = [one for one in usable if one.op in {">", ">=", "=="}]
+        return below, [one for one in usable if one.op in {"<", "<=", "=="}]
+
+
+def _turned(link: Inequality) -> Inequality:
+    return Inequality(FLIPPED[link.op], link.right, link.left)
+
+
+def _value(link: Inequality, known: dict[str, Fraction]) -> Iterator[Fraction]:
+    """An end, where it is a fraction: an interval that holds an irrational one might leave a whole number out."""
+    try:
+        value = evaluate(link.right, known)
+    except EvaluationError:
+        return
+    if isinstance(value, Fraction | int):
+        yield Fraction(value)

@@ -1,0 +1,60 @@
+"""Where a falling function reaches a level, as a ball: found by trial, and certain by the signs on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb, ctx
+
+from dpverify.symbolic.exact.numbers import UndecidedError
+
+Falling = Callable[[arb], arb]
+_MOST_DOUBLINGS = 200
+_STEPS = 400
+
+
+def falls_to(function: Falling, level: arb, low: arb) -> arb:
+    """Ball around the point at which a falling function is equal to a level, which it is above at ``low``."""
+    gap = arb(1)
+    for _ in range(_MOST_DOUBLINGS):
+        if function((low + gap).mid()) < level:
+            break
+        gap *= 2
+    else:
+        raise UndecidedError(f"where a function falls to {level}.")
+    return _around(function, level, _near(function, level, low.mid(), (low + gap).mid()), low)
+
+
+def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
+    """A point where the function is nearly at its level: by secants of its logarithm, and halves."""
+
+    def height(x: arb) -> arb:
+        return (function(x) / level).log().mid()
+
+    older, newer = (left, height(left)), (right, height(right))
+    small = arb(2) ** (-ctx.prec // 2)
+    for _ in range(_STEPS):
+        rise = newer[1] - older[1]
+        cut = (newer[0] - newer[1] * (newer[0] - older[0]) / rise).mid() if rise != 0 else left
+        if not left < cut < right:
+            cut = ((left + right) / 2).mid()
+        older, newer = newer, (cut, height(cut))
+        if newer[1] > 0:
+            left = cut
+        else:
+            right = cut
+        if abs(cut - older[0]) <= small * (1 + abs(cut)):
+            break
+    return newer[0]
+
+
+def _around(function: Falling, level: arb, near: arb, low: arb) -> arb:
+    """Widen a ball around a point until the signs at its two ends are certain."""
+    width = (abs(near) + (near - low) + arb(2) ** -ctx.prec).mid() * arb(2) ** (2 - ctx.prec // 2)
+    for _ in range(ctx.prec // 16):
+        left, right = (near - width).lower().max(low.lower()), (near + width).upper()
+        at_left = left <= low or function(left.mid()) > level
+        if at_left and function(right.mid()) < level:
+            return left.union(right)
+        width *= 256
+    raise UndecidedError(f"where a function falls to {level}.")
