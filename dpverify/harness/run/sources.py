@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 from dpverify.harness.checks import Check
+from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
-from dpverify.harness.search.finite_check import FiniteCheck
 from dpverify.harness.search.search_check import SearchCheck
 
 PAPERS = "dpverify.papers:load"

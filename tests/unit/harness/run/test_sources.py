@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness import SearchCheck
+from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
-from dpverify.harness.search.finite_check import FiniteCheck
 from dpverify.ledger.errors import SpecError
 
 FILE = """from dpverify.harness import PaperChecks, SearchCheck

@@ -81,7 +81,7 @@ def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
 
 CHECKS.add(
     RuleCheck(
-        "note-settings", "both-ends", points=_settings, holds=settled(), figures=_sandwich, seconds=1.5,
+        "note-settings", "both-ends", points=_settings, holds=settled(), figures=_sandwich, seconds=0.4,
         planted=[
             Planted("a fifth of the printed noise", holds=settled(0.2)),
             Planted("what the paper tracks stands for the upper end", holds=settled(tracked=True)),

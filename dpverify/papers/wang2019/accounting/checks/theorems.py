@@ -151,7 +151,7 @@ CHECKS.add(
         region="eight points inside the conditions, two parties, delta from above",
     ),
     RuleCheck(
-        "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.5,
+        "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.2,
         readings={"index-sets": "equal"}, variants=("printed",),
         region="three points inside the printed conditions, two parties, delta of one data set from below",
     ),

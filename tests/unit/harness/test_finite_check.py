@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.harness.search.finite_check import MOST_POINTS, Box, FiniteCheck
+from dpverify.harness.finite_check import MOST_POINTS, Box, FiniteCheck
 from tests.unit.harness.formulas import formula, judged
 
 CHECK = FiniteCheck("formula", "points")
