@@ -323,7 +323,7 @@ def test_a_share_that_is_written_down_is_taken_and_nothing_else_is_imported(demo
     suite = Suite(demo, "smoke", 0)
     assert suite.shares == Shares(SEARCH_SECONDS["smoke"], math.inf)
     jobs = suite.cases(demo.claim("demo:sum"))[0].jobs  # the demonstration is none of our papers
-    assert [job.check for job in jobs] == ["proof", "search"]
+    assert [job.check for job in jobs] == ["proof", "points", "search"]
 
 
 def test_the_manifest_has_no_time_and_no_path(run: Run) -> None:
