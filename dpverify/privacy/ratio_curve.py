@@ -30,23 +30,8 @@ from dpverify.privacy.ratio_noise import DEVIATION, MOST, law
 
 CUT: Final = math.floor(9.0 * DEVIATION)  # R
 MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
-LESS: Final = (
-    1,
-    2,
-    2,
-    4,
-    4,
-    4,
-    5,
-    6,
-    8,
-    10,
-    12,
-    16,
-    20,
-    24,
-    32,
-)  # the power of each knot is that of this order times that of the rest
+LESS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+"""The power of each knot is that of this order times that of the rest."""
 BLOCK: Final = 4096  # numbers at a time, which stay near the processor
 ROUNDING: Final = 4e-12
 MASKS: Final = 16.0 * 2.0**-61  # for each number: 11 masks are expected where there is one, and 3 of many
