@@ -109,7 +109,8 @@ class Cluster:
         try:
             yield
         except (ClusterError, OSError) as error:
-            self.failure = f"the run on the cluster at {self.address} ended early: {error}"
+            why = GONE if isinstance(error, OSError) else error  # its connection broke while something was asked of it
+            self.failure = f"the run on the cluster at {self.address} ended early: {why}"
         finally:
             if under_way and self._client.status == "running":
                 self._client.cancel(list(under_way))
