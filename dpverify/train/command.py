@@ -17,7 +17,7 @@ from dpverify.report.terminal import rounds_on_stderr
 from dpverify.report.words import plural
 from dpverify.train.ddp import ddp_epsilon
 from dpverify.train.records import NOT_CERTIFIED, SRM, PartyResult, Point, Request, TrainResult
-from dpverify.train.run import train
+from dpverify.train.run import most_classes, train
 from dpverify.train.settings import STAGED
 
 
@@ -78,7 +78,8 @@ def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset
     def report(done: int, whole: int) -> None:
         progress(done, whole, f"reading {data}")
 
-    return load_dataset(data, standardise=request.standardise, progress=report)
+    most = most_classes(request.algorithm)
+    return load_dataset(data, standardise=request.standardise, most=most, progress=report)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -77,7 +77,7 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
     Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
     if dataset is None:
-        most = 2 if request.algorithm == "ddp-srm" else MOST_CLASSES
+        most = most_classes(request.algorithm)
         dataset = load_dataset(request.data, standardise=request.standardise, most=most)
     elif request.standardise and not dataset.standardised:
         raise ArgumentError("standardise", True, "must be left out for data that are given: nothing is done to them")
@@ -109,6 +109,11 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
         seconds=time.perf_counter() - began,
         notes=[*_notes(request.algorithm, dataset, settings), *staged_notes(request, problem, settings)],
     )
+
+
+def most_classes(algorithm: str) -> int:
+    """How many classes an algorithm can tell apart at most."""
+    return 2 if algorithm == "ddp-srm" else MOST_CLASSES
 
 
 def data_info(dataset: Dataset, problem: Regression) -> DataInfo:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dpverify.cli import main
 from dpverify.compare.records import CompareRequest
 from dpverify.compare.run import compare
 from dpverify.problems.data import MOST_CLASSES, load_dataset
@@ -85,3 +87,11 @@ def test_what_is_no_classification_is_refused(tmp_path: Path, algorithm: str, la
     file.write_text("".join(f"{k},{label}\n" for k, label in enumerate(labels)))
     with pytest.raises(DataError, match=message):
         train(Request(algorithm, data=file))
+
+
+def test_the_command_takes_what_the_function_takes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["train", "--data", "iris", "--epochs", "1", "--sigma", "1", "--json", "run.json"]
+    assert main(words) == 0
+    assert json.loads((tmp_path / "run.json").read_bytes())["data"]["classes"] == ["setosa", "versicolor", "virginica"]
+    assert main([*words, "--algorithm", "ddp-srm", "--batch", "9"]) == 2
