@@ -13,9 +13,8 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, by_paper, of_papers
 from dpverify.report.pages.index import OVERVIEW
 from dpverify.report.pages.layout import INDEX, lay_out
-from dpverify.report.pages.summary import corrected, first_sentence
+from dpverify.report.pages.summary import first_sentence, stands_instead
 from dpverify.report.pages.write import read_runs
-from dpverify.report.statements import readings_block
 from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
 
 BEGIN = "<!-- findings:begin -->"
@@ -30,7 +29,7 @@ class FrontPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = "reports") -> str:
-    """What came out: a table of some findings, the totals, and the figure of all verdicts."""
+    """What came out: a table of some findings, a line each, the totals, and the figure of all verdicts."""
     if not runs:
         return "No run is recorded yet."
     table = md.table(["claim", "verdict", "why", "instead"], [_row(runs, claim, folder) for claim in findings])
@@ -41,7 +40,7 @@ def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = 
     pages = md.link("reports/", f"{folder}/{INDEX}")
     totals = f"{judged}: {counts_words(counts(result.status for result in results))}. All of them are in {pages}."
     figure = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
-    return "\n\n".join(filter(None, [table, readings_block(results, table), totals, figure]))
+    return "\n\n".join([table, totals, figure])
 
 
 def read_findings(specs: Path) -> list[str]:
@@ -76,6 +75,6 @@ def _row(runs: Mapping[str, Run], claim: str, folder: str) -> list[str]:
     first = shown[0]
     places = replace(lay_out(key, runs[key]).places(runs[key]), here=INDEX, folder=f"{folder}/")
     readings = "" if len(shown) == len(group) else " and ".join(reading_words(result.reading) for result in shown)
-    instead = f"{corrected(first, places)} ({first.amendment.status})" if first.amendment else ""
     name = f"{places.link(first)}\n{md.link(key, places.page(f'{key}.md'))}\n{md.prose(readings)}"
-    return [name, status_label(first.status), md.prose(first_sentence(first.reason)), instead]
+    why, instead = md.prose(first_sentence(first.reason)), stands_instead(first, group, places)
+    return [name, status_label(first.status), why, instead]

@@ -11,10 +11,9 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.pages.layout import Places, is_box, is_result
 from dpverify.report.pages.templates import render
-from dpverify.report.statements import instead_in_line, readings_block, statement_in_line
+from dpverify.report.statements import instead_in_line, readings_block
 from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label
 
-LONGEST_FORMULA = 160  # characters of a formula that a table shows; a longer one is in the claim's own section
 DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
 
@@ -84,28 +83,23 @@ def _repair(result: Result) -> str:
 
 
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
-    """The first sentence of what is wrong, and where the corrected statement, or a reading that stands, is."""
-    beside = [f"{instead_in_line(said)}: {said.status}" for said in (result.holds, result.amendment) if said]
-    others = [each for each in claims[result.claim] if each.status != "refuted"]
-    beside = beside or [f"{reading_words(other.reading)}: {other.status}" for other in others]
-    instead = md.link("; ".join(beside), places.target(result.claim)) if beside else "nothing yet"
+    """The first sentence of what is wrong, and where what stands instead is."""
+    instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
     return [md.prose(first_sentence(result.reason)), instead]
+
+
+def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:
+    """Where the corrected statement is, or another reading that stands, with its status; "" where there is none."""
+    beside = [f"{instead_in_line(said)}: {said.status}" for said in (result.holds, result.amendment) if said]
+    others = [each for each in group if each.status != "refuted"]
+    beside = beside or [f"{reading_words(other.reading)}: {other.status}" for other in others]
+    return md.link("; ".join(beside), places.target(result.claim)) if beside else ""
 
 
 def first_sentence(text: str) -> str:
     """A text up to its first full stop."""
     sentence, more, _ = text.partition(". ")
     return f"{sentence}." if more else sentence
-
-
-def corrected(result: Result, places: Places) -> str:
-    """The corrected statement with its conditions, or where it is if it is long; "" where there is none."""
-    amendment = result.amendment
-    if amendment is None:
-        return ""
-    if len(amendment.formula or "") > LONGEST_FORMULA:
-        return md.link("a longer formula", places.target(result.claim))
-    return statement_in_line(amendment)
 
 
 def _totals(results: Sequence[Result]) -> str:
