@@ -19,7 +19,10 @@ from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
 from dpverify.selftest.noticing import Children, look
 
-COPIED = ("dpverify", "specs", "tests", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+COPIED = (
+    *("dpverify", "specs", "tests", "docs", "reports", ".ci"),
+    *("pyproject.toml", "constraints.txt", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+)  # what tests read
 BASELINE = 3600.0  # seconds in which all that must notice a fault has to pass without one
 Report = Callable[[int, int, str], None]  # faults decided, faults in all, what was decided last
 
@@ -33,9 +36,9 @@ class NotGreen(Exception):  # noqa: N818 it is what was found
 
 
 def code_digest(root: Path) -> str:
-    """Digest all that a copy holds, but for the catalogue and files of tests, with the versions of what runs it."""
+    """Digest what a copy holds, but for catalogue, files of tests and reports, with the versions of what runs it."""
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
-    for name in COPIED:
+    for name in (name for name in COPIED if name != "reports"):
         found = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
         for path in found:
             inside = path.relative_to(root)

@@ -1,6 +1,7 @@
 """The runner on a toy checkout: a fault that is noticed, one that is missed, a broken one, and a second run."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -108,6 +109,14 @@ def test_a_fault_that_has_no_place_is_missed(toy: Path) -> None:
     path.write_text(FAULT.format("gone", "x / x", "x", "test_square"))
     (found,) = selftest(toy, load_faults(toy), toy / "state").faults
     assert "stands 0 times" in found.missed[0]
+
+
+def test_a_copy_has_what_tests_read() -> None:
+    tests = Path(__file__).parents[2]
+    named = re.compile(r'\b(?:ROOT|parents\[\d\]) / "([^"]+)"')
+    read = {name for path in tests.rglob("*.py") for name in named.findall(path.read_text("utf-8"))}
+    assert {"reports", ".ci"} <= read
+    assert {name for name in read if (tests.parent / name).exists()} <= set(module.COPIED)
 
 
 def test_nothing_is_planted_where_the_code_is_red(toy: Path) -> None:
