@@ -5,12 +5,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from numba.core.registry import cpu_target
 
 import dpverify.harness  # noqa: F401  loaded here, so that the sessions inside do not load numpy a second time
 from dpverify import pytest_plugin
 from tests.unit.harness.demo import demo_checks  # noqa: F401  as above
 
 pytest_plugins = ["pytester"]
+cpu_target.target_context.refresh()  # numba loads parts of itself at the first kernel, and refuses to do it twice
 RECORDS = Path(__file__).parent / "harness" / "demo" / "records"
 
 
