@@ -66,12 +66,28 @@ def _changed(node: ast.expr) -> ast.expr | None:
 
 
 def guards(root: Path, module: str) -> list[str]:
-    """Who should notice a fault in a module: its own tests, or others that import it, claims, those of its folder."""
+    """Who should notice a fault in a module: its own tests or others that import it, claims, or those of its users."""
+    own = _own_tests(module)
+    level, seen = [module], {module}
+    while level:
+        found = list(dict.fromkeys(name for each in level for name in _direct(root, each)))
+        if found:
+            return sorted(found, key=lambda name: own.parent not in Path(name).parents)[:MOST_GUARDS]
+        level = sorted({user for each in level for user in _users(root, each)} - seen)
+        seen.update(level)
+    return [next(above.as_posix() for above in own.parents if any((root / above).glob("test_*.py")))]
+
+
+def _own_tests(module: str) -> Path:
     _, *folders, stem = module.split(".")
-    own = Path("tests", "unit", *folders, f"test_{stem}.py")
+    return Path("tests", "unit", *folders, f"test_{stem}.py")
+
+
+def _direct(root: Path, module: str) -> list[str]:
+    """Its own tests, or those of its folder that import it, or its claims, or tests elsewhere that import it."""
+    own, imports = _own_tests(module), _imports(module)
     if (root / own).is_file():
         return [own.as_posix()]
-    imports = re.compile(rf"\b{re.escape(module)}\b|from {re.escape(module.rpartition('.')[0])} import .*\b{stem}\b")
     near = [path for path in sorted((root / own.parent).glob("test_*.py")) if imports.search(path.read_text("utf-8"))]
     claims = [
         f"{name.split('.')[2]}:{claim}"
@@ -81,8 +97,24 @@ def guards(root: Path, module: str) -> list[str]:
     ]
     far = (path for path in sorted((root / "tests").rglob("test_*.py")) if imports.search(path.read_text("utf-8")))
     found = [path.relative_to(root).as_posix() for path in near] or claims
-    found = found[:MOST_GUARDS] or [path.relative_to(root).as_posix() for path in islice(far, MOST_GUARDS)]
-    return found or [next(above.as_posix() for above in own.parents if any((root / above).glob("test_*.py")))]
+    return found[:MOST_GUARDS] or [path.relative_to(root).as_posix() for path in islice(far, MOST_GUARDS)]
+
+
+def _users(root: Path, module: str) -> Iterator[str]:
+    """Modules that import a module."""
+    imports = _imports(module)
+    for path in (root / "dpverify").rglob("*.py"):
+        if imports.search(path.read_text("utf-8")):
+            yield ".".join(path.relative_to(root).with_suffix("").parts)
+
+
+def _imports(module: str) -> re.Pattern[str]:
+    """What stands in the source of one that imports it."""
+    name = module.removesuffix(".__init__")
+    if name != module:
+        return re.compile(rf"from {re.escape(name)} import|import {re.escape(name)}$", re.MULTILINE)
+    folder, _, stem = name.rpartition(".")
+    return re.compile(rf"\b{re.escape(name)}\b|from {re.escape(folder)} import .*\b{stem}\b")
 
 
 def attempt(root: Path, module: str, number: int) -> Fault | None:

@@ -29,12 +29,14 @@ def test_what_waits_is_changed_too() -> None:
     assert [what for what, _ in mutants("a.b", "async def one(a):\n    return 1\n")] == ["line 2: 1 becomes (2)"]
 
 
-def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it() -> None:
+def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_users() -> None:
     assert guards(ROOT, "dpverify.selftest.mutants") == ["tests/unit/selftest/test_mutants.py"]
     assert guards(ROOT, "dpverify.selftest.searching") == ["tests/unit/selftest/test_searching.py"]
     assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith("tools:calibration")
-    apart = ".".join(["dpverify", "symbolic", "certify", "place"])  # its whole name would count as an import here
-    assert guards(ROOT, apart) == ["tests/unit/symbolic/certify"]
+    place = ".".join(["dpverify", "symbolic", "certify", "place"])  # a whole name would count as an import here
+    assert guards(ROOT, place) == ["tests/unit/symbolic/certify/test_orders.py"]
+    package = ".".join(["dpverify", "papers", "__init__"])
+    assert guards(ROOT, package) == ["tests/unit/papers/test_papers.py"]
 
 
 def test_a_change_is_a_fault_that_can_be_planted() -> None:
