@@ -1,0 +1,71 @@
+"""``dpverify explain``: record, verdict, checks, and the evidence of a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_explain_shows_the_record_the_verdict_and_the_checks(toy: Path, capsys: Capture) -> None:
+    assert main(["explain", "lemma-2", "--specs", str(toy)]) == 0
+    out = capsys.readouterr().out
+    for part in (
+        "toy:lemma-2",
+        "The sum is at most",
+        "sum(i, i, 1, n) <= n**2/2",
+        "number of terms",
+        "refuted",
+        "n**2",
+    ):
+        assert part in out
+    assert out.rstrip().endswith("Checks\n  count")
+
+
+def test_explain_says_from_which_budget_on_a_check_runs(capsys: Capture) -> None:
+    assert main(["explain", "tran2022:theorem-9-rate"]) == 0
+    assert "slopes (runs from the standard budget on)" in " ".join(capsys.readouterr().out.split())
+
+
+def test_explain_shows_the_evidence_of_a_report(toy: Path, tmp_path: Path, capsys: Capture) -> None:
+    folder = str(tmp_path / "out")
+    assert main(["verify", "--specs", str(toy), "--jobs", "1", "--report", folder]) == 0
+    capsys.readouterr()
+    assert main(["explain", "lemma-2", "--specs", str(toy), "--report", folder]) == 0
+    assert "Evidence of a stored run" in capsys.readouterr().out
+    claims = toy / "toy" / "claims.toml"
+    claims.write_text(claims.read_text().replace("n**2/2", "n**2/3"))
+    assert main(["explain", "lemma-2", "--specs", str(toy), "--report", folder]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.index("STALE") < out.index("toy:lemma-2: the claim's record") < out.index("Evidence of a stored run")
+
+
+def test_explain_shows_the_evidence_that_comes_with_dpverify(tmp_path: Path, capsys: Capture) -> None:
+    target = tmp_path / "lemma-12.svg"
+    assert main(["explain", "tran2022:lemma-12", "--figure", str(target)]) == 0
+    out = capsys.readouterr().out
+    assert "Evidence of a stored run" in out
+    assert f"wrote {target}: Variance of the noise" in out
+    assert target.read_bytes().startswith(b"<?xml")
+
+
+def test_explain_says_where_there_is_no_evidence_and_no_figure(toy: Path, tmp_path: Path, capsys: Capture) -> None:
+    words = ["explain", "lemma-2", "--specs", str(toy)]
+    assert main([*words, "--figure", str(tmp_path / "lemma-2.svg")]) == 2
+    out, err = capsys.readouterr()
+    assert "No run is stored" in out
+    assert "the recorded run has no figure of this claim" in err
+
+
+def test_explain_refuses_a_figure_that_is_no_svg(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["explain", "tran2022:lemma-12", "--figure", str(tmp_path / "lemma-12.png")]) == 2
+    assert "must be a file named *.svg" in capsys.readouterr().err
+
+
+def test_explain_takes_one_claim(toy: Path, capsys: Capture) -> None:
+    assert main(["explain", "lemma-*", "--specs", str(toy)]) == 2
+    assert "names 2 claims" in capsys.readouterr().err
