@@ -117,7 +117,9 @@ def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: f
     try:
         copy(root, green)
         checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
-        red = [each for each in look(children, green, checks, BASELINE, stop=False) if each.saw != "nothing"]
+        parts = [part for k in range(jobs) if (part := checks[k::jobs])]
+        looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
+        red = [each for one in looks for each in one.result() if each.saw != "nothing"]
         if red:
             raise NotGreen(red)
         begun = [

@@ -45,9 +45,10 @@ class Refused(Exception):  # noqa: N818  it is an answer, no error
     """The certificate does not prove what it says."""
 
 
-def need(condition, why):
+def need(condition, why, e=None):
+    """Refuse what does not hold, with the reason, and the expression that it is about."""
     if not condition:
-        raise Refused(why)
+        raise Refused(why if e is None else f"{why}: {shown(e)}")
 
 
 class Row(tuple):
@@ -205,6 +206,12 @@ class Form(dict):
         return self.constant() is not None and self.constant().q == 1
 
     @cache
+    def parts(self):
+        """The whole number below its constant term, and the rest."""
+        whole = int(self.get((), fmpq(0)).floor())
+        return whole, self - constant(whole)
+
+    @cache
     def key(self):
         """The form up to a positive rational factor."""
         return self.times(1 / abs(self[min(self)])) if self else self
@@ -219,10 +226,10 @@ class Form(dict):
 
 
 def form_of(terms):
-    key = frozenset((m, c) for m, c in terms.items() if c != 0)
+    key = frozenset((m, c.p, c.q) for m, c in terms.items() if c != 0)  # a rational's own hash is slow
     found = FORMS.get(key)
     if found is None:
-        found = FORMS[key] = Form(sorted(key))
+        found = FORMS[key] = Form(sorted((m, c) for m, c in terms.items() if c != 0))
         found.number = len(FORMS)
     return found
 
@@ -478,8 +485,7 @@ class Scope:
             else:
                 powers.append((atom, exponent))
         for atom, exponent in powers:
-            whole = int(exponent.get((), fmpq(0)).floor())
-            left = exponent - constant(whole)
+            whole, left = exponent.parts()
             if atom[0] == "prime":
                 coefficient *= fmpq(int(atom[1])) ** whole
                 exponent = left
@@ -646,7 +652,7 @@ class Scope:
             term, inner = self.term(op, *args)
             inner.defined(term)
             series = [a for m in self.form(e) for a, _ in m if a[:2] == ("sum", "oo")]
-            need(length != "oo" or all(alone(a) in self.converging for a in series), f"may diverge: {shown(e)}")
+            need(length != "oo" or all(alone(a) in self.converging for a in series), "may diverge", e)
             return
         for a in args:
             if isinstance(a, Row):
@@ -655,9 +661,9 @@ class Scope:
             base, exponent = (self.form(a) for a in args)
             signs = self.sign(base), self.sign(exponent)
             fine = signs[0] == 3 or (self.integer(exponent) and (signs[1] & 1 or signs[0] & 2))
-            need(fine or signs[0] & signs[1] & 1, f"a power may be undefined: {shown(e)}")
+            need(fine or signs[0] & signs[1] & 1, "a power may be undefined", e)
         elif op == "log":
-            need(self.sign(self.form(args[0])) == 3, f"a logarithm may be undefined: {shown(e)}")
+            need(self.sign(self.form(args[0])) == 3, "a logarithm may be undefined", e)
 
     def sort(self, e):
         """Whether an expression is a number, or else a vector or random; these are in few places only."""
@@ -672,11 +678,11 @@ class Scope:
             return "number"
         if op == "+" and len(others) == len(sorts) and len(set(others)) == 1:
             return others[0]
-        need(not others or (op == "*" and len(others) == 1), f"no number: {shown(e)}")
+        need(not others or (op == "*" and len(others) == 1), "no number", e)
         return others[0] if others else "number"
 
     def scalar(self, e):
-        need(self.sort(e) == "number", f"no number: {shown(e)}")
+        need(self.sort(e) == "number", "no number", e)
         return e
 
 
@@ -815,25 +821,25 @@ class Proof(Rule):
         if form is ZERO:
             return []
         if not letters_in(form) or (op == "letter" and args[0] in hidden):
-            need(sign == 3 or (letters_in(form) and sign & 1), f"a constant that may be negative: {shown(e)}")
+            need(sign == 3 or (letters_in(form) and sign & 1), "a constant that may be negative", e)
             return [{}]
         if op == "log":
             inner = self.rates(args[0])
             need(inner and not any(x < 0 and kind == "log" for one in inner for (kind, _), x in one.items()),
                  "a logarithm of what may be near 0")  # fmt: skip
-            need(sign & 1 and not hidden & letters_in(e), f"a logarithm that may be negative: {shown(e)}")
+            need(sign & 1 and not hidden & letters_in(e), "a logarithm that may be negative", e)
         elif op == "+":
             found = [one for a in args for one in self.rates(a, hidden)]
         elif op == "*":
             found = reduce(lambda p, q: [times(a, b) for a in p for b in q], (self.rates(a, hidden) for a in args))
         elif op == "^":
             power = self.scope.form(args[1]).constant()
-            need(power is not None, f"a power that changes: {shown(e)}")
+            need(power is not None, "a power that changes", e)
             fixed = {h for h in hidden if power > 0 or self.scope.sign(self.scope.form(letter(h))) == 3}
             found = [times({}, one, power) for one in self.rates(args[0], fixed)]
-            need(power > 0 or len(found) == 1, f"a sum below 1: {shown(e)}")
+            need(power > 0 or len(found) == 1, "a sum below 1", e)
         else:
-            need(op == "letter" and sign == 3, f"no product of powers: {shown(e)}")
+            need(op == "letter" and sign == 3, "no product of powers", e)
         return list({frozenset(one.items()): one for one in found}.values())
 
     def items(self, items, scope, name, *claim):
@@ -964,7 +970,7 @@ class Proof(Rule):
             value = self.read(data)
             wanted = "number" if kind in NUMBERS else kind
             need(scope.sort(value) == wanted or (kind == "random" and source == "rule"), f"{shown(value)} is no {kind}")
-            need(kind != "integer" or scope.integer(scope.form(value)), f"not known to be an integer: {shown(value)}")
+            need(kind != "integer" or scope.integer(scope.form(value)), "not known to be an integer", value)
             return value
         if isinstance(data, str):
             need(scope.kinds.get(data) in (kind, "bits" if source == "rule" else kind), f"{data} is no function")

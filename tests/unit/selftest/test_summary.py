@@ -11,7 +11,7 @@ JUNIT = """<testsuites><testsuite>
 <testcase name="test_plain"><failure message="assert 1 == 2">...</failure></testcase>
 <testcase name="test_green"/>
 <testcase name="p:c[printed|law]"><failure message="p:c: missed the planted fault scale (times 2)"/></testcase>
-<testcase name="p:c[printed|pin]"><failure message="pinned proved, but refuted"/></testcase>
+<testcase name="p:c[printed|pin]@p:c"><failure message="the sources disagree"/></testcase>
 </testsuite></testsuites>"""
 
 
@@ -24,7 +24,7 @@ def test_the_worst_stands_first(tmp_path: Path) -> None:
     (tmp_path / "selftest.json").write_bytes(encode(run))
     assert SUMMARY(tmp_path).splitlines() == [
         "## 1 contradicted pins",
-        "- `p:c[printed|pin]`: pinned proved, but refuted",
+        "- `p:c[printed|pin]@p:c`: the sources disagree",
         "## 1 missed controls",
         "- `p:c[printed|law]`: p:c: missed the planted fault scale (times 2)",
         "## 1 faults that the selftest missed",
