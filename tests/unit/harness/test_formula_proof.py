@@ -112,6 +112,7 @@ def test_a_strict_relation_is_not_proved_as_one_that_is_not() -> None:
 @pytest.mark.parametrize("text", ["normal_cdf(x) <= 1", "f(x) <= 1", "gaussian_delta(1, 1) <= x"])
 def test_what_certificates_have_no_name_for_is_not_tried(text: str) -> None:
     assert not CHECK.can_judge(formula(text, X))
+    assert not CHECK.can_judge(formula("x <= 1", X, text))
 
 
 def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,9 @@ def test_delta_pays_for_the_far_tails_of_noise_made_inside(noise: Inside, law: M
     assert law.spent(77.0, epsilon) < 1e-7
     least = 100.0 * law.spent(77.0, 0.0)  # what they take at the least
     assert ddp_epsilon(run, [10, 10, 10], 11, least) == math.inf
+    loud = settings(noise=noise, steps=7, sigma=40.0)  # its epsilon is small, so that they take hardly more than that
+    assert ddp_epsilon(loud, [10, 10, 10], 11, least) == math.inf
+    assert math.isfinite(ddp_epsilon(loud, [10, 10, 10], 11, 4.0 * least))
     assert math.isfinite(ddp_epsilon(run, [10, 10, 10], 11, 1e4 * least))
     assert ddp_epsilon(settings(noise=noise, sigma=0.4), [10, 10, 10], 1, 1e-5) == math.inf  # beyond two deviations
 
