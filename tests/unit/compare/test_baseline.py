@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from dpverify.compare.methods import Descent, descend, full_batch_std, looks, step_length
 from dpverify.compare.run import split
 from dpverify.privacy.gaussian import delta_of
+from dpverify.privacy.gaussian_safe import safe_mu
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
@@ -24,6 +26,14 @@ def problem(n: int = 40, d: int = 3) -> LogisticRegression:
 def test_full_batches_have_exactly_the_privacy_asked_for() -> None:
     std = full_batch_std(100, 7, 1.5, 2.0, 1e-6)
     assert delta_of(math.sqrt(7) * 2 * 1.5 / (100 * std), 2.0) == pytest.approx(1e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 1000])
+def test_the_noise_of_full_batches_is_rounded_up(steps: int) -> None:
+    """Exactly: sqrt(T) 2G/(N std) is at most the mu that is certified."""
+    std, mu = full_batch_std(97, steps, 1.3, 0.8, 1e-6), safe_mu(0.8, 1e-6)
+    reached = steps * (2 * Fraction(1.3) / (97 * Fraction(std))) ** 2
+    assert Fraction(mu) ** 2 * (1 - Fraction(1, 10**11)) < reached <= Fraction(mu) ** 2
 
 
 def test_full_batches_without_noise_are_gradient_descent() -> None:

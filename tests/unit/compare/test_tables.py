@@ -2,21 +2,23 @@
 
 import math
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 import pytest
 
 from dpverify.compare.command import run_compare
-from dpverify.compare.tables.data import load, made_up
+from dpverify.compare.tables import run
+from dpverify.compare.tables.data import TestedProblem, load, made_up
 from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
 from dpverify.compare.tables.orderings import line, orderings
 from dpverify.compare.tables.page import page
 from dpverify.compare.tables.records import Experiments, MethodRow, TableResult
 from dpverify.compare.tables.report import DATA, PAGE, check_experiments, command, read, regenerate_experiments
 from dpverify.compare.tables.run import run_table
-from dpverify.compare.tables.settings import DELTA, METHODS, TableRequest, grid, passes, steps_for
+from dpverify.compare.tables.settings import DELTA, EPSILONS, METHODS, TableRequest, grid, passes, steps_for
 from dpverify.compare.tables.words import summary, verdict
 from dpverify.papers.wang2019.experiments.tables import TABLES
 from dpverify.privacy.conversions import zcdp_epsilon
@@ -85,6 +87,25 @@ def rows_with(losses: dict[str, list[float]], result: TableResult) -> list[Metho
         ]
         made.append(msgspec.structs.replace(like, runs=runs))
     return made
+
+
+def test_settings_are_chosen_on_a_seed_that_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    tuned, counted = list[int](), list[int]()
+
+    def objective(one: object, parts: object, seed: int) -> float:
+        tuned.append(seed)
+        return 0.0
+
+    made = SimpleNamespace(epsilon=None, conditions=None, batch=1, scale=1.0, steps=1, noise=0.0)
+    monkeypatch.setattr(run, "grid", lambda *_: [(1, 0.5), (1, 1.0)])
+    monkeypatch.setattr(run, "ready", lambda *_: made)
+    monkeypatch.setattr(run, "_objective", objective)
+    monkeypatch.setattr(run, "_measured", lambda one, parts, seed, data_passes: counted.append(seed))
+    parts = cast(TestedProblem, SimpleNamespace(problem=SimpleNamespace(x=np.zeros((2, 1)))))
+    run._row(TableRequest("wang2019:table-3", seeds=5, seed=3), parts, "dp-gd", "needed", EPSILONS[0])
+    assert counted == [3, 4, 5, 6, 7]
+    assert len(tuned) == 2
+    assert not set(tuned) & set(counted)
 
 
 def test_an_ordering_is_judged_by_its_interval_and_a_reversal_is_seen(result: TableResult) -> None:

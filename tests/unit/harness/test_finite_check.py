@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dpverify.harness import finite_check as module
 from dpverify.harness.finite_check import MOST_POINTS, Box, FiniteCheck
 from tests.unit.harness.formulas import formula, judged
 
@@ -55,6 +56,29 @@ def test_what_is_left_open_is_not_proved(text: str, domains: str, requires: list
     result = judged(CHECK, formula(text, domains, *requires))
     assert result.status == "untested"
     assert why in result.message
+
+
+def test_a_point_at_which_a_definition_has_no_value_is_left_open() -> None:
+    statement = formula("t <= 200", f"{T}; part: real", let=(("part", "1/(t - 7)"),))
+    result = judged(CHECK, statement)
+    assert (result.status, result.n) == ("untested", 199)
+    assert "1 of which it is not decided" in result.message
+
+
+def test_a_ball_around_a_whole_number_leaves_its_point_open() -> None:
+    """3^(t - 1) is whole for all t; as it is written, this is seen at t = 1 alone, where the statement holds."""
+    statement = formula("t <= 1", "t: integer, 1 <= t <= 9; power: integer", let=(("power", "exp((t - 1)*log(3))"),))
+    result = judged(CHECK, statement)
+    assert (result.status, result.n) == ("untested", 1)
+    assert "8 of which it is not decided" in result.message
+
+
+def test_nothing_is_proved_by_a_check_that_misses_its_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    statement = formula("popcount(t) <= log2(t + 1)", T)
+    monkeypatch.setattr(module, "sharper_statement", lambda *_: ("no fault at all", statement))
+    result = judged(CHECK, statement)
+    assert result.status == "untested"
+    assert "it missed the planted fault sharper (no fault at all)" in result.message
 
 
 @pytest.mark.parametrize(

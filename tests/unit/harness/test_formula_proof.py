@@ -6,12 +6,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import dpverify as dv
 from dpverify.cli.app import main
+from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.harness.formula_proof import FormulaProof
+from dpverify.ledger.results import CheckResult
+from dpverify.symbolic.certify import certificates
 from dpverify.symbolic.certify.checker import checker_file, k
 from dpverify.symbolic.derive import by_rules
 from tests.unit.harness.formulas import formula, judged
@@ -108,6 +112,7 @@ def test_a_strict_relation_is_not_proved_as_one_that_is_not() -> None:
 @pytest.mark.parametrize("text", ["normal_cdf(x) <= 1", "f(x) <= 1", "gaussian_delta(1, 1) <= x"])
 def test_what_certificates_have_no_name_for_is_not_tried(text: str) -> None:
     assert not CHECK.can_judge(formula(text, X))
+    assert not CHECK.can_judge(formula("x <= 1", X, text))
 
 
 def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +121,20 @@ def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.
 
     monkeypatch.setattr(k, "check", refuse)
     assert judged(CHECK, formula("1 - x <= exp(-x)", X)).status == "untested"
+
+
+def test_what_cannot_be_written_as_a_certificate_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificates, "certify", lambda *_: SimpleNamespace(data=None))
+    assert judged(CHECK, formula("1 - x <= exp(-x)", X)).status == "untested"
+
+
+def test_an_error_of_ours_in_what_was_found_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: DerivationCheck, *_: object) -> CheckResult:
+        return self.result(status="inconclusive", error="step 2 fails")
+
+    monkeypatch.setattr(DerivationCheck, "run_block", broken)
+    result = judged(CHECK, formula("1 - x <= exp(-x)", X))
+    assert (result.status, result.error) == ("inconclusive", "step 2 fails")
 
 
 def test_the_search_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,31 @@ def test_an_event_is_read_and_another_mechanism_is_refused_by_its_name() -> None
         epsilon(ComposedDpEvent([GaussianDpEvent(2.0), LaplaceDpEvent()]), 1e-5)
 
 
+class SelfComposedDpEvent:
+    def __init__(self, event: object, count: int) -> None:
+        self.event, self.count = event, count
+
+
+class PoissonSampledDpEvent:
+    def __init__(self, sampling_probability: float, event: object) -> None:
+        self.sampling_probability, self.event = sampling_probability, event
+
+
+def test_counts_of_events_within_events_multiply() -> None:
+    sampled = SelfComposedDpEvent(PoissonSampledDpEvent(0.25, GaussianDpEvent(2.0)), 3)
+    both = ComposedDpEvent([sampled, SelfComposedDpEvent(GaussianDpEvent(5.0), 2)])
+    want = [BatchSteps(0.25, 2.0, 12), BatchSteps(1.0, 5.0, 8)]
+    assert steps_of_event(SelfComposedDpEvent(both, 4)) == want
+
+
+def test_a_sample_of_several_steps_or_of_a_sample_is_no_sample_of_one() -> None:
+    """One batch for many steps is not many batches."""
+    once = GaussianDpEvent(2.0)
+    for inner in (SelfComposedDpEvent(once, 3), ComposedDpEvent([once, once]), PoissonSampledDpEvent(0.5, once)):
+        with pytest.raises(ValueError, match="a sample of several steps"):
+            steps_of_event(PoissonSampledDpEvent(0.25, inner))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -125,8 +150,14 @@ def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(how: dict[st
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [({"sampling": "batches"}, "asks for sizes"), ({"sampling": "tree", "rate": 0.5}, "must be left out for a tree")],
+    [
+        ({"sampling": "batches"}, "asks for sizes"),
+        ({"sampling": "tree", "rate": 0.5}, "must be left out for a tree"),
+        ({"sigma": 0.0}, "sigma"),
+        ({"rate": 1.5}, "rate"),
+        ({"steps": 0}, "count"),
+    ],
 )
 def test_what_has_no_event_is_refused(how: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        event(1.0, **how)  # type: ignore[arg-type]  # each value has its argument's type
+        event(**{"sigma": 1.0, **how})  # type: ignore[arg-type]  # each value has its argument's type

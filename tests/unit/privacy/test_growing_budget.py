@@ -63,6 +63,16 @@ def test_a_choice_alone_is_a_two_point_law() -> None:
     assert shared_epsilon(budget, DELTA).lower == pytest.approx(by_hand, rel=1e-4)
 
 
+@pytest.mark.parametrize("choice", [0.5, 8.0, 50.0])
+def test_the_lower_end_is_rounded_down(choice: float) -> None:
+    """Beside a measurement that shows nothing, the law of one choice is known in closed form, to the last digits."""
+    e = math.sqrt(2.0 * choice)
+    less = math.exp(-0.5 * e) * (0.5 + e / 8.0)
+    exact = math.log((1.0 - less - DELTA) / less)
+    found = _attained(replace(USUAL, choice=choice), DELTA, 1e-30, 1, 1)
+    assert exact * (1.0 - 1e-8) < found < exact
+
+
 def test_what_reaches_the_lower_end_is_done_by_dp_agd() -> None:
     """The optimizer on that data set: each way costs what is said, lengths win with the chances that are said."""
     chosen, offered, first = list[float](), list[float](), 3

@@ -40,6 +40,16 @@ def test_the_bound_never_passes_the_level(alpha: float) -> None:
             assert cdf(first, second, bound * (1.0 + 1e-6), statistic) < 1.0 - alpha
 
 
+@pytest.mark.parametrize("alpha", [0.05, 1e-4])
+def test_beyond_the_series_numerator_and_denominator_have_half_of_the_level_each(alpha: float) -> None:
+    """The denominator is below ``least``, and the numerator's part of chance above ``most``, with alpha/2 each."""
+    first, second, statistic = 3, 40, 1e9
+    root = math.sqrt(lower_noncentrality(statistic, first, second, alpha))
+    least = float(stats.chi2.ppf(alpha / 2, second)) / second
+    most = math.sqrt(first * statistic * least) - root
+    assert stats.chi2.sf(most**2, first) == pytest.approx(alpha / 2, rel=1e-4)
+
+
 def test_a_statistic_that_chance_explains_gives_no_bound() -> None:
     assert lower_noncentrality(1.0, 1, 1998, 0.05) == 0.0
     assert lower_noncentrality(float(stats.f.ppf(0.95, 1, 1998)) * 1.01, 1, 1998, 0.05) > 0.0

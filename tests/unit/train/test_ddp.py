@@ -6,14 +6,15 @@ import math
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
-from dpverify.mpc.fixed_point import DEVIATIONS
+from dpverify.mpc.fixed_point import DEVIATIONS, encode
 from dpverify.mpc.limits import Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
-from dpverify.train.ddp import ddp_epsilon
+from dpverify.train.ddp import ddp_epsilon, rounding_bound, scales_of
 from dpverify.train.settings import Settings
 
 
@@ -55,8 +56,32 @@ def test_delta_pays_for_the_far_tails_of_noise_made_inside(noise: Inside, law: M
     assert law.spent(77.0, epsilon) < 1e-7
     least = 100.0 * law.spent(77.0, 0.0)  # what they take at the least
     assert ddp_epsilon(run, [10, 10, 10], 11, least) == math.inf
+    loud = settings(noise=noise, steps=7, sigma=40.0)  # its epsilon is small, so that they take hardly more than that
+    assert ddp_epsilon(loud, [10, 10, 10], 11, least) == math.inf
+    assert math.isfinite(ddp_epsilon(loud, [10, 10, 10], 11, 4.0 * least))
     assert math.isfinite(ddp_epsilon(run, [10, 10, 10], 11, 1e4 * least))
     assert ddp_epsilon(settings(noise=noise, sigma=0.4), [10, 10, 10], 1, 1e-5) == math.inf  # beyond two deviations
+
+
+def test_the_bound_on_rounding_is_reached_where_all_parties_are_half_a_unit_off() -> None:
+    """In all coordinates and one way; the first step moves the iterate by 1/(2L) times the estimate."""
+    run, d, smoothness = settings(sigma=0.0), 7, 2.0
+    unit = scales_of(run, d)[0].unit
+    own = np.full(d, 0.4999 * unit)
+    opened = 3 * encode(own, unit, 3) * unit
+    apart = float(np.linalg.norm(3 * own - opened)) / 30 / (2.0 * smoothness)
+    assert 0.999 * rounding_bound(run, d, smoothness) < apart <= rounding_bound(run, d, smoothness)
+
+
+@pytest.mark.parametrize(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+def test_delta_is_spent_once_on_the_renyi_bounds_and_on_the_far_tails(noise: Inside, law: ModuleType) -> None:
+    """What the bound of each order leaves of delta at this epsilon, the best of them, is for the tails."""
+    epsilon = ddp_epsilon(settings(noise=noise, steps=7), [10, 10, 10], 11, 1e-5)
+    least = min(
+        (order - 1) * (7 * bound - epsilon + math.log1p(-1.0 / order)) - math.log(order)
+        for order, bound in enumerate(law.renyi_bounds(DEVIATIONS[noise] / 4.0), start=2)
+    )
+    assert 0.98e-5 < math.exp(least) <= 1e-5 - law.spent(77.0, epsilon)
 
 
 def test_the_ratio_of_uniforms_costs_hardly_more_than_a_gaussian() -> None:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import fields
 from typing import cast
 
 import numpy as np
+import pytest
 
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.limits import Inside
 from dpverify.mpc.session import Session
+from dpverify.train import party
 from dpverify.train.ddp import scales_of
-from dpverify.train.party import set_up
+from dpverify.train.party import SHARED, run_party, set_up
+from dpverify.train.records import Request
 from dpverify.train.settings import Settings
+
+NOT_COMPARED = {
+    *("algorithm", "data", "n", "epsilon", "delta", "points"),  # a party has its own rows, and is given sigma
+    *("parties",),  # they are counted
+    *("alpha", "rho", "ordering", "stages", "momentum_steps", "hand_on"),  # of other algorithms
+}
 
 D, N = 3000, 6
 SETTINGS = Settings(
@@ -24,6 +35,7 @@ class Alone:
     """A session in which the other parties have zeros, and what this one gave is kept."""
 
     parties = 3
+    told = ({"n": N},) * 3
 
     def __init__(self) -> None:
         self.given: list[Indices] = []
@@ -52,3 +64,22 @@ def test_a_party_adds_noise_of_its_own_that_no_seed_gives() -> None:
     assert all((one != other).mean() > 0.99 for one, other in zip(first, again, strict=True))
     assert (first[0] != first[1]).mean() > 0.99
     assert (first[1] != first[2]).mean() > 0.99  # of one scale
+
+
+def drawn(monkeypatch: pytest.MonkeyPatch, batch_seed: int | None = None) -> list[int]:
+    """The state of what draws a party's batches at the end of a run."""
+    monkeypatch.setattr(party, "Session", lambda *_, **__: nullcontext(Alone()))
+    asked = Request("ddp-srm", parties=3, steps=2, batch=6, sigma=2.0, seed=7)
+    peers = [("", 0)] * 3
+    run, _, _ = run_party(0, peers, np.zeros((N, 2)), np.zeros(N), asked, batch_seed=batch_seed)
+    state: list[int] = run._draws[0].bit_generator.state["state"]["state"].tolist()
+    return state
+
+
+def test_nobody_who_knows_the_seed_of_a_run_knows_a_partys_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drawn(monkeypatch) != drawn(monkeypatch)
+    assert drawn(monkeypatch, 5) == drawn(monkeypatch, 5)
+
+
+def test_every_setting_of_a_run_must_be_the_same_for_all_parties() -> None:
+    assert {field.name for field in fields(Request)} - {*SHARED} == NOT_COMPARED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
+from dpverify.problems import logistic_bounds
 from dpverify.problems.data import load_dataset
 from dpverify.problems.errors import DataError
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.records import Point, Request
-from dpverify.train.run import steps_to_measure, train
+from dpverify.train.run import _problem, steps_to_measure, train
 
 
 def plain_loss_and_gradient(w: Vector, x: Vector, y: Vector, lam: float) -> tuple[float, Vector]:
@@ -38,6 +40,15 @@ def test_without_noise_it_is_normalized_momentum_in_plain_numpy() -> None:
         w -= 0.05 * gradient / np.linalg.norm(gradient)
     np.testing.assert_allclose(result.w, w, rtol=1e-9, atol=1e-12)
     assert [point.step for point in result.path] == list(range(41))
+
+
+@pytest.mark.parametrize("scale", ["unit", "clip"])
+def test_the_constants_of_scaled_rows_do_not_depend_on_the_data(scale: str) -> None:
+    """They are those of the unit ball also where all rows are far shorter."""
+    data = load_dataset()
+    short = replace(data, x=1e-3 * data.dense_x)
+    problem = _problem(short, Request(scale=scale, lam=0.1).settle(len(short.x)))  # type: ignore[arg-type]  # one of two words
+    assert (problem.radius, problem.lipschitz) == (1.0, logistic_bounds.lipschitz(1.0, 0.1, 30))
 
 
 def test_points_are_measured_at_the_iterates() -> None:

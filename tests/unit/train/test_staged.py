@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.problems.batch_gradient import BatchGradient
 from dpverify.problems.data import load_dataset
 from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.regression import Regression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.command import run_train, summary
 from dpverify.train.figure import subtitle
 from dpverify.train.records import Request
 from dpverify.train.run import train
 from dpverify.train.settings import KINDS, STAGED
-from dpverify.train.staged import schedule
+from dpverify.train.staged import schedule, staged_notes
 
 
 def test_stages_double_and_steps_halve() -> None:
@@ -28,6 +30,15 @@ def test_stages_double_and_steps_halve() -> None:
     stages = schedule("dpageem", s).stages
     assert [(x.steps, x.momentum_steps, x.eta) for x in stages] == [(14, 6, 0.2), (28, 12, 0.1), (56, 24, 0.05)]
     assert schedule("dpageem", s).std == 2.0 / 10 * 3.0
+
+
+@pytest.mark.parametrize(("eta", "told"), [(0.0024, False), (0.0026, True)])
+def test_a_step_beyond_what_the_theorem_is_about_is_told(eta: float, told: bool) -> None:
+    """(1 - rho)^2/(2 beta) is 0.0025 at rho = 0.9 and beta = 2."""
+    asked = Request("dpageem", batch=10, eta=eta, sigma=1.0)
+    problem = cast(Regression, SimpleNamespace(smoothness=2.0))
+    notes = [*staged_notes(asked, problem, asked.settle(569))]
+    assert any("is above min(theta (1 - rho)^2/(2 beta), 1) = 0.0025" in note for note in notes) == told
 
 
 def test_each_method_has_its_steps_and_its_momentum() -> None:

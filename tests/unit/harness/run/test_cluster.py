@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 import time
@@ -12,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpverify.cli import main
 from dpverify.harness.run import cluster as module
-from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint
+from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint, run_on_worker
 from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
@@ -159,3 +162,43 @@ def test_what_differs_is_named() -> None:
     assert difference(fingerprint()) == ""
     own = fingerprint()["code"]
     assert difference({**fingerprint(), "code": "0"}) == f"code {own} for 0"
+    without = {name: version for name, version in fingerprint().items() if name != "scipy"}
+    assert difference(without) == f"scipy {fingerprint()['scipy']} for none"
+    assert difference({**fingerprint(), "torch": "2.0"}) == "torch missing for 2.0"
+
+
+def test_a_worker_that_comes_later_with_other_code_runs_nothing() -> None:
+    with pytest.raises(ClusterError, match=r"all workers must run the same code: a worker has code .* for 0"):
+        run_on_worker(pickle.dumps([Threads()]), (0, 0), {**fingerprint(), "code": "0"})
+
+
+class Threads:
+    """Work whose blocks say how many threads the libraries for matrices may use."""
+
+    def run(self, block: int) -> set[int]:
+        return {pool["num_threads"] for pool in threadpool_info()}
+
+
+def test_a_block_on_a_worker_has_one_thread() -> None:
+    """The last digit of a product of matrices depends on it."""
+    np.linalg.inv(np.eye(2))
+    with threadpool_limits(2):
+        assert Threads().run(0) == {2}
+        outcome = run_on_worker(pickle.dumps([Threads()]), (0, 0), fingerprint())
+    assert (outcome.part, outcome.error) == ({1}, "")
+
+
+def test_the_code_of_a_worker_is_that_of_all_files_and_of_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACKAGE", tmp_path)
+    file, found = tmp_path / "folder" / "a.py", set[str]()
+    file.parent.mkdir()
+    for text in ("x = 1", "x = 2"):
+        file.write_text(text)
+        found.add(fingerprint.__wrapped__()["code"])
+    file.rename(file.with_name("b.py"))
+    found.add(fingerprint.__wrapped__()["code"])
+    (tmp_path / "b.py").write_text("")
+    found.add(fingerprint.__wrapped__()["code"])
+    assert len(found) == 4

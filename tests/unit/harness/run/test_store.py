@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dpverify.harness.budget import BUDGETS
+from dpverify.harness.run import store as module
 from dpverify.harness.run.parts import NotStorableError, packed, unpacked
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store, StoreError
@@ -138,6 +139,22 @@ def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path)
     assert store.stale(job, "another hash")
     store.keep(job, "another hash", 0, outcome)  # what is stale goes
     assert not store.found(job, "hash")
+
+
+def test_a_block_made_with_other_libraries_is_stale(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    store.keep(job, "hash", 3, BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5))
+    monkeypatch.setattr(module, "_versions", lambda: "others")
+    assert store.found(job, "hash") == {}
+    assert store.stale(job, "hash")
+
+
+def test_a_block_that_is_kept_again_is_the_later_one(job: Job, tmp_path: Path) -> None:
+    store = Store(tmp_path / "evidence.sqlite")
+    later = BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 2.5)
+    for outcome in (BlockOutcome((0, MeanMoments(1, 0.0, 0.0)), 1.5), later):
+        store.keep(job, "hash", 3, outcome)
+    assert store.found(job, "hash") == {3: later}
 
 
 def test_errors_and_parts_of_other_types_are_not_kept(job: Job, tmp_path: Path) -> None:

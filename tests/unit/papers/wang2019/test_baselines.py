@@ -11,8 +11,10 @@ from scipy import stats
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import draw_batch, generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
 from dpverify.papers.wang2019.algorithms import AgdParameters, DpAgd, DpSrm, SrmParameters, Storm, StormParameters
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, dp_sgd, rrpsgd
+from dpverify.privacy.growing_budget import GrowingBudget
 from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient, line_losses
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import LogisticRegression
@@ -202,3 +204,16 @@ def test_what_is_out_of_range_is_named_in_a_line(make: object, name: str) -> Non
     with pytest.raises(ArgumentError, match=f"^{name} ") as caught:
         make()  # type: ignore[operator]
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("printed", "parts"), [(True, 8.0), (False, 2.5)])
+def test_dp_agds_choices_split_half_of_epsilon_and_directions_follow_from_them(printed: bool, parts: float) -> None:
+    """As e-DP; a direction has the classic Gaussian noise of sensitivity 1 for the same e."""
+    epsilon, delta, n = 0.4, 1e-6, 777
+    p = agd_parameters(epsilon, delta, parts, 30, 0.7, printed=printed)
+    each = 0.5 * epsilon / parts
+    assert p.rho_choice == pytest.approx(each**2 / 2)
+    assert math.sqrt(1.0 / (2.0 * p.rho_direction)) == pytest.approx(math.sqrt(2.0 * math.log(1.25 / delta)) / each)
+    assert (p.steps, p.clip) == (30, 0.7)
+    spent = GrowingBudget(p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, n, 30)
+    assert spends(p, n) == spent

@@ -10,7 +10,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import log_ndtr, logsumexp
 
+from dpverify.harness import BUDGETS
 from dpverify.kernels.check import ArgumentError
+from dpverify.papers.zhang2021.accounting.checks.constants import _rates
 from dpverify.papers.zhang2021.accounting.constants import KAPPA, PROVEN, Sampling, least_constant, needed
 from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
@@ -31,6 +33,12 @@ def test_batches_of_fixed_size_need_twice_as_much() -> None:
     assert batches.lower == pytest.approx(2.0 * poisson.lower, rel=1e-5)
     assert batches.upper == pytest.approx(2.0 * poisson.upper, rel=1e-5)
     assert 0.8 * poisson.upper < poisson.lower < poisson.upper
+
+
+def test_the_pieces_of_the_proof_leave_no_rate_out() -> None:
+    pieces = sorted((piece["from"], piece["to"]) for piece in _rates(BUDGETS["smoke"]))
+    assert [begin for begin, _ in pieces] == [0, *(end for _, end in pieces[:-1])]
+    assert pieces[-1][1] == 1
 
 
 def test_numbers_out_of_range_are_refused() -> None:

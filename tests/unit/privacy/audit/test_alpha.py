@@ -15,6 +15,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
 from dpverify.privacy.audit.draws import COINS, OUTPUTS, PROBE
+from dpverify.privacy.audit.gaussian import level_of_mu, mu_of_statistic
 from dpverify.privacy.audit.learning import SHARES, Bet, learn
 from dpverify.problems.worst_cases import ClippedQuadratic
 
@@ -84,6 +85,17 @@ def test_the_bound_is_where_so_many_right_guesses_have_the_chance_alpha(right: i
     share = 1.0 / (1.0 + np.exp(-epsilon))
     assert epsilon == 0.0 or stats.binom.sf(right - 1, right + wrong, share) == pytest.approx(0.05, rel=1e-9)
     assert epsilon > 0.0 or stats.binom.sf(right - 1, right + wrong, 0.5) >= 0.05
+
+
+@pytest.mark.parametrize(("rank", "n", "statistic"), [(1, 5, 400.0), (3, 20, 40.0), (2, 400, 30.0)])
+def test_a_gaussian_audits_p_value_is_the_level_of_its_bound(rank: int, n: int, statistic: float) -> None:
+    """Of n outputs on each side, 2n - 1 - d degrees of freedom are left for the covariance."""
+    for alpha in (0.05, 1e-4):
+        mu = mu_of_statistic(statistic, rank, n, n, alpha)
+        assert mu > 0.0
+        assert level_of_mu(mu, statistic, rank, n) == pytest.approx(alpha, rel=1e-6)
+        exact = stats.ncf.sf(statistic, rank, 2 * n - 1 - rank, n * mu**2 / 2)
+        assert exact == pytest.approx(alpha, rel=1e-6)
 
 
 def test_the_noise_and_the_choice_of_data_set_have_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

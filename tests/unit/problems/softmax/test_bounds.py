@@ -92,6 +92,12 @@ def test_what_the_kernel_rounds_to_is_no_longer_exactly() -> None:
         assert exact <= Fraction(bounds.lipschitz(radius, 0.0, p, classes)) ** 2
 
 
+def test_the_bound_covers_quotients_that_sum_to_more_than_1() -> None:
+    """As the head of the module has it: to (1 + u)/(1 - u)^(K - 1), which 2^40 classes show."""
+    bound, unit, classes = Fraction(bounds.lipschitz(1.0, 0.0, 1, 1 << 40)), Fraction(1, 1 << 53), 1 << 40
+    assert bound**2 >= 2 * (1 + unit) * (1 + (classes - 1) * unit)  # below that power, by Bernoulli's inequality
+
+
 def test_the_regularizer_adds_its_own() -> None:
     w = np.full(12, 1 / math.sqrt(3))
     got = at(w, np.zeros(4), 0, 0.8)

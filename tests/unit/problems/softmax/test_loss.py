@@ -71,6 +71,17 @@ def test_loss_and_gradient_are_those_of_the_definition() -> None:
         assert by_definition(problem, problem.start) <= problem.gap <= mpmath.log(K) * (1 + 2.0**-52)
 
 
+def test_an_example_whose_scores_are_all_far_below_anothers_has_its_own_gradient() -> None:
+    """Two features of opposite examples: scores near 2000 for one, near -2000 for the other."""
+    problem = SoftmaxRegression(np.array([[1.0], [-1.0]]), np.array([0.0, 2.0]), 3, lam=0.0)
+    w = np.array([2000.0, 1999.0, 1998.0])
+    few = np.exp([-2.0, -1.0, 0.0]) / np.exp([-2.0, -1.0, 0.0]).sum()
+    np.testing.assert_allclose(
+        problem.slopes(w, np.array([0, 1])), [few[::-1] - [1, 0, 0], few - [0, 0, 1]], rtol=1e-12
+    )
+    np.testing.assert_allclose(problem.gradient(w), (few[::-1] - [1, 0, 0] - few + [0, 0, 1]) / 2, rtol=1e-12)
+
+
 def test_two_classes_are_logistic_regression() -> None:
     rng = np.random.default_rng(2)
     x, y = rng.normal(size=(N, P)), rng.integers(2, size=N).astype(float)

@@ -40,6 +40,15 @@ def test_norm_bounds_are_above_the_exact_norm_and_close(x: Matrix) -> None:
             assert Fraction(float(bound)) ** 2 <= squared_norm(row) * Fraction(1 + 1e-13)
 
 
+def test_the_norm_bound_of_a_wide_row_covers_what_a_long_sum_drops() -> None:
+    """Added to 1 one by one, squares of half its last digit are all lost."""
+    row = np.full((1, 1000), 2.0**-26.5 * (1 - 2.0**-52))
+    row[0, 0] = 1.0
+    (bound,) = norm_bounds(rows_of(row))
+    assert sum(value * value for value in row[0].tolist()) == 1.0
+    assert Fraction(1 + 150 * 2.0**-52) ** 2 < squared_norm(row[0]) <= Fraction(float(bound)) ** 2
+
+
 @settings(max_examples=200, deadline=None)
 @given(MATRICES, st.sampled_from([1.0, 0.3, 1e-3, 700.0]), st.sampled_from(["unit", "clip"]))
 def test_scaled_rows_are_in_the_ball_exactly(x: Matrix, radius: float, how: str) -> None:

@@ -43,6 +43,16 @@ def captured() -> Any:
     return certificate(N, square, "=", wrong, ["<=", ZERO, "n"], lemmas=[proven], **body(used))
 
 
+def captured_letter() -> Any:
+    """From sum(x, i, 0, n) = (n + 1) x the same for a letter that is called as the sum's index."""
+    held = {**N, "x": "real"}
+    times = ["*", ["+", "n", ONE], "x"]
+    proven = lemma(held, ["sum", "i", ZERO, "n", "x"], "=", times, ["<=", ZERO, "n"])
+    mine, said = ["sum", "j", ZERO, "n", "j"], ["*", ["+", "n", ONE], "i"]
+    used = fact("=", minus(said, mine), "instance", "lemma", "lemma", {"n": "n", "x": "i"})
+    return certificate({**N, "i": "real"}, mine, "=", said, ["<=", ZERO, "n"], lemmas=[proven], **body(used))
+
+
 def other_bits() -> Any:
     """From the sign of positions of bits, that of any function."""
     proven = lemma({"b": "bits"}, ZERO, "<=", ["apply", "b", ONE])
@@ -61,6 +71,7 @@ def other_function() -> Any:
 SHIFTED = ["sum", "i", ZERO, "n", minus("%0", "i")]  # 0, if the index is captured
 REFUSED: dict[str, Any] = {
     "an index that another sum captures": captured(),
+    "a letter that a sum's index captures": captured_letter(),
     "an index in the place of a letter": certificate(N, SHIFTED, "=", ZERO),
     "bits that are any function": other_bits(),
     "a function that a claim is about": other_function(),

@@ -106,6 +106,10 @@ FACTS: dict[str, Any] = {
         X, power("x", q("-1")), "<=", power("x", q("-1")), NONNEGATIVE,
         **body(fact(">", "x", "combine", [], [["1", ["x"]]])),
     ),
+    "strict by nothing": certificate(
+        X, ["log", "x"], "<=", ["log", "x"], NONNEGATIVE,
+        **body(fact(">", "x", "combine", [], [["1", ["x"]], ["0", [ONE]]])),
+    ),
     "a zero that is none": certificate(
         XY, "x", "=", "y", **body(fact("=", minus("x", "y"), "combine", [], [["1", [minus("x", "y")]]]))
     ),
@@ -178,6 +182,18 @@ FACTS: dict[str, Any] = {
             "body": [fact(">=", minus("y", "x"), "instance", "premise", "p", {"x": "x"})],
         },
     ),
+    "a power of 0 that cancels": certificate(
+        X, ONE, "<=", ZERO, ["=", "x", ZERO],
+        **body(fact(">=", q("-1"), "combine", [], [["-1", ["x", power("x", q("-1"))]]])),
+    ),
+    "a whole number that may be -1": certificate(
+        {"n": WHOLE}, ZERO, "<=", "n", ["<=", q("-1"), "n"], **body(fact(">=", "n", "whole"))
+    ),
+    "a maximum that may be 0": certificate(
+        XY, ["*", ["max", "x", "y"], power(["max", "x", "y"], q("-1"))], "=", ONE, ["!=", "x", ZERO]
+    ),
+    "a logarithm of 0": certificate(X, ["log", "x"], "=", ["log", "x"], NONNEGATIVE),
+    "a logarithm of a square": certificate(X, ["log", power("x", TWO)], "=", ["log", power("x", TWO)]),
     "a method that does not exist": certificate(X, ZERO, "<=", "x", **body(fact(">=", "x", "conclude"))),
 }  # fmt: skip
 

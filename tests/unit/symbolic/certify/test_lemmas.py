@@ -44,6 +44,11 @@ def test_an_induction_needs_a_start_and_goes_down() -> None:
     assert refusal(real)
 
 
+def test_an_induction_does_not_start_from_what_it_proves() -> None:
+    used = fact(">=", q("-1"), "instance", "induction", "n", {"n": "n"})
+    assert "smaller integer" in refusal(certificate(N, ["+", "n", ONE], "<=", "n", ["<=", ZERO, "n"], **body(used)))
+
+
 def series(ratio: Any) -> Any:
     total = ["sum", "i", ZERO, "oo", power(q("1/2"), "i")]
     converges = fact("converges", total, "ratio", ratio)

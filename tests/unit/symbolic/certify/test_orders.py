@@ -51,6 +51,10 @@ CASES: dict[str, tuple[Any, Any]] = {  # one that is refused, and one like it th
         order(power(["+", ["*", TWO, "x"], ["*", "d", "x"]], q("-1")), "O", power("x", q("-1")), OVER_1, hides="d"),
     ),
     "weights add up": (order("x", "O", "x", OVER_1, right=["2"]), order("x", "O", "x", OVER_1)),
+    "to 1 and no more": (
+        order(power("x", TWO), "O", "x", OVER_1, right=["2"]),
+        order(power("x", TWO), "O", power("x", TWO), OVER_1),
+    ),
     "weights are not negative": (
         order(ROOTS, "O", ["+", "x", "N"], OVER_1, right=["3/2", "-1/2"]),
         order(ROOTS, "O", ["+", "x", "N"], OVER_1, right=["1/2", "1/2"]),

@@ -45,6 +45,10 @@ def test_no_epsilon_is_needed_where_delta_is_large() -> None:
     assert value("renyi_epsilon(0.9, 2, 0)") == 0
 
 
+def test_no_delta_is_more_than_1() -> None:
+    assert value("renyi_delta(0, 2, 50)") == 1
+
+
 @pytest.mark.parametrize(("delta", "q", "mu"), [("1/1000", "1/10", "1"), ("1/50", "1/4", "2"), ("1/1000", "1/2", "3")])
 def test_the_epsilon_of_sampled_gaussian_noise(delta: str, q: str, mu: str) -> None:
     found = value("sampled_gaussian_epsilon(delta, q, mu)", delta=delta, q=q, mu=mu)

@@ -48,6 +48,12 @@ def test_no_point_that_was_dropped_is_better_for_any_increasing_convex_future(sq
             assert (q + future(s)).max() <= (Q[:kept] + future(S[:kept])).max() * (1 + 1e-14)
 
 
+def test_a_point_that_lies_above_the_chord_by_the_last_digit_stays() -> None:
+    """All that is computed is exact; in the middle the chord has the height 1 + 2^-52, and the point 2^-52 more."""
+    S, Q = np.array([2.0, 1.0, 0.0]), np.array([0.0, 1.0 + 2.0**-51, 2.0 + 2.0**-51])
+    assert hull.above_chords(3, S, Q, np.arange(3), np.empty(3), 0.0) == 3
+
+
 def test_the_sums_of_two_hulls_hold_the_hull_of_all_sums() -> None:
     rng = np.random.default_rng(6)
     for sizes in ((1, 1), (1, 9), (30, 40), (200, 3)):
@@ -127,6 +133,13 @@ def test_the_tree_of_hulls_finds_what_the_tree_of_all_points_finds(T: int, N: in
     assert found.exact
     assert found.lower <= want * (1 + 1e-14)
     assert want <= found.upper * (1 + 1e-14) <= found.lower * (1 + 1e-10)
+
+
+@pytest.mark.parametrize(("T", "N", "alpha"), [(512, 33, 0.03), (600, 7, 0.3)])
+def test_an_upper_bound_has_room_for_what_floats_lose_in_each_level(T: int, N: int, alpha: float) -> None:
+    """A hull in floats leaves out at most what 32 roundings a level may hide, and a lower bound hides nothing."""
+    upper, lower = (FreshTree(T, N, alpha, 0.0, upper=side).run().best()[0] for side in (True, False))
+    assert lower * (1.0 + 32 * T.bit_length() * 2.0**-53) < upper < lower * (1.0 + 1e-10)
 
 
 def ratio(bounds: Bounds) -> float:
