@@ -109,9 +109,11 @@ class Cluster:
         self._client.close()
 
     def _count_workers(self) -> int:
-        ask = self._client.scheduler.identity  # scheduler_info() waits for ever where the scheduler is stopped
+        """Ask the scheduler; Client.scheduler_info would wait for ever where it is stopped."""
+        if (scheduler := self._client.scheduler) is None:
+            raise ClusterError(GONE)
         try:
-            return len(self._client.sync(ask, n_workers=-1, callback_timeout=ANSWER_SECONDS)["workers"])
+            return len(self._client.sync(scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS)["workers"])
         except TimeoutError:
             raise ClusterError(f"the scheduler has not answered for {ANSWER_SECONDS:.0f} s") from None
 

@@ -98,11 +98,11 @@ class Store:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
 
     def drop(self, job: Keepable) -> None:
-        """Forget all blocks of a work."""
+        """Forget all blocks of a work; where that cannot be done, ``failure`` says why."""
         try:
             self._file.execute("delete from blocks where check_of = ?", (job.asked,))
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path} cannot be written: {error}") from None
+            self.failure = f"{self.path} cannot be written: {error}"
 
     def close(self) -> None:
         """Close the file."""

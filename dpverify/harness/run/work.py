@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from dpverify.harness.run.cluster import Cluster, fingerprint
-from dpverify.harness.run.store import Keepable, KeptBlocks, Store, StoreError
+from dpverify.harness.run.store import Keepable, KeptBlocks, Store
 from dpverify.harness.run.task_pool import DIED, Outcomes
 from dpverify.harness.run.tasks import BlockOutcome, Runnable, Task
 from dpverify.kernels.check import ArgumentError
@@ -62,10 +62,7 @@ class Means:
         if self.cluster is not None and self.cluster.failure:
             raise KeyboardInterrupt
         if self.passing and self.store is not None and not self.store.failure:
-            try:
-                self.store.drop(work)
-            except StoreError as error:
-                self.store.failure = str(error)
+            self.store.drop(work)
 
     def _sound(self, work: Work, piece: int, outcome: BlockOutcome) -> BlockOutcome:
         """Run a piece here that failed on a worker, so that its error is the same as in one process."""
