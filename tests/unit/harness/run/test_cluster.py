@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,12 +126,12 @@ def test_where_the_scheduler_goes_what_was_decided_is_kept_and_a_later_run_goes_
 def test_a_worker_that_is_stopped_costs_time_only_and_where_none_is_left_the_run_ends(
     demo: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "2s"}) as started:
+    with running(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "8s"}) as started:
         cluster = Cluster(started.address)
         with at_block(cluster, 5, lambda: started.workers[0].send_signal(signal.SIGSTOP)):
             assert without_times(judged(demo, cluster)) == without_times(judged(demo, None))
-        monkeypatch.setattr(module, "WORKER_SECONDS", 1.0)
-        with at_block(cluster, 4, lambda: started.workers[1].send_signal(signal.SIGSTOP)):
+        short = partial(monkeypatch.setattr, module, "WORKER_SECONDS", 1.0)
+        with at_block(cluster, 4, lambda: started.workers[1].send_signal(signal.SIGSTOP), short):
             run = judged(demo, cluster)
         assert run.run.interrupted
         assert cluster.failure.endswith("ended early: it has had no worker for 1 s")
@@ -141,10 +142,10 @@ def test_a_worker_that_is_stopped_costs_time_only_and_where_none_is_left_the_run
 def test_a_scheduler_that_is_stopped_ends_the_run_with_what_was_decided(
     demo: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "ANSWER_SECONDS", 2.0)
+    short = partial(monkeypatch.setattr, module, "ANSWER_SECONDS", 2.0)
     with running(tmp_path, 1) as started:
         cluster = Cluster(started.address)
-        with at_block(cluster, 4, lambda: started.scheduler.send_signal(signal.SIGSTOP)):
+        with at_block(cluster, 4, lambda: started.scheduler.send_signal(signal.SIGSTOP), short):
             run = judged(demo, cluster)
         assert run.run.interrupted
         assert cluster.failure.endswith("ended early: the scheduler has not answered for 2 s")
