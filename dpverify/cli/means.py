@@ -36,7 +36,8 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
 
 def opened(path: Path | None) -> Store | None:
     """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
-    from dpverify.harness.run.store import Store, StoreError
+    from dpverify.harness.run.store import Store
+    from dpverify.harness.run.store_file import StoreError
 
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     default = Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")

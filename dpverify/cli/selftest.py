@@ -76,11 +76,10 @@ def selftest(
     from dpverify.selftest.run import NotGreen
     from dpverify.selftest.run import selftest as run_selftest
 
+    state = _checked(state or root / STATE)
     try:
         with rounds_on_stderr() as progress:
-            run = run_selftest(
-                root.resolve(), faults, state or root / STATE, jobs=jobs or usable_cores(), limit=limit, report=progress
-            )
+            run = run_selftest(root.resolve(), faults, state, jobs=jobs or usable_cores(), limit=limit, report=progress)
     except NotGreen as error:
         complain(str(error))
         return MISSED
@@ -128,7 +127,7 @@ def _modules(
     from dpverify.selftest.modules import change_modules
 
     before = MUTANTS_PAGE.read(report) if report is not None else None
-    state = state or root / f"{STATE}-modules"
+    state = _checked(state or root / f"{STATE}-modules")
     with rounds_on_stderr() as progress:
         run = change_modules(
             root.resolve(), state, only, jobs=jobs or usable_cores(), report=progress,
@@ -141,6 +140,17 @@ def _modules(
         MUTANTS_PAGE.write(run, report)
     print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
     return INTERRUPTED if any(fnmatchcase(name, only) for name in run.waiting) else OK
+
+
+def _checked(state: Path) -> Path:
+    """Refuse a file of what was decided that is damaged, before anything is run."""
+    from dpverify.selftest.run import StateError, remembered
+
+    try:
+        remembered(state)
+    except StateError as error:
+        raise BadInput("--state", state, f"must be what a selftest wrote, or new ({error})") from error
+    return state
 
 
 def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | None, report: Path | None) -> int:

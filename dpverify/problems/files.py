@@ -9,7 +9,7 @@ import math
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import IO, Final, TypeAlias, cast
@@ -57,7 +57,7 @@ def read_csv(
                     width = len(cells)
                     if width < 2:
                         raise DataError(path, f"line {reader.line_num}: 1 column, features and a label are needed.")
-                    if not all(map(_is_number, cells[:-1])):
+                    if _is_header(cells[:-1]):
                         continue
                 if len(cells) != width:
                     raise DataError(path, f"line {reader.line_num}: {len(cells)} columns, the first line has {width}.")
@@ -86,6 +86,12 @@ def _share(raw: IO[bytes], whole: int, progress: Progress | None) -> float:
     return max(done, 1) / max(whole, 1)
 
 
+def _is_header(cells: list[str]) -> bool:
+    """Whether the features of a first line are names; numbers with a hole in them are an example, and refused."""
+    words = [cell.strip().lower() for cell in cells if not _is_number(cell)]
+    return bool(words) and not (len(words) < len(cells) and MISSING.issuperset(words))
+
+
 def _is_number(cell: str) -> bool:
     try:
         float(cell)
@@ -95,7 +101,11 @@ def _is_number(cell: str) -> bool:
 
 
 def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
-    """Read the features of one line."""
+    """Read the features of one line; what is not a finite number is named."""
+    with suppress(ValueError):
+        found = list(map(float, cells))
+        if all(map(math.isfinite, found)):
+            return found
     found = []
     for column, cell in enumerate(cells, start=1):
         if not _is_number(cell) or not math.isfinite(float(cell)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -24,6 +25,7 @@ COPIED = (
     *("pyproject.toml", "constraints.txt", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 )  # what tests read
 BASELINE = 3600.0  # seconds in which all that must notice a fault has to pass without one
+OURS = re.compile(rb'\["[0-9a-f]{64}",\{')  # how an outcome that is remembered begins
 Report = Callable[[int, int, str], None]  # faults decided, faults in all, what was decided last
 
 
@@ -33,6 +35,10 @@ class NotGreen(Exception):  # noqa: N818 it is what was found
     def __init__(self, red: Sequence[Sighting]) -> None:
         self.red = {each.check for each in red}
         super().__init__("without a fault: " + ", ".join(f"{each.check}: {each.saw}" for each in red))
+
+
+class StateError(ValueError):
+    """The file of what was decided is damaged, or another kind of file; the message says where."""
 
 
 def code_digest(root: Path) -> str:
@@ -64,13 +70,26 @@ def fault_key(fault: Fault, root: Path, code: str) -> str:
 
 
 def remembered(state: Path) -> dict[str, FaultOutcome]:
-    """Outcomes of earlier runs by their keys; lines that cannot be read, such as a half one at the end, are none."""
+    """Outcomes of earlier runs by their keys; a line that ends too early, as one does that was being written, is none.
+
+    A :class:`StateError` where the file is damaged or none of ours: nothing must be written to it then.
+    """
     found: dict[str, FaultOutcome] = {}
-    for line in state.read_bytes().splitlines() if state.is_file() else ():
+    try:
+        lines = state.read_bytes().split(b"\n") if state.exists() else []
+    except OSError as error:
+        raise StateError(f"cannot be read: {error.strerror}") from None
+    for number, line in enumerate(filter(None, lines), start=1):
         try:
             key, outcome = msgspec.json.decode(line, type=tuple[str, FaultOutcome])
-        except msgspec.DecodeError:
-            continue
+        except msgspec.ValidationError as error:
+            if OURS.match(line):  # by another version
+                continue
+            raise StateError(f"entry {number} is no outcome of a selftest: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if line.startswith(b'["'[: len(line)]) and ("truncated" in str(error) or not line.endswith(b"]")):
+                continue
+            raise StateError(f"entry {number} is damaged: {error}") from None
         found[key] = outcome
     return found
 

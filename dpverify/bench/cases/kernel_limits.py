@@ -8,7 +8,7 @@ from numpy.random import Generator
 from dpverify.kernels.clipping import clipped_sum
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.normal import Words
+from dpverify.kernels.normal import Words, fill_normal_from
 from dpverify.kernels.tape import draw_batch, fill_normal
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
@@ -40,6 +40,13 @@ def draw_rows(rng: Generator, times: int, out: Vector) -> None:
     """Fill ``out``, shape (d,), with normal numbers by the library, many times."""
     for _ in range(times):
         fill_normal(rng, out)
+
+
+@kernel
+def draw_rows_from(words: Words, times: int, out: Vector) -> None:
+    """Fill ``out``, shape (d,), with normal numbers by our own draw, many times."""
+    for _ in range(times):
+        fill_normal_from(words, out)
 
 
 @kernel

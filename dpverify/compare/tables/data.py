@@ -10,11 +10,13 @@ from scipy.special import expit
 
 from dpverify.compare.tables.settings import LAM, TableRequest
 from dpverify.kernels.tape import generator
-from dpverify.kernels.typing import Matrix, Vector
+from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.experiments.tables import PaperTable
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.errors import DataError
 from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.sparse.logistic import SparseLogistic
+from dpverify.problems.sparse.rows import CsrRows, Rows
 
 SAMPLE_STREAM, SPLIT_STREAM = 2, 3
 HELD_OUT = 0.2
@@ -25,8 +27,8 @@ class TestedProblem:
     """A problem on the examples to train on, and what to test on; rows are as they come, gradients are clipped."""
 
     name: str
-    problem: LogisticRegression
-    x_test: Matrix
+    problem: LogisticRegression | SparseLogistic
+    x_test: Rows
     y_test: Vector
     real: bool  # whether it is the user's file
 
@@ -36,7 +38,7 @@ def load(request: TableRequest) -> list[TestedProblem]:
     if request.data is None:
         sets = [made_up(request.table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
     elif request.test_data is None:
-        whole = load_dataset(request.data, standardise=False, dense=True)
+        whole = load_dataset(request.data, standardise=False)
         sets = [_held_out(whole.name, whole, request.seed, real=True)]
     else:
         sets = [_two_files(request)]
@@ -44,15 +46,20 @@ def load(request: TableRequest) -> list[TestedProblem]:
 
 
 def _two_files(request: TableRequest) -> TestedProblem:
-    first, second = (load_dataset(file, standardise=False, dense=True) for file in (request.data, request.test_data))
+    first, second = (load_dataset(file, standardise=False) for file in (request.data, request.test_data))
     name = str(request.test_data)
     if second.classes != first.classes:
         raise DataError(name, f"has the labels {second.classes}, the data to train on have {first.classes}.")
     d, wide = first.x.shape[1], second.x.shape[1]
     if wide > d:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")
-    x_test = np.pad(second.dense_x, ((0, 0), (0, d - wide)))
-    return TestedProblem(first.name, LogisticRegression(first.dense_x, first.y, lam=LAM), x_test, second.y, real=True)
+    x = second.x
+    x_test = x.widened(d) if isinstance(x, CsrRows) else np.pad(x, ((0, 0), (0, d - wide)))
+    return TestedProblem(first.name, _problem(first.x, first.y), x_test, second.y, real=True)
+
+
+def _problem(x: Rows, y: Vector) -> LogisticRegression | SparseLogistic:
+    return SparseLogistic(x, y, lam=LAM) if isinstance(x, CsrRows) else LogisticRegression(x, y, lam=LAM)
 
 
 def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:
@@ -61,15 +68,14 @@ def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProbl
     test, train = order[: max(1, round(HELD_OUT * n))], order[max(1, round(HELD_OUT * n)) :]
     if len(train) == 0:
         raise DataError(name, f"has {n} example, at least 2 are needed where no test file is given.")
-    x = data.dense_x
-    problem = LogisticRegression(x[train], data.y[train], lam=LAM)
-    return TestedProblem(name, problem, x[test], data.y[test], real=real)
+    problem = _problem(data.x[train], data.y[train])
+    return TestedProblem(name, problem, data.x[test], data.y[test], real=real)
 
 
 def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
     whole = Dataset(parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False)
     drawn = whole.sample(min(n, len(whole.x)), generator(seed, SAMPLE_STREAM))
-    return replace(parts, problem=LogisticRegression(drawn.dense_x, drawn.y, lam=LAM))
+    return replace(parts, problem=_problem(drawn.x, drawn.y))
 
 
 def made_up(table: PaperTable) -> TestedProblem:

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
 from dpverify.compare.methods import step_length
 from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
 from dpverify.compare.tables.settings import CHANGE_CLIP, CLIP, DELTA, GAMMA, PARTIES, Noise, steps_for
 from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, dp_sgd, rrpsgd
 from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
@@ -18,9 +21,11 @@ from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
 from dpverify.privacy.growing_budget import shared_epsilon
 from dpverify.privacy.participation import Bounds
-from dpverify.problems.batch_gradient import RecursiveGradient, line_losses
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.batch_gradient import line_losses
+from dpverify.problems.logistic import LogisticRegression, psi
+from dpverify.problems.regression import recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
+from dpverify.problems.sparse.logistic import SparseLogistic
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,28 @@ class ReadyMethod:
     start: Callable[[int], SampledRun]
 
 
+def sparse_line_losses(problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
+    """Give what ``line_losses`` gives, on sparse rows: the mean loss at ``w - length direction``, cut; shape (K,)."""
+    sign, at, along = 1.0 - 2.0 * problem.y, problem.x @ w, problem.x @ direction
+    losses = [np.minimum(np.logaddexp(0.0, sign * (at - length * along)), clip).mean() for length in lengths]
+    penalties = [sum(map(psi, (w - length * direction).tolist())) for length in lengths]
+    return np.array(losses) + problem.lam * np.array(penalties)
+
+
 def ready(
-    method: str, problem: LogisticRegression, noise: Noise, epsilon: float, data_passes: int, batch: int, scale: float
+    method: str,
+    problem: LogisticRegression | SparseLogistic,
+    noise: Noise,
+    epsilon: float,
+    data_passes: int,
+    batch: int,
+    scale: float,
 ) -> ReadyMethod:
     """Set a method up on a problem; ``batch`` and ``scale`` as in ``settings.grid``."""
     n, w = len(problem.x), problem.start
     b = {"dp-gd": n, "dp-agd": n, "rrpsgd": 1}.get(method) or check.whole(1, n, batch=batch)
     T = steps_for(method, n, b if batch else 0, data_passes)
-    oracle = RecursiveGradient(problem, None if method == "storm" else CLIP, CHANGE_CLIP)
+    oracle = recursive_gradient(problem, None if method == "storm" else CLIP, CHANGE_CLIP)
     if method == "storm":
         oracle.change_clip = math.inf
         k, L = scale, problem.smoothness
@@ -51,7 +70,11 @@ def ready(
         return ReadyMethod(b, scale, T, 0.0, None, None, lambda seed: Storm(oracle, n, w, p, seed=seed))
     if method == "dp-agd":
         agd = agd_parameters(epsilon, DELTA, scale, T, CLIP, printed=noise == "printed")
-        losses, found = partial(line_losses, problem, agd.loss_clip), shared_epsilon(spends(agd, n), DELTA)
+        found, clip = shared_epsilon(spends(agd, n), DELTA), agd.loss_clip
+        if isinstance(problem, SparseLogistic):
+            losses = partial(sparse_line_losses, problem, clip)
+        else:
+            losses = partial(line_losses, problem, clip)
         return ReadyMethod(n, scale, T, agd.rho, found, None, lambda seed: DpAgd(oracle, losses, n, w, agd, seed=seed))
     parties = PARTIES if method == "ddp-srm" else 1
     how = Sampling(n // parties * parties, b, T)  # each party draws b/m of its own, at least floor(n/m) of them

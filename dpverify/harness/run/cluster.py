@@ -2,7 +2,9 @@
 
 What a block draws follows from its job and its number, so that neither where it runs nor in which order changes what is
 found. Where a worker dies, Dask gives its blocks to another one; a block that has taken four workers with it is said to
-be an error of its check. A worker whose code or libraries differ from ours is refused: it might find something else.
+be an error of its check. One that is stopped, and says nothing, is dead to Dask after its ``worker-ttl`` (5 minutes);
+where the scheduler says nothing, or no worker is left, the run ends early after a minute. A worker whose code or
+libraries differ from ours is refused: it might find something else.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_SECONDS = 10.0  # until a scheduler must have answered
-WORKER_SECONDS = 60.0  # until it must have a worker
+WORKER_SECONDS = 60.0  # until it must have a worker, and until all workers must have answered
+ANSWER_SECONDS = 60.0  # until the scheduler must have answered while the work runs
 POLL_SECONDS = 1.0
 GONE = "the scheduler is gone"
 PACKAGE = Path(__file__).parents[2]
@@ -61,7 +64,8 @@ class Cluster:
             raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(error).split())})") from None
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
-            found = self._client.run(difference, fingerprint())
+            ask = self._client._run  # Client.run waits for ever where a worker is stopped
+            found = self._client.sync(ask, difference, fingerprint(), callback_timeout=WORKER_SECONDS)
         except Exception as error:  # noqa: BLE001  whatever a worker without our code raises
             self._client.close()
             raise ClusterError(f"the workers of {address} cannot be used: {describe(error)}") from None
@@ -79,12 +83,16 @@ class Cluster:
         from dask import config
 
         most, asked = 0, -math.inf  # blocks under way, and when the workers were counted: the scheduler has to be asked
+        manned = time.monotonic()  # when there was a worker last
         with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             # a task like the others, so that it is done again where its worker dies
             held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
                 if time.monotonic() - asked > POLL_SECONDS:
-                    most, asked = PER_WORKER * max(1, self._count_workers()), time.monotonic()
+                    count, asked = self._count_workers(), time.monotonic()
+                    most, manned = PER_WORKER * max(1, count), asked if count else manned
+                    if asked - manned > WORKER_SECONDS:
+                        raise ClusterError(f"it has had no worker for {WORKER_SECONDS:.0f} s")
                 while tasks and len(under_way) < most:
                     task = tasks.popleft()
                     sent = self._client.submit(run_on_worker, held, task, fingerprint(), pure=False)
@@ -92,7 +100,7 @@ class Cluster:
                     sent.add_done_callback(ended.put)
                 with suppress(Empty):
                     future = ended.get(timeout=POLL_SECONDS)
-                    yield under_way.pop(future), _outcome(future)
+                    yield under_way.pop(future), self._outcome(future)
                 if self._client.status != "running":
                     raise ClusterError(GONE)
 
@@ -101,7 +109,33 @@ class Cluster:
         self._client.close()
 
     def _count_workers(self) -> int:
-        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+        """Ask the scheduler; Client.scheduler_info would wait for ever where it is stopped."""
+        if (scheduler := self._client.scheduler) is None:
+            raise ClusterError(GONE)
+        try:
+            return len(self._client.sync(scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS)["workers"])
+        except TimeoutError:
+            raise ClusterError(f"the scheduler has not answered for {ANSWER_SECONDS:.0f} s") from None
+
+    def _outcome(self, future: Future[BlockOutcome]) -> BlockOutcome:
+        """What a block gave, an error of ours where its worker did not live to say."""
+        from distributed import KilledWorker
+
+        while future.status in {"finished", "pending"}:  # pending again where the worker that had it is gone
+            try:
+                outcome: BlockOutcome = future.result(timeout=ANSWER_SECONDS)
+            except (KilledWorker, ClusterError):
+                break
+            except TimeoutError:  # where its worker is stopped, it is done again as soon as that one counts as dead
+                self._count_workers()
+            else:
+                return outcome
+        if future.status != "error":
+            raise ClusterError(GONE)
+        error = future.exception()
+        if isinstance(error, ClusterError):
+            raise error
+        return BlockOutcome(None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error))
 
     @contextmanager
     def _watched(self, under_way: dict[Future[BlockOutcome], Task]) -> Iterator[None]:
@@ -112,23 +146,10 @@ class Cluster:
             why = GONE if isinstance(error, OSError) else error  # its connection broke while something was asked of it
             self.failure = f"the run on the cluster at {self.address} ended early: {why}"
         finally:
-            if under_way and self._client.status == "running":
-                self._client.cancel(list(under_way))
-
-
-def _outcome(future: Future[BlockOutcome]) -> BlockOutcome:
-    """What a block gave, an error of ours where its worker did not live to say."""
-    from distributed import KilledWorker
-
-    if future.status == "finished":
-        outcome: BlockOutcome = future.result()
-        return outcome
-    if future.status != "error":
-        raise ClusterError(GONE)
-    error = future.exception()
-    if isinstance(error, ClusterError):
-        raise error
-    return BlockOutcome(None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error))
+            if under_way and not self.failure and self._client.status == "running":
+                with suppress(TimeoutError):  # Client.cancel waits for ever where the scheduler is stopped
+                    futures = list(under_way)
+                    self._client.sync(self._client._cancel, futures, None, None, callback_timeout=CONNECT_SECONDS)
 
 
 def run_on_worker(held: bytes, task: Task, expected: dict[str, str]) -> BlockOutcome:

@@ -20,23 +20,10 @@ from typing import Protocol
 
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.parts import NotStorableError, packed, unpacked
+from dpverify.harness.run.store_file import StoreError, begin, check_whole, sealed, unsealed
 from dpverify.harness.run.tasks import BlockOutcome
 
-TABLE = """
-create table if not exists blocks (
-    check_of text not null,  -- the check, with its claim, reading and statement, the budget and the seed
-    evidence text not null,  -- hash of the evidence, the share and the versions: under another one a block is stale
-    block integer not null,
-    part blob not null,
-    seconds real not null,
-    primary key (check_of, evidence, block)
-) without rowid
-"""
 BUSY_SECONDS = 30.0  # how long another run may hold the file
-
-
-class StoreError(ValueError):
-    """The file is no store, or cannot be read or written; the message is one line."""
 
 
 class Keepable(Protocol):
@@ -67,11 +54,9 @@ class Store:
         self.failure = ""  # why a run had to go on without it
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._file.execute("pragma journal_mode = wal")
-            self._file.execute("pragma synchronous = normal")  # a killed process loses nothing
-            self._file.execute(TABLE)
-        except (OSError, sqlite3.Error) as error:
+            check_whole(path, BUSY_SECONDS)
+            self._file = begin(path, BUSY_SECONDS)
+        except (OSError, sqlite3.Error, StoreError) as error:
             raise StoreError(f"{path} is no store of evidence that can be used: {error}") from None
 
     def found(self, job: Keepable, evidence: str) -> dict[int, BlockOutcome]:
@@ -82,16 +67,18 @@ class Store:
             rows = self._file.execute(
                 "select block, part, seconds from blocks where check_of = ? and evidence = ?", key
             ).fetchall()
-            return {block: BlockOutcome(unpacked(part, types), seconds) for block, part, seconds in rows}
+            return {row[0]: BlockOutcome(unpacked(unsealed((*key, *row)), types), row[2]) for row in rows}
         except (sqlite3.Error, ValueError, TypeError) as error:
             raise StoreError(f"{self.path}: what is kept of {job.label} cannot be read: {error}") from None
 
     def stale(self, job: Keepable, evidence: str) -> bool:
         """Whether there are blocks of a check from another record, other code or other versions."""
         key = job.asked, _evidence(job, evidence)
-        return (
-            self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone() is not None
-        )
+        try:
+            row = self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be read: {error}") from None
+        return row is not None
 
     def keep(self, job: Keepable, evidence: str, block: int, outcome: BlockOutcome) -> None:
         """Keep a block, and drop what is stale of its check; an error of ours is not kept."""
@@ -105,17 +92,17 @@ class Store:
         try:
             self._file.execute("delete from blocks where check_of = ? and evidence != ?", key)
             self._file.execute(
-                "insert or replace into blocks values (?, ?, ?, ?, ?)", (*key, block, part, outcome.seconds)
+                "insert or replace into blocks values (?, ?, ?, ?, ?)", sealed((*key, block, part, outcome.seconds))
             )
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
 
     def drop(self, job: Keepable) -> None:
-        """Forget all blocks of a work."""
+        """Forget all blocks of a work; where that cannot be done, ``failure`` says why."""
         try:
             self._file.execute("delete from blocks where check_of = ?", (job.asked,))
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path} cannot be written: {error}") from None
+            self.failure = f"{self.path} cannot be written: {error}"
 
     def close(self) -> None:
         """Close the file."""

@@ -92,6 +92,11 @@ def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name:
     assert "not a CSV file" in error_line(tmp_path / name)
 
 
+@pytest.mark.parametrize("head", ["a,b,y", ",b,y", "1,b,2", "?,,y"])
+def test_a_first_line_with_a_name_or_without_a_number_is_a_header(tmp_path: Path, head: str) -> None:
+    assert load_dataset(write(tmp_path, "d.csv", f"{head}\n3,4,0\n5,6,1\n")).x.shape == (2, 2)
+
+
 def test_csv_without_header(tmp_path: Path) -> None:
     data = load_dataset(write(tmp_path, "d.csv", "1,2,1\n3,4,2\n5,6,1.0\n"))
     np.testing.assert_array_equal(data.y, [0, 1, 0])
@@ -140,6 +145,8 @@ BAD_CSV = {
     "1,2,0\n1,nan,1\n": ("line 2", "column 2 is 'nan'"),
     "1,2,0\n,2,1\n": ("line 2", "column 1 is ''", "leave its line out"),
     "1,2,0\n1,2,\n": ("line 2", "label in the last column is empty"),
+    "1,,0\n1,2,1\n": ("line 1", "column 2 is ''", "leave its line out"),
+    "NA,2,0\n1,2,1\n": ("line 1", "column 1 is 'NA'"),
     "1\n2\n": ("line 1", "1 column"),
     "a,b\n": ("no example",),
     '1,"2,0\n': ("not a CSV file",),

@@ -10,14 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dpverify.cli.app import main
-from dpverify.report.selftest import Selftest
+from dpverify.report.selftest import FaultOutcome, Selftest
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
 from dpverify.selftest.noticing import Children, look
-from dpverify.selftest.run import NotGreen, selftest
+from dpverify.selftest.run import NotGreen, remembered, selftest
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
 TESTS = """
@@ -102,6 +103,35 @@ def test_the_exit_code_is_1_where_a_fault_is_missed(toy: Path, capsys: pytest.Ca
     assert main([*words, "--only", "none"]) == 2
     assert main([*words, "--tenth", "10"]) == 2
     assert main(["selftest", "--root", str(toy / "specs")]) == 2
+
+
+ENTRY = msgspec.json.encode(("0" * 64, FaultOutcome(id="x", kind="k", what="w", module="m")))
+
+
+def test_an_entry_that_was_being_written_is_none_wherever_it_ends(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    for end in range(len(ENTRY)):
+        state.write_bytes(b"\n" + ENTRY[:end] + b"\n" + ENTRY.replace(b"0" * 64, b"1" * 64) + b"\n")
+        assert list(remembered(state)) == ["1" * 64]
+    state.write_bytes(b"\n" + ENTRY.replace(b'"what"', b'"why"') + b"\n\n" + ENTRY)  # the first by another version
+    assert list(remembered(state)) == ["0" * 64]
+
+
+@pytest.mark.parametrize(
+    "content", [b"my notes\n", bytes(100), b"\x89PNG\r\n\x1a\n", b"[1]\n", ENTRY.replace(b'"id"', b'\x07id"')]
+)
+def test_a_state_that_is_damaged_or_another_file_is_refused_and_stays_as_it_is(
+    content: bytes, toy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = toy / "state"
+    state.write_bytes(content)
+    for more in ([], ["--modules"]):
+        assert main(["selftest", "--root", str(toy), "--state", str(state), *more]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "must be what a selftest wrote, or new (entry 1 is " in line
+    assert state.read_bytes() == content
+    assert main(["selftest", "--root", str(toy), "--state", str(toy)]) == 2
+    assert "Is a directory" in capsys.readouterr().err
 
 
 def test_a_fault_that_has_no_place_is_missed(toy: Path) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +123,48 @@ def test_where_the_scheduler_goes_what_was_decided_is_kept_and_a_later_run_goes_
     assert not after.run.interrupted
     info = msgspec.structs.replace(after.run, from_store=0)
     assert without_times(msgspec.structs.replace(after, run=info)) == without_times(judged(demo, None))
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped_costs_time_only_and_where_none_is_left_the_run_ends(
+    demo: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "8s"}) as started:
+        cluster = Cluster(started.address)
+        with at_block(cluster, 5, lambda: started.workers[0].send_signal(signal.SIGSTOP)):
+            assert without_times(judged(demo, cluster)) == without_times(judged(demo, None))
+        short = partial(monkeypatch.setattr, module, "WORKER_SECONDS", 1.0)
+        with at_block(cluster, 4, lambda: started.workers[1].send_signal(signal.SIGSTOP), short):
+            run = judged(demo, cluster)
+        assert run.run.interrupted
+        assert cluster.failure.endswith("ended early: it has had no worker for 1 s")
+        cluster.close()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_stopped_ends_the_run_with_what_was_decided(
+    demo: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = partial(monkeypatch.setattr, module, "ANSWER_SECONDS", 2.0)
+    with running(tmp_path, 1) as started:
+        cluster = Cluster(started.address)
+        with at_block(cluster, 4, lambda: started.scheduler.send_signal(signal.SIGSTOP), short):
+            run = judged(demo, cluster)
+        assert run.run.interrupted
+        assert cluster.failure.endswith("ended early: the scheduler has not answered for 2 s")
+        cluster.close()
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped_at_the_beginning_is_refused_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path, 1) as started:
+        Cluster(started.address).close()
+        started.workers[0].send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(module, "WORKER_SECONDS", 1.0)
+        with pytest.raises(ClusterError, match="cannot be used: TimeoutError"):
+            Cluster(started.address)
 
 
 @pytest.mark.slow
