@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
+import msgspec
+
+from dpverify.harness.context import Context
+from dpverify.harness.search.climb import corners
 from dpverify.harness.search.constraints import links
+from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names
+from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.numbers import EvaluationError
+from dpverify.symbolic.exact.statements import decide_statement
 from dpverify.symbolic.exact.sums import constant_ratio
 
 LENGTHS = (256, 32, 8)
@@ -18,9 +27,32 @@ AS_LONG_AS = {"binomial": 0, "sampled_gaussian_renyi": 0}  # functions, and the 
 SHORT = {"log", "log2"}  # what runs to a logarithm is short
 
 
-def formula_search(claim: str) -> SearchCheck:
-    """Search the domain of a claim of two formulas, within :func:`short_sums`."""
-    return SearchCheck(claim, "search", where=short_sums)
+@dataclass(frozen=True)
+class FormulaSearch(SearchCheck):
+    """Search of the domain of a statement of two formulas, within :func:`short_sums`."""
+
+    where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(
+        default_factory=lambda: short_sums, kw_only=True
+    )
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Search; where no point has two sides, say of one of them why."""
+        result = super().run_block(context, block)
+        if result.status != "untested":
+            return result
+        narrowed = self._narrowed(context.statement)
+        return msgspec.structs.replace(result, message=result.message + _why_undefined(self._sampler(narrowed)))
+
+
+def _why_undefined(sampler: Sampler) -> str:
+    """Why a statement cannot be decided at the first point of a domain that shows it; empty where none does."""
+    for point in corners(sampler):
+        try:
+            decide_statement(sampler.statement, point)
+        except EvaluationError as error:
+            where = ", ".join(f"{name}={value}" for name, value in sorted(point.items()))
+            return f"; at {where}: {error}"
+    return ""
 
 
 def short_sums(statement: Statement) -> list[str]:
