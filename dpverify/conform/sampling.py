@@ -12,7 +12,9 @@ from scipy.stats import binom
 from dpverify.conform.records import Batches, ConformanceTest, Promise
 
 RUNS = 400
-FAR = 0.2  # share of sizes that lies beyond each limit at which their spread is counted
+FAR = (0.2, 0.02)  # shares of sizes that lie beyond the limits at which their spread is counted
+MOST_PAIRED = 400  # examples of which every pair is looked at
+MOST_INDICES = 2 * 10**7  # of all runs, where runs are made longer
 
 
 def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
@@ -28,18 +30,47 @@ def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) 
         "a generator that is not the one that was given",
     )  # fmt: skip
     drawn = np.array([_members(run, promise) for run in runs])  # run, step, example
-    yield from _counts(drawn, promise, alpha)
+    again = _next_epoch(batches, promise, alpha / 10, seed) if promise.sampling == "epochs" else None
+    yield from _counts(drawn, promise, alpha if again is None else 0.9 * alpha)
+    if again is not None:
+        yield again
 
 
 _FORM = "an index that is none of the data's or stands twice, a size that cannot be, an example twice in an epoch"
 
 
 def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[Any]:
-    drawn = batches(promise.examples, promise.steps, rng)  # perhaps without an end
-    found = [np.asarray(batch) for batch in islice(drawn, promise.steps)]
+    found = _taken(batches, promise, promise.steps, rng)
     if len(found) < promise.steps:
         raise ValueError(f"batches must give {promise.steps} batches, got {len(found)}.")
     return found
+
+
+def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Generator) -> list[Any]:
+    drawn = batches(promise.examples, steps, rng)  # perhaps without an end
+    return [np.asarray(batch) for batch in islice(drawn, steps)]
+
+
+def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> ConformanceTest | None:
+    """Whether an example comes at the same place of the second epoch as chance has it.
+
+    None where that is too long to draw, or where there is no second epoch.
+    """
+    n, b = promise.examples, promise.batch
+    epoch = -(-n // b)
+    if 2 * RUNS * n > MOST_INDICES:
+        return None
+    same = 0
+    for run in range(RUNS):
+        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, RUNS + run]))
+        if len(taken) < 2 * epoch:
+            return None
+        same += any(
+            (run * 7) % n in one and (run * 7) % n in other for one, other in zip(taken, taken[epoch:], strict=False)
+        )
+    sizes = [min(b, n - t * b) for t in range(epoch)]
+    chance = sum((size / n) ** 2 for size in sizes)
+    return _binomial("next epoch", np.array([same]), RUNS, chance, alpha, "an order that is used in the next epoch too")
 
 
 def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
@@ -83,32 +114,43 @@ def _counts(drawn: Any, promise: Promise, alpha: float) -> Iterator[ConformanceT
     rate = b / n
     pair = rate**2 if kind == "poisson" else b * (b - 1) / (n * (n - 1))
     rows, columns = np.arange(runs)[:, None], np.arange(steps)[None, :]
+    few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
     even = 2 * ((rows + columns) % (n // 2))  # another pair of neighbours in each run and step
     both = drawn[rows, columns, even] & drawn[rows, columns, even + 1]
     asked = 1 if kind == "epochs" else steps  # steps of one epoch depend on each other
+    flat = drawn[:, :asked, few].reshape(-1, len(few)).astype(float)
+    together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
     tests = [
         ("inclusion", drawn[:, :asked].sum((0, 1)), runs * asked, rate, "an example that is drawn too often or seldom"),
         ("pairs", np.array([both[:, :asked].sum()]), runs * asked, pair, "neighbours that are drawn together"),
+        (
+            "each pair",
+            together,
+            runs * asked,
+            pair,
+            f"two of {len(few)} examples that come together too often or seldom",
+        ),
     ]
     if kind == "poisson":
         sizes = drawn.sum(2).ravel()
-        low, high = int(binom.ppf(FAR, n, rate)) - 1, int(binom.isf(FAR, n, rate)) + 1
-        tests += [
-            (
-                "small batches",
-                np.array([(sizes <= low).sum()]),
-                sizes.size,
-                binom.cdf(low, n, rate),
-                "sizes that vary less",
-            ),
-            ("large batches", np.array([(sizes >= high).sum()]), sizes.size, binom.sf(high - 1, n, rate), "the same"),
-        ]
+        for far in FAR:
+            low, high = int(binom.ppf(far, n, rate)) - 1, int(binom.isf(far, n, rate)) + 1
+            of, words = f", beyond {far:.0%}", "sizes that vary less, or are cut off"
+            few_in, many_in = np.array([(sizes <= low).sum()]), np.array([(sizes >= high).sum()])
+            tests += [
+                (f"small batches{of}", few_in, sizes.size, binom.cdf(low, n, rate), words),
+                (f"large batches{of}", many_in, sizes.size, binom.sf(high - 1, n, rate), words),
+            ]
     if kind != "epochs":
         one = np.array([(r * 7) % n for r in range(runs)])
         first, second = drawn[:, 0 : steps - 1 : 2], drawn[:, 1:steps:2]
         twice = np.array([(first[r, :, one[r]] & second[r, :, one[r]]).sum() for r in range(runs)]).sum()
         words = "a batch that is used again, or examples that are left out after they were drawn"
         tests.append(("next step", np.array([twice]), runs * first.shape[1], rate**2, words))
+        chosen = drawn[np.arange(runs), :, one].astype(float)  # run, step: independent runs of one example each
+        two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
+        words = f"batches that come back within {steps} steps"
+        tests.append(("any two steps", two, runs, rate**2, words))
     for name, counts, of, probability, words in tests:
         yield _binomial(name, counts, of, float(probability), alpha / len(tests), words)
 

@@ -16,7 +16,7 @@ from dpverify.ledger.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of a statement. `own` names what an amendment gives itself: its formula and words, at least."""
+    """The text of a statement. `own` names what an amendment gives itself, one field at least."""
 
     quantity: str | None
     lhs: str | None
@@ -43,21 +43,27 @@ def printed_wording(claim: Claim) -> Wording:
 
 
 def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
-    """Return the text of a claim as amended: what the amendment leaves out is the claim's."""
-    in_words = amendment.statement is not None
+    """Return the text of a claim as amended: what the amendment leaves out is the claim's.
+
+    It may leave out both formula and words where it changes something else.
+    """
+    changed = frozenset(
+        name for name in ("relation", "requires", "assumes", "let") if getattr(amendment, name) is not None
+    )
+    formula, words, sides = amendment.formula, amendment.statement, {"formula", "words"}
+    if formula is None and words is None and changed:
+        formula, words, sides = claim.printed, claim.statement, set[str]()
+    in_words = words is not None
     return Wording(
         quantity=claim.quantity,
         lhs=None if in_words else claim.lhs,
         relation=amendment.relation or (None if in_words else claim.relation),
-        formula=amendment.formula,
-        words=amendment.statement,
+        formula=formula,
+        words=words,
         requires=claim.requires if amendment.requires is None else amendment.requires,
         assumes=claim.assumes if amendment.assumes is None else amendment.assumes,
         let=claim.let if amendment.let is None else amendment.let,
-        own=frozenset(
-            name for name in ("relation", "requires", "assumes", "let") if getattr(amendment, name) is not None
-        )
-        | {"formula", "words"},
+        own=changed | sides,
     )
 
 

@@ -13,7 +13,7 @@ from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
-from dpverify.harness.search.search_check import SearchCheck
+from dpverify.harness.search.formula_search import FormulaSearch
 
 PAPERS = "dpverify.papers:load"
 """The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""
@@ -45,7 +45,7 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     """
     if checks is not None and (own := checks.entries(claim)):
         return own
-    default = FormulaProof(claim, "proof"), FiniteCheck(claim, "points"), SearchCheck(claim, "search")
+    default = FormulaProof(claim, "proof"), FiniteCheck(claim, "points"), FormulaSearch(claim, "search")
     return [Entry(check, type(check).__module__) for check in default]
 
 

@@ -141,9 +141,10 @@ class Suite:
             self._checks[paper] = checks = load_checks(self.source, paper)
             missing = [] if checks is None else sorted(checks.claims() - self.specs.papers[paper].claims.keys())
             if checks is not None and missing:
-                names = ", ".join(repr(check.name) for check in checks.of(missing[0]))
+                entries = checks.entries(missing[0])
+                names = ", ".join(repr(entry.check.name) for entry in entries)
                 rule = f"{paper} must have the claim {missing[0]!r}, which the check {names} judges"
-                raise SpecError(str(self.specs.directory), "", "", "", rule)
+                raise SpecError(entries[0].module, "", "", "", rule)
         return self._checks[paper]
 
     def _jobs(self, claim: ClaimSpec, statement: Statement, entries: list[Entry]) -> tuple[Job, ...]:

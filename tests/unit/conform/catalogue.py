@@ -133,6 +133,13 @@ def by_batch(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array
     return state, (clipped(g).sum(axis=0) + normal(rng, g)) / max(len(g), 1)
 
 
+def follows_unseen(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """The clip length follows the data below what the noise is for: no step changes too much, the next ones tell."""
+    clip = CLIP if state is None else state
+    share = float((np.linalg.norm(g, axis=1) <= clip).mean()) if len(g) else 0.5
+    return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (clipped(g, clip).sum(axis=0) + normal(rng, g)) / BATCH
+
+
 def truncated(rng: np.random.Generator, g: Array) -> Array:
     return np.clip(normal(rng, g), -2.5 * SIGMA * CLIP, 2.5 * SIGMA * CLIP)
 
@@ -160,6 +167,9 @@ STEPS: dict[str, Callable[..., Any]] = {
     "two layers share their noise": of_noise(lambda rng, g: np.tile(normal(rng, g[:, ::2]), 2)),
     "one layer has no noise": of_noise(lambda rng, g: normal(rng, g) * (np.arange(g.shape[1]) > 0)),
     "noise of float32": lambda state, g, rng: (state, dp_sgd(None, g, rng)[1].astype(np.float32)),
+    "float32, scaled afterwards": of_noise(
+        lambda rng, g: SIGMA * CLIP * (normal(rng, g) / (SIGMA * CLIP)).astype(np.float32)
+    ),
     "uniform noise": of_noise(lambda rng, g: SIGMA * CLIP * 3**0.5 * rng.uniform(-1, 1, g.shape[1])),
     "Laplace noise": of_noise(lambda rng, g: SIGMA * CLIP / 2**0.5 * rng.laplace(size=g.shape[1])),
     "noise is cut off": of_noise(truncated),
@@ -172,6 +182,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "noise falls over the steps": decays,
     "momentum of clean gradients": keeps_clean,
     "what was clipped is added later": error_feedback,
+    "the clip length of later steps follows the data": follows_unseen,
 }  # fmt: skip
 
 
@@ -197,6 +208,28 @@ def without_the_last(n: int, steps: int, rng: np.random.Generator) -> Any:
     return poisson(n - 1, steps, rng)
 
 
+def inseparable(n: int, steps: int, rng: np.random.Generator) -> Any:
+    for _ in range(steps):
+        drawn = rng.random(n) < BATCH / n
+        drawn[41] = drawn[6]
+        yield np.flatnonzero(drawn)
+
+
+def seeded_again(n: int, steps: int, rng: np.random.Generator) -> Any:
+    seed = int(rng.integers(1 << 32))
+    for start in range(0, steps, 3):
+        yield from poisson(n, min(3, steps - start), np.random.default_rng(seed))
+
+
+def one_order(n: int, steps: int, rng: np.random.Generator) -> Any:
+    order = rng.permutation(n).reshape(-1, BATCH)
+    return (order[t % len(order)] for t in range(steps))
+
+
+def cut_off(n: int, steps: int, rng: np.random.Generator) -> Any:
+    return (batch[:12] for batch in poisson(n, steps, rng))
+
+
 BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
     "fixed batches for Poisson's": (fixed, "poisson"),
     "epochs for Poisson's": (epochs, "poisson"),
@@ -210,6 +243,10 @@ BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
     "Poisson for fixed batches": (poisson, "batches"),
     "data in their order": (lambda n, steps, rng: np.arange(n).reshape(-1, BATCH), "epochs"),
     "fresh batches for epochs": (fixed, "epochs"),
+    "two examples come together": (inseparable, "poisson"),
+    "the seed is set again after three steps": (seeded_again, "poisson"),
+    "large batches are cut off": (cut_off, "poisson"),
+    "one order for all epochs": (one_order, "epochs"),
 }
 
 

@@ -74,10 +74,35 @@ def test_too_few_outputs_are_refused() -> None:
 def test_a_mistake_of_the_batches_is_found(name: str) -> None:
     batches, sampling = BATCHES[name]
     found = conformance(PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling), seed=0)
-    assert found.failed
-    assert {test.name for test in found.failed} <= {
-        "batches", "seeds of batches", "inclusion", "pairs", "small batches", "large batches", "next step"
+    failed = {test.name.partition(", beyond")[0] for test in found.failed}
+    assert failed
+    assert failed <= {
+        "batches", "seeds of batches", "inclusion", "pairs", "each pair", "small batches", "large batches", "next step",
+        "any two steps", "next epoch",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "test"),
+    [
+        ("two examples come together", "each pair"),
+        ("the seed is set again after three steps", "any two steps"),
+        ("large batches are cut off", "large batches, beyond 2%"),
+        ("one order for all epochs", "next epoch"),
+    ],
+)
+def test_some_mistakes_of_the_batches_show_in_one_test_alone(name: str, test: str) -> None:
+    batches, sampling = BATCHES[name]
+    found = conformance(PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling), seed=0)
+    assert [one.name for one in found.failed] == [test]
+
+
+def test_an_epoch_that_is_too_long_to_be_drawn_twice_is_left_out() -> None:
+    long = promise(sampling="epochs", examples=30_000, batch=10_000, steps=2)
+    orders = PrivateOptimizer(dp_sgd, batches=lambda n, steps, rng: iter(rng.permutation(n).reshape(-1, 10_000)))
+    found = conformance(orders, long)
+    assert found, str(found)
+    assert "next epoch" not in {test.name for test in found.tests}
 
 
 @pytest.mark.parametrize(

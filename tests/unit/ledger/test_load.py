@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import SpecError, Specs, bundled_specs, check_specs, load_specs
+from dpverify.ledger.formula import to_text
 from dpverify.ledger.load import MAX_BYTES
 
 Write = Callable[..., Path]
@@ -119,6 +120,7 @@ def test_faults_of_claims(write: Write, edit: tuple[str, str], claim: str, field
 
 
 AMENDMENT = 'formula = "8*alpha*G*sqrt(V)"'
+AMENDED_CONDITIONS = '\nlet = [{symbol = "V", value = "T"}]\nrequires = []'
 VERDICT_FAULTS = {
     "unknown claim": (('claim = "proposition-1"', 'claim = "proposition-2"'), "proposition-2", "claim", "did you mean"),
     "claim of another": (('claim = "prop', 'claim = "x:prop'), "x:proposition-1", "claim", "has no such claim"),
@@ -130,7 +132,9 @@ VERDICT_FAULTS = {
     "amendment formula": ((AMENDMENT, 'formula = "8*alpha*H"'), "lemma-2", "amendment.formula", "unknown symbol 'H'"),
     "amendment outside": ((AMENDMENT, 'formula = "a.b"'), "lemma-2", "amendment.formula", "attributes"),
     "both": ((AMENDMENT, AMENDMENT + '\nstatement = "so"'), "lemma-2", "amendment.formula", "exactly one of"),
-    "neither": ((AMENDMENT, ""), "lemma-2", "amendment.formula", "exactly one of"),
+    "neither": (
+        (AMENDMENT + AMENDED_CONDITIONS, ""), "lemma-2", "amendment.formula", "exactly one of",
+    ),
     "requires": (("requires = []", 'requires = ["V"]'), "lemma-2", "amendment.requires[0]", "a condition is"),
     "let": (('value = "T"', 'value = "V"'), "lemma-2", "amendment.let", "circle: V -> V"),
     "words and relation": (
@@ -146,6 +150,14 @@ def test_faults_of_verdicts(write: Write, edit: tuple[str, str], claim: str, fie
     assert error.file.endswith("verdicts.toml")
     assert (error.claim, error.field) == (claim, field)
     assert rule in f"{error.value}: {error.rule}"
+
+
+def test_an_amendment_may_change_conditions_alone(write: Write) -> None:
+    alone = ((AMENDMENT + AMENDED_CONDITIONS, '\nrequires = ["T >= 3"]'),)
+    claim = load_specs(write(verdict_edits=alone)).claim("toy2024:lemma-2")
+    printed, amended = (claim.statement({"ordering": "once"}, variant) for variant in ("printed", "amended"))
+    assert (amended.lhs, amended.relation, amended.rhs) == (printed.lhs, printed.relation, printed.rhs)
+    assert list(map(to_text, amended.requires)) == ["T >= 3"] != list(map(to_text, printed.requires))
 
 
 def test_an_amendment_with_a_formula_needs_a_left_side(write: Write) -> None:

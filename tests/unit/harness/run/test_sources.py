@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness import SearchCheck
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
+from dpverify.harness.search.formula_search import FormulaSearch
 from dpverify.ledger.errors import SpecError
 
 FILE = """from dpverify.harness import PaperChecks, SearchCheck
@@ -46,7 +46,7 @@ def test_checks_are_loaded_from_a_package_in_the_working_folder(
 
 
 def test_a_claim_without_a_check_is_searched_and_proved_if_possible() -> None:
-    kinds = {"proof": FormulaProof, "points": FiniteCheck, "search": SearchCheck}
+    kinds = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
     assert {entry.check.name: type(entry.check) for entry in entries_of(None, "lemma-9")} == kinds
     assert {entry.check.claim for entry in entries_of(None, "lemma-9")} == {"lemma-9"}
     demo = load_checks("tests.unit.harness.demo.demo_checks:load", "demo")
