@@ -6,6 +6,7 @@ import math
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from dpverify.mpc.fixed_point import DEVIATIONS
@@ -13,7 +14,7 @@ from dpverify.mpc.limits import Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
-from dpverify.train.ddp import ddp_epsilon
+from dpverify.train.ddp import ddp_epsilon, scales_of, with_inside_sigma
 from dpverify.train.settings import Settings
 
 
@@ -57,6 +58,16 @@ def test_delta_pays_for_the_far_tails_of_noise_made_inside(noise: Inside, law: M
     assert ddp_epsilon(run, [10, 10, 10], 11, least) == math.inf
     assert math.isfinite(ddp_epsilon(run, [10, 10, 10], 11, 1e4 * least))
     assert ddp_epsilon(settings(noise=noise, sigma=0.4), [10, 10, 10], 1, 1e-5) == math.inf  # beyond two deviations
+
+
+@pytest.mark.parametrize("noise", ["bits", "ratio"])
+def test_the_least_noise_inside_is_certified_and_hardly_less_is_not(noise: Inside) -> None:
+    run, holds, epsilon = settings(noise=noise, steps=3, batch=15), [30, 10, 20], 0.5
+    found = with_inside_sigma(run, noise, holds, 5, epsilon, 1e-5)
+    assert ddp_epsilon(found, holds, 5, 1e-5) <= epsilon
+    less = msgspec.structs.replace(found, sigma=found.sigma / 1.00001)
+    assert ddp_epsilon(less, holds, 5, 1e-5) > epsilon
+    assert scales_of(found, 5)[0].inside == noise
 
 
 def test_the_ratio_of_uniforms_costs_hardly_more_than_a_gaussian() -> None:
