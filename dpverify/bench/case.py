@@ -88,6 +88,8 @@ class BenchCase:
     # the limit is code that users run, not a plain way of doing the work: a comparison of two runs watches it too
     limit_is_ours: bool = False
     long: bool = False  # minutes: only with ``--long``, or when the group is named
+    # times that a paper prints of such work on its own machines: words, and pairs of the sweep's size and seconds
+    printed: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     sweep: str = ""  # name and parameter of the sweep that it is part of, filled in by :func:`sweep`
     over: str = ""
 

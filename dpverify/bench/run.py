@@ -33,7 +33,7 @@ USUAL, QUICK = Amount(11, 5), Amount(3, 3)
 """Eleven passes against eleven: a comparison of a whole run can find a change although some of their pairs overlap."""
 
 
-CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours")
+CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours", "printed")
 TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")  # what a record takes as it is
 
 

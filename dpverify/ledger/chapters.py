@@ -20,7 +20,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("corrected", "corrected_status", "corrected_slack", "why"), ()),
     **dict.fromkeys(("counterexample", "ratio"), ("counterexample",)),
     **dict.fromkeys(("term", "factor"), ("statement", "path")),
-    **dict.fromkeys(("onset", "figure"), ("figure",)),
+    **dict.fromkeys(("onset", "figure", "recorded"), ("figure",)),
     "finding": ("words",),
     "says": ("check",),
 }

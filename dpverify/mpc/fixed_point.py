@@ -45,6 +45,11 @@ class Scale:
     deviation: float = 0.0
 
 
+def largest_sigma(noise: Inside, dimension: int) -> float:
+    """Largest sigma for noise made inside: with more, rounding could move the integers as much as the data do."""
+    return DEVIATIONS[noise] / (2.0 * math.sqrt(dimension)) * (1.0 - 1e-12)
+
+
 def choose_scale(
     noise: Noise, sensitivity: float, sigma: float, parties: int, dimension: int, fraction_bits: int
 ) -> Scale:

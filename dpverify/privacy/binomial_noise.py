@@ -47,6 +47,7 @@ MOST_SHIFT: Final = 1 << 14  # two deviations
 CUT: Final = math.floor(9.0 * math.sqrt(WHOLE_BITS / 4))  # how far from K/2 the chances of B are kept
 REACH: Final = CUT + MOST_SHIFT // STEP + 4  # how far stretches are looked at one by one
 ORDERS: Final = range(2, 65)
+PART: Final = 64  # shifts that are looked at together, and kept for the next bound
 
 
 def _whole() -> Vector:
@@ -112,7 +113,7 @@ def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
     stays, stays_on = chance(c), (1.0 - rho) * chance(c) + rho * chance(c + 1)
     moved, moved_on = (1.0 - rho) * chance(behind) + rho * chance(behind - 1), chance(behind)
     here, on = _power(order, moved, stays), _power(order, moved_on, stays_on)
-    with np.errstate(invalid="ignore"):  # nothing of an infinite chance is NaN: such an order says nothing
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite chance, or NaN: such an order says nothing
         stretches = (rho * (here + on) + (1.0 - rho) * (on + np.roll(here, -1, axis=1)))[:, :-1] / 2.0
         total = stretches.sum(axis=1) + (stretches[:, 0] + stretches[:, -1]) * ratio / (1.0 - ratio)
     bound: Vector = np.where(np.isnan(total), np.inf, total)
@@ -127,6 +128,13 @@ def _power(order: int, a: Vector, b: Vector) -> Vector:
 
 
 @lru_cache(maxsize=8)
+@lru_cache(maxsize=1 << 13)
+def _largest(order: int, first: int, end: int) -> float:
+    """Bound the largest log M_z(s)/s^2 over first <= s < end."""
+    shifts = np.arange(first, end)
+    return float((np.log(np.maximum(moment_bound(order, shifts), 1.0)) / shifts**2.0).max())
+
+
 def renyi_bounds(shift: float) -> tuple[float, ...]:
     """Bound the Renyi divergences of orders 2, 3, ... of one release that moves by at most ``shift`` in norm.
 
@@ -135,9 +143,7 @@ def renyi_bounds(shift: float) -> tuple[float, ...]:
     most = math.floor(check.positive(shift=shift)) or 1
     if most > MOST_SHIFT:
         return (math.inf,) * len(ORDERS)
-    shifts = np.arange(1, most + 1)
-    parts = [shifts[i : i + 1024] for i in range(0, most, 1024)]
-    best = [max(float((np.log(np.maximum(moment_bound(z, s), 1.0)) / s**2.0).max()) for s in parts) for z in KNOTS]
+    best = [max(_largest(z, i, min(i + PART, most + 1)) for i in range(1, most + 1, PART)) for z in KNOTS]
     return tuple((shift**2 * interpolated(np.array(best)) / (np.array(ORDERS) - 1.0)).tolist())
 
 

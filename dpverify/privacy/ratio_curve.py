@@ -79,13 +79,19 @@ def log_moments(shift: int) -> Vector:
     return np.where(np.isnan(bound), np.inf, np.maximum(bound, 0.0))
 
 
+@lru_cache(maxsize=MOST_SHIFT)
+def _rate(shift: int) -> Vector:
+    """D_z(s)/s^2 at one s, for each of ``ORDERS``."""
+    rate: Vector = interpolated(log_moments(shift)) / (np.array(ORDERS) - 1.0) / float(shift) ** 2
+    return rate
+
+
 @lru_cache(maxsize=8)
 def rates(most: int) -> Vector:
     """Largest D_z(s)/s^2 over whole s up to ``most``, for each of ``ORDERS``."""
     best: Vector = np.zeros(len(ORDERS))
     for shift in range(1, most + 1):
-        log_m = interpolated(log_moments(shift))
-        best = np.maximum(best, log_m / (np.array(ORDERS) - 1.0) / float(shift) ** 2)
+        best = np.maximum(best, _rate(shift))
     best.flags.writeable = False
     return best
 

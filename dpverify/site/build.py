@@ -16,7 +16,7 @@ from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
 from dpverify.report.files import FIGURES
 from dpverify.report.pages.front import recorded
-from dpverify.report.pages.write import other_pages, render
+from dpverify.report.pages.write import drawn_elsewhere, other_pages, render
 from dpverify.site.claims import TABLE, claim_pages
 
 PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
@@ -69,7 +69,8 @@ def site_files(reports: Path, specs: Specs, commands: str) -> dict[str, bytes]:
     """Everything that Sphinx reads, by path: the report, the claims, the guides, the commands and the API."""
     runs = recorded(reports)
     others = other_pages(reports)
-    files = {f"reports/{name}": content for name, content in render(runs, specs.papers, others).items()}
+    pages_of_papers = render(runs, specs.papers, others, drawn_elsewhere(reports))
+    files = {f"reports/{name}": content for name, content in pages_of_papers.items()}
     for other in others:
         found = [reports / f"{other}.md", *(reports / "figures").glob(f"{FIGURES.get(other, other)}*.svg")]
         files |= {f"reports/{path.relative_to(reports).as_posix()}": path.read_bytes() for path in found}

@@ -10,8 +10,11 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from dpverify.kernels import check
-from dpverify.mpc.fixed_point import DEVIATIONS, Scale, choose_scale
+from dpverify.mpc.fixed_point import DEVIATIONS, Scale, choose_scale, largest_sigma
+from dpverify.mpc.limits import Inside
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.conversions import improved_epsilon
@@ -82,6 +85,32 @@ def ddp_epsilon(s: Settings, holds: Sequence[int], dimension: int, delta: float)
     law = binomial_noise if s.noise == "bits" else ratio_curve
     found = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - KEPT) * delta)
     return found if law.spent(numbers, found) <= KEPT * delta else math.inf
+
+
+def with_inside_sigma(
+    s: Settings, noise: Inside, holds: Sequence[int], dimension: int, epsilon: float, delta: float
+) -> Settings:
+    """Choose the least sigma of noise made inside, to six digits, for which ``ddp_epsilon`` certifies an epsilon.
+
+    From the largest sigma that the fixed point takes it goes down in halves: small noise takes longest to account for.
+    """
+
+    def certified(sigma: float) -> bool:
+        return ddp_epsilon(msgspec.structs.replace(s, sigma=sigma), holds, dimension, delta) <= epsilon
+
+    high = largest_sigma(noise, dimension)
+    if not certified(high):
+        least = ddp_epsilon(msgspec.structs.replace(s, sigma=high), holds, dimension, delta)
+        rule = f"is out of reach at delta={delta!r} for noise={noise}: with the most noise, sigma={high:g}, "
+        rule += f"{least:g} is certified" if math.isfinite(least) else "nothing is certified"
+        raise check.ArgumentError("epsilon", epsilon, rule)
+    low = 0.5 * high
+    while certified(low):
+        low, high = 0.5 * low, low
+    while high > (1.0 + 1e-6) * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if certified(middle) else (middle, high)
+    return msgspec.structs.replace(s, sigma=high)
 
 
 def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:

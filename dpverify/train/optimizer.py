@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.kernels import check
 from dpverify.papers.tran2022.accounting.noise import SR_NODES, AccountedRun, epsilon_for, sigma_for, unit_noise
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -21,7 +20,7 @@ from dpverify.problems.data import Dataset
 from dpverify.problems.regression import Regression
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.stepped_run import LongRun
-from dpverify.train.ddp import check_batch, ddp_epsilon, even_split
+from dpverify.train.ddp import check_batch, ddp_epsilon, even_split, with_inside_sigma
 from dpverify.train.records import NOT_CERTIFIED, NoiseConstants, Request
 from dpverify.train.settings import STAGED, Settings
 from dpverify.train.srm import srm, with_sigma
@@ -81,9 +80,9 @@ def account(request: Request, settings: Settings, dataset: Dataset, problem: Reg
         holds = even_split(len(problem.x), settings.parties)
         check_batch(settings, holds)
         if request.epsilon is not None and settings.noise != "shares":
-            rule = f"must be left out for noise={settings.noise}: give sigma"
-            raise check.ArgumentError("epsilon", request.epsilon, rule)
-        if request.epsilon is not None:  # that of the party whose examples are drawn most often
+            asked = (problem.x.shape[1], request.epsilon, request.delta)
+            settings = with_inside_sigma(settings, settings.noise, holds, *asked)
+        elif request.epsilon is not None:  # that of the party whose examples are drawn most often
             settings, _ = with_sigma(settings, len(holds) * min(holds), request.epsilon, request.delta)
         epsilon = ddp_epsilon(settings, holds, problem.x.shape[1], request.delta)
         against = f"against any {(settings.parties - 1) // 2} of the parties, certified in real arithmetic"

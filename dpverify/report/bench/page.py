@@ -20,7 +20,7 @@ from dpverify.report.bench.statistics import JudgedTarget, counted, form_of, gro
 from dpverify.report.collect import ReportError
 from dpverify.report.files import outdated, update
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
+from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
 from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
@@ -88,8 +88,18 @@ def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) ->
     for case in cases:
         if case.error:
             yield f"> [!WARNING]\n> {md.code(case.name)} could not be measured: {md.prose(case.error)}"
+    yield from map(_printed, (one[0] for one in sweeps(bench, name).values() if one[0].printed))
     if name in figures:
         yield f"![{md.escape(figures[name][0])}](figures/bench-{name}.svg)"
+
+
+def _printed(case: CaseRecord) -> str:
+    """What a paper prints of the work of a sweep: its own seconds, which are of another machine."""
+    told = "; ".join(
+        f"{md.prose(words)}: {', '.join(f'{show_float(s)} s at {case.over} = {show_float(size)}' for size, s in pairs)}"
+        for words, pairs in case.printed.items()
+    )
+    return f"Printed of {md.code(case.sweep)}, on another machine: {told}."
 
 
 def _cases(cases: Sequence[CaseRecord]) -> str:
@@ -232,8 +242,15 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
             label=label,
         )
         ends += [*low, *high]
+    for words_of, pairs in cases[0].printed.items():
+        axes.plot(*zip(*pairs, strict=True), "*", ms=9, mec=BLACK, mfc="white", label=f"{words_of}, another machine")
+        ends += [seconds for _, seconds in pairs]
+        sizes = sorted({*sizes, *(size for size, _ in pairs)})
     axes.set(xscale="log", yscale="log", xlabel=over)
-    bounds = min(ends) / 1.6, max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * len(powers))  # room for names
+    bounds = (
+        min(ends) / 1.6,
+        max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * (len(powers) + len(cases[0].printed))),
+    )  # room for names
     logarithmic(axes.yaxis, *bounds)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.show_bound(value, "seconds")))
     told = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]

@@ -53,6 +53,7 @@ class CaseRecord(Record, frozen=True, kw_only=True):
     forms: list[FormRecord] = []
     targets: list[TargetRecord] = []
     limit_is_ours: bool = False
+    printed: dict[str, list[tuple[float, float]]] = {}  # words to sizes and seconds that a paper prints of such work
     error: str = ""
 
 

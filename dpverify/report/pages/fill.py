@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import partial
@@ -41,8 +41,11 @@ class MissingError(LookupError):
 class Filler:
     """What the templates of one paper's chapters may call, from its results."""
 
-    def __init__(self, results: Sequence[Result], paper: PaperSpec, places: Places) -> None:
+    def __init__(
+        self, results: Sequence[Result], paper: PaperSpec, places: Places, drawn: Collection[str] = ()
+    ) -> None:
         self.results, self.paper, self.places = results, paper, places
+        self.drawn = drawn  # files of figures that the folder has of other data than verdicts
         of_a_claim: Mapping[str, Callable[..., str]] = {
             "claim": places.link,
             "corrected_status": lambda result: _amendment(result).status,
@@ -58,6 +61,7 @@ class Filler:
             "factor": partial(self._term, "factor", common_factor),
             "onset": _onset,
             "figure": self._figure,
+            "recorded": lambda _, name: self._recorded(name),
         }
         self.functions: Mapping[str, Callable[..., str]] = {
             "status": lambda about: " or ".join(dict.fromkeys(status_label(r.status) for r in self.about(about))),
@@ -105,6 +109,12 @@ class Filler:
                 place = md.anchor(figure_place(picture))
                 return f"{place}\n\n{figure_block(picture, self.places.page('figures'))}"
         raise MissingError(f"`{claim_id(result)}` has no figure {name} in this run")
+
+    def _recorded(self, name: str) -> str:
+        """A figure made of other data than verdicts, such as those of an experiment or of the benchmarks."""
+        if (file := f"{name}.svg") not in self.drawn:
+            raise MissingError(f"the report has no figure {name}")
+        return f"![{name}]({self.places.page('figures')}/{file})"
 
 
 def _amendment(result: Result) -> AmendmentResult:

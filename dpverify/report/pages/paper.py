@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from jinja2 import TemplateError
 
@@ -22,14 +22,19 @@ from dpverify.report.statements import readings_block
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
-def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = ()) -> dict[str, str]:
-    """The pages of a paper: paths below the report's folder to texts."""
+def paper_pages(
+    key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = (), drawn: Collection[str] = ()
+) -> dict[str, str]:
+    """The pages of a paper: paths below the report's folder to texts.
+
+    ``drawn``: files of figures of other data than verdicts, which chapters may show.
+    """
     layout = lay_out(key, run)
     places = layout.places(run)
-    pages = {layout.front: _front(key, run, layout, paper, others)}
+    pages = {layout.front: _front(key, run, layout, paper, others, drawn)}
     for page in layout.parts:
         here = places.on(page.file)
-        told = _chapters(run, paper, page.part, here) if page.number == 1 else ""
+        told = _chapters(run, paper, page.part, here, drawn) if page.number == 1 else ""
         claims = _claims(page.groups, run, here.page("figures"), told)
         pages[page.file] = render(
             "part",
@@ -50,13 +55,15 @@ def paper_pages(key: str, run: Run, paper: PaperSpec | None = None, others: Sequ
     return pages
 
 
-def _front(key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: Sequence[str]) -> str:
+def _front(
+    key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: Sequence[str], drawn: Collection[str]
+) -> str:
     """The first page; it has the claims themselves where it is the only one."""
     places = layout.places(run)
     judged = [result for result in run.results if result.status != "untested"]
     whole = not layout.parts
-    told = _chapters(run, paper, "", places)
-    parts = "\n\n".join(_chapters(run, paper, part, places) for part in by_part(judged)) if whole else ""
+    told = _chapters(run, paper, "", places, drawn)
+    parts = "\n\n".join(_chapters(run, paper, part, places, drawn) for part in by_part(judged)) if whole else ""
     claims = _claims(by_claim(judged), run, "figures", told + parts) if whole else ""
     return render(
         "paper",
@@ -83,12 +90,13 @@ def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: st
     return "\n".join(claim_section(group, run.run.budget, figures, shown) for group in groups)
 
 
-def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places) -> str:
+def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places, drawn: Collection[str]) -> str:
     """What is told at the head of a page."""
     if paper is None:
         return ""
     chapters = [chapter for chapter in paper.chapters if chapter.part == part]
-    return "\n\n".join(block for chapter in chapters for block in chapter_blocks(chapter, run.results, paper, places))
+    blocks = (chapter_blocks(chapter, run.results, paper, places, drawn) for chapter in chapters)
+    return "\n\n".join(block for of_one in blocks for block in of_one)
 
 
 def title(key: str, run: Run) -> str:
@@ -96,9 +104,11 @@ def title(key: str, run: Run) -> str:
     return md.prose(run.papers[key].title) if key in run.papers else md.code(key)
 
 
-def chapter_blocks(chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places) -> Iterator[str]:
+def chapter_blocks(
+    chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places, drawn: Collection[str] = ()
+) -> Iterator[str]:
     """Yield a chapter as blocks of markdown, its title first, of the passages that the run bears out."""
-    filler = Filler(results, paper, places)
+    filler = Filler(results, paper, places, drawn)
     try:
         blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]
     except (TemplateError, ValueError) as error:

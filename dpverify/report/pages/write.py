@@ -1,11 +1,12 @@
 """The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
 
-Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``. Files of others are left alone.
+Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``, which may show figures of others
+where the folder has them. Files of others are left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
-from dpverify.report.files import finish, outdated, update
+from dpverify.report.files import FIGURES, finish, outdated, update
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
 from dpverify.report.pages.layout import INDEX, OTHERS
@@ -39,6 +40,12 @@ def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
 def other_pages(folder: Path) -> list[str]:
     """Names of the pages made of other data than verdicts whose data the folder holds."""
     return [name for name in OTHERS if (folder / "data" / f"{name}.json").is_file()]
+
+
+def drawn_elsewhere(folder: Path) -> frozenset[str]:
+    """Files of the figures of those pages, without their folder."""
+    pages = other_pages(folder)
+    return frozenset(path.name for page in pages for path in folder.glob(f"figures/{FIGURES[page]}*.svg"))
 
 
 def decode_run(name: str, content: bytes) -> Run:
@@ -65,7 +72,7 @@ def write_report(
     """
     finish(directory)
     new = by_paper(runs)
-    pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory))
+    pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory), drawn_elsewhere(directory))
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
         decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
@@ -84,11 +91,16 @@ def check(directory: Path) -> list[str]:
 
 
 def _rendered(directory: Path) -> dict[str, bytes]:
-    return render(_read(directory), None, other_pages(directory))
+    return render(_read(directory), None, other_pages(directory), drawn_elsewhere(directory))
 
 
-def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = ()) -> dict[str, bytes]:
-    """Every file of the report but the data. Path below the folder to content."""
+def render(
+    runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = (), drawn: Collection[str] = ()
+) -> dict[str, bytes]:
+    """Every file of the report but the data. Path below the folder to content.
+
+    ``others`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
+    """
     ordered = dict(sorted(runs.items()))
     known = papers or {}
     if not ordered.keys() <= known.keys():
@@ -98,7 +110,7 @@ def render(runs: Mapping[str, Run], papers: Papers | None = None, others: Sequen
     if found:
         files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(found), overview.caption(found))
     for key, run in ordered.items():
-        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key), others).items()}
+        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key), others, drawn).items()}
         for picture in (picture for result in run.results for picture in pictures(result)):
             path = f"figures/{picture.file}"
             if path in files:

@@ -6,6 +6,7 @@ import math
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -14,7 +15,7 @@ from dpverify.mpc.limits import Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
-from dpverify.train.ddp import ddp_epsilon, rounding_bound, scales_of
+from dpverify.train.ddp import ddp_epsilon, rounding_bound, scales_of, with_inside_sigma
 from dpverify.train.settings import Settings
 
 
@@ -82,6 +83,16 @@ def test_delta_is_spent_once_on_the_renyi_bounds_and_on_the_far_tails(noise: Ins
         for order, bound in enumerate(law.renyi_bounds(DEVIATIONS[noise] / 4.0), start=2)
     )
     assert 0.98e-5 < math.exp(least) <= 1e-5 - law.spent(77.0, epsilon)
+
+
+@pytest.mark.parametrize("noise", ["bits", "ratio"])
+def test_the_least_noise_inside_is_certified_and_hardly_less_is_not(noise: Inside) -> None:
+    run, holds, epsilon = settings(noise=noise, steps=3, batch=15), [30, 10, 20], 0.5
+    found = with_inside_sigma(run, noise, holds, 5, epsilon, 1e-5)
+    assert ddp_epsilon(found, holds, 5, 1e-5) <= epsilon
+    less = msgspec.structs.replace(found, sigma=found.sigma / 1.00001)
+    assert ddp_epsilon(less, holds, 5, 1e-5) > epsilon
+    assert scales_of(found, 5)[0].inside == noise
 
 
 def test_the_ratio_of_uniforms_costs_hardly_more_than_a_gaussian() -> None:

@@ -72,8 +72,11 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
         ({"algorithm": "dp-srm", "parties": 3}, "parties must be left out"),
         ({"algorithm": "ddp-srm", "noise": "loud"}, "noise must be one of"),
         ({"algorithm": "ddp-srm", "batch": 31, "sigma": 0.0}, "multiple of the 5 parties"),
-        ({"algorithm": "ddp-srm", "noise": "bits", "epsilon": 1.0, "delta": 1e-5}, "must be left out for noise=bits"),
-        ({"algorithm": "ddp-srm", "noise": "ratio", "epsilon": 1.0, "delta": 1e-5}, "must be left out for noise=ratio"),
+        (
+            {"algorithm": "ddp-srm", "noise": "bits", "epsilon": 1e-6, "delta": 1e-5},
+            "epsilon is out of reach at delta=",
+        ),
+        ({"algorithm": "ddp-srm", "noise": "ratio", "epsilon": 1.0, "delta": 1e-19}, "nothing is certified"),
     ],
 )
 def test_bad_input(asked: dict[str, Any], word: str) -> None:

@@ -71,3 +71,22 @@ def derive_ratio(statement: Statement) -> Derivation:
         Step(factor / most, ">=", "reciprocal-monotone", {"a": d, "b": most}, context=factor * HOLE),
         Step(end, "="),
     )
+
+
+def derive_first_step(statement: Statement) -> Derivation:
+    """Derive that the logarithm is not negative at the first step: each half of its argument is at most 1/2."""
+    start, end = sympy_sides(statement)
+    names = ("n", "d", "epsilon", "delta", "G", "L", "gap", "beta")
+    n, d, epsilon, delta, G, smooth, gap, beta = (sympy_symbols(statement)[name] for name in names)
+    drop, scale = smooth * gap, d * log(1 / delta)
+    alpha, tau = log(1 / delta) / ((1 - beta) * epsilon) + 1, G * epsilon / (drop ** Rational(3, 2) * sqrt(scale))
+    most = beta * drop ** Rational(5, 2) * scale ** Rational(3, 2)
+    spent = 28 * G * n * epsilon**2 * alpha**2 * tau
+    return one_chain(
+        statement,
+        start,
+        Step(2 * tau * alpha / 2 + spent / (2 * most), "="),
+        Step.order(HOLE / 2 + spent / (2 * most), 2 * tau * alpha, 1),
+        Step.order(Rational(1, 2) + HOLE / (2 * most), spent, most),
+        Step(end, "="),
+    )

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from dpverify.bench.case import Target, sweep
+from dpverify.bench.case import BenchCase, Target, sweep
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured
 from dpverify.ledger.records import encode
 from dpverify.report.bench.page import (
@@ -104,6 +105,22 @@ def test_a_limit_of_ours_is_called_so() -> None:
 
 def test_a_sweep_has_its_figure(page: str) -> None:
     assert re.search(r"!\[.*tree-walk.*\]\(figures/bench-noise\.svg\)", page)
+
+
+def test_what_a_paper_prints_stands_beside_a_sweep() -> None:
+    walk = case("walk", printed={"Table 4, of a paper": [(5.0, 3.52), (10.0, 18.04)]})
+
+    def drawn(one: BenchCase) -> dict[str, bytes]:
+        sizes = sweep(one, "T", (10, 100))
+        return render_bench(
+            bench(*(record(each, [{"limit": [1.0], "ours": [each.parameters["T"]]}] * 9) for each in sizes))
+        )
+
+    found, without = drawn(walk), drawn(replace(walk, printed={}))
+    told = "Printed of `walk`, on another machine: Table 4, of a paper: 3.52 s at T = 5, 18.04 s at T = 10."
+    assert told in found["benchmarks.md"].decode()
+    assert "Printed of" not in without["benchmarks.md"].decode()
+    assert found["figures/bench-noise.svg"] != without["figures/bench-noise.svg"]
 
 
 def test_growth_is_told_with_its_sizes() -> None:

@@ -55,6 +55,16 @@ def test_what_is_filled_in_comes_from_the_result(fresh: Result, call: str, shown
     assert told(f"It is {call}.", [fresh]) == ["## Told", f"It is {shown}."]
 
 
+def test_a_recorded_figure_is_shown_where_the_report_has_it(fresh: Result) -> None:
+    text = "Fast: {{ recorded('lemma-12', 'bench-noise') }}"
+    passage = Passage(text=text)
+    chapter = Chapter(title="Told", passage=[passage])
+    shown = chapter_blocks(chapter, [fresh], PAPER, Places({}, here="key/part.md"), {"bench-noise.svg"})
+    assert [*shown][1] == "Fast: ![bench-noise](../figures/bench-noise.svg)"
+    assert "has no figure bench-noise" in told(text, [fresh])[1]
+    assert told(text, [fresh], optional=True) == []
+
+
 def test_statuses_of_all_readings_that_are_meant(fresh: Result) -> None:
     other = msgspec.structs.replace(lemma_12("once"), status="proved")
     assert told("{{ status('lemma-12') }}", [fresh, other])[1] == "✗ **refuted** or ✓ proved"

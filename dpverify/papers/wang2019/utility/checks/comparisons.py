@@ -9,6 +9,7 @@ from dpverify.harness.derivation_check import Build
 from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
 from dpverify.papers.wang2019.utility.checks.rates import points_at
 from dpverify.papers.wang2019.utility.derivations import derive_by_sign
+from dpverify.papers.wang2019.utility.order_derivations import derive_first_step
 
 CHECKS = PaperChecks("wang2019", __name__)
 
@@ -39,9 +40,10 @@ CHECKS.add(
     ),
     SearchCheck("theorem-4-1-whole", "search", variants=("amended",)),
     ExhaustiveCheck(
-        "theorem-4-4-first-step", "points", region="one point inside the conditions",
+        "theorem-4-4-first-step", "points", region="one point inside the conditions", variants=("printed",),
         points=points_at({**AT, "n": 10**8, "d": 3, "epsilon": 1}, "n d epsilon delta G L gap beta"),
     ),
+    DerivationCheck("theorem-4-4-first-step", "derivation", build=derive_first_step, variants=("amended",)),
     SearchCheck(
         "note-printed-choices", "search", region={"beta": ("1/100", "99/100")},
         corners=(

@@ -17,6 +17,7 @@ PRINTED = (
     "note-size",
     "note-size-corrected",
     "note-margin",
+    "note-noise-settings",
     "note-grid",
     "note-cnn6-gradients",
     "note-dual",
