@@ -10,7 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
-from dpverify.privacy.audit.scores import Learner, Score, atoms, bent, cells, diagonal, linear, quadratic, shares, trees
+from dpverify.privacy.audit.scores import (
+    Key,
+    Learner,
+    Score,
+    bent,
+    cells,
+    diagonal,
+    distance,
+    linear,
+    quadratic,
+    shares,
+    smooth,
+    table,
+    trees,
+)
 
 UserScore = Callable[[Floats], object]
 
@@ -21,6 +35,8 @@ BENT_DIMENSION = 4  # numbers in an output up to which bent lines are tried
 
 LOOKED_AT, KEPT = 256, 16
 """Coordinates in which repeated values are looked for, and with which a table is made, at most."""
+
+STIFFNESS = (10.0, 100.0)  # how much of a step between neighbouring groups is believed: about a third, and a tenth
 
 WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the distance between the quartiles
 
@@ -54,19 +70,24 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
         yield View(), Learner("bent lines in each coordinate", bent)
     if d > 1:
         yield View(), Learner("quadratic discriminant of independent coordinates", diagonal)
+    yield View(), Learner("distance from the common mean", distance)
     yield View(), Learner("quadratic discriminant", quadratic)
-    yield View(), Learner("shares between quantiles", shares)
+    if d > 1:
+        yield View(), Learner("shares between quantiles", shares)
+    else:
+        for stiffness in STIFFNESS:
+            yield View(), Learner("smoothed shares", partial(smooth, stiffness=stiffness))
     repeated = repeating(x)
     if repeated.size:
-        yield View(), Learner("values seen before", _on(repeated, atoms), steady=False, rare=True)
+        yield View(), _table("values seen before", lambda y: y[:, repeated])
     if d <= KEPT:
         for width in WIDTHS:
-            yield View(), Learner("small cells", partial(cells, width=width), steady=False, rare=True)
+            yield View(), _table("small cells", cells(x, width))
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
         for first in (0, 1):
             yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
-    if m // 2 >= TREE_LEAST and d <= TREE_DIMENSION:
+    if m // 2 >= TREE_LEAST and 1 < d <= TREE_DIMENSION:
         yield View(), Learner("boosted trees", trees, steady=False)
 
 
@@ -96,9 +117,5 @@ def checked(user: UserScore) -> Score:
     return score
 
 
-def _on(columns: NDArray[np.int64], learner: Callable[[Floats, Bits], Score]) -> Callable[[Floats, Bits], Score]:
-    def restricted(x: Floats, b: Bits) -> Score:
-        score = learner(x[:, columns], b)
-        return lambda y: score(y[:, columns])
-
-    return restricted
+def _table(name: str, key: Key) -> Learner:
+    return Learner(name, partial(table, key=key), steady=False, key=key)
