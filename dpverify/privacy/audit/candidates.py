@@ -36,8 +36,6 @@ BENT_DIMENSION = 4  # numbers in an output up to which bent lines are tried
 LOOKED_AT, KEPT = 256, 16
 """Coordinates in which repeated values are looked for, and with which a table is made, at most."""
 
-STIFFNESS = (10.0, 100.0)  # how much of a step between neighbouring groups is believed: about a third, and a tenth
-
 WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the distance between the quartiles
 
 
@@ -75,14 +73,13 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
     if d > 1:
         yield View(), Learner("shares between quantiles", shares)
     else:
-        for stiffness in STIFFNESS:
-            yield View(), Learner("smoothed shares", partial(smooth, stiffness=stiffness))
+        yield View(), Learner("smoothed shares", smooth)
     repeated = repeating(x)
     if repeated.size:
         yield View(), _table("values seen before", lambda y: y[:, repeated])
     if d <= KEPT:
-        for width in WIDTHS:
-            yield View(), _table("small cells", cells(x, width))
+        for key in cells(x, WIDTHS):
+            yield View(), _table("small cells", key)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
         for first in (0, 1):

@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.privacy.audit.records import Bits, Floats
+
+Places = NDArray[np.int64]
 
 APART = 25  # rounds at each end that stay apart; beyond them a group is 1/APART of what lies further out
 
@@ -58,28 +61,30 @@ class Line:
     """Outputs of one number, sorted once, in two halves."""
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
-        order = np.argsort(x)
-        self.x = x[order]
-        kind = b + 2 * (np.arange(len(x)) >= half)
-        self.counts = np.eye(4)[kind[order]]  # first half: first and second data set; second half: the same
-        self.groups = _grouped(self.x, self.counts)
-
-    def halves(self) -> tuple[Rows, Rows]:
-        """Give the groups, as each half has seen them."""
-        x, counts = self.groups.mean[:, None], self.groups.counts
-        return Rows(x, *counts[:, :2].T), Rows(x, *counts[:, 2:].T)
+        self.x = np.sort(x)
+        first, second = (x[:half], b[:half]), (x[half:], b[half:])
+        self._sides = [np.sort(y[side]) for y, bits in (first, second) for side in (~bits, bits)]
+        self._starts = _starts(self.x, np.arange(len(x) + 1.0))
+        self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
 
     def cells(self, keys: Floats) -> tuple[Rows, Rows]:
         """Give the numbers with one key, sorted as they are, as each half has seen them; not those seen once."""
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-        often = np.diff(np.append(starts, len(keys))) >= TWICE
-        counts = np.add.reduceat(self.counts, starts, axis=0)[often]
-        x = self.x[starts[often], None]
-        return Rows(x, *counts[:, :2].T), Rows(x, *counts[:, 2:].T)
+        return self._seen(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= TWICE)
+
+    def _seen(self, starts: Places, x: Floats, kept: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
+        """Count, in each half and on each data set, from each start to the next."""
+        ends = np.append(starts[1:], len(self.x))[kept]
+        low, high = self.x[starts[kept]], self.x[ends - 1]
+        zeros, ones, *others = (
+            (np.searchsorted(side, high, "right") - np.searchsorted(side, low)).astype(np.float64)
+            for side in self._sides
+        )
+        return Rows(x := x[kept, None], zeros, ones), Rows(x, *others)
 
     def cuts(self) -> Floats:
         """Give the smallest number of each group but the first; what follows a single number begins right after it."""
-        low, high = self.groups.low, self.groups.high
+        low, high = self.x[self._starts], self.x[np.append(self._starts[1:], len(self.x)) - 1]
         single = low == high
         return np.where(single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:])
 
@@ -87,19 +92,25 @@ class Line:
 def grouped(values: Floats, counts: Floats) -> Groups:
     """Group numbers, shape (m,), with what was counted at each, shape (m, c)."""
     order = np.argsort(values)
-    return _grouped(values[order], counts[order])
+    values, counts = values[order], counts[order]
+    starts = _starts(values, np.append(0.0, np.cumsum(counts.sum(axis=1))))
+    low, high = values[starts], values[np.append(starts[1:], len(values)) - 1]
+    return Groups(low, high, _means(values, starts), np.add.reduceat(counts, starts, axis=0))
 
 
-def _grouped(values: Floats, counts: Floats) -> Groups:
+def _starts(values: Floats, before: Floats) -> Places:
+    """Say where groups of sorted numbers begin, from how many rounds lie before each number, and before the end."""
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-    before = np.append(0.0, np.cumsum(counts.sum(axis=1)))[np.append(runs, len(values))]
-    place = _place(before)
-    often = np.diff(place) >= 1.0
-    starts = runs[np.append(True, (np.diff(np.floor(place[:-1])) > 0.0) | often[1:] | often[:-1])]
+    place = _place(before[np.append(runs, len(values))])
+    often, whole = np.diff(place) >= 1.0, np.floor(place[:-1])
+    starts: Places = runs[np.append(True, (whole[1:] > whole[:-1]) | often[1:] | often[:-1])]
+    return starts
+
+
+def _means(values: Floats, starts: Places) -> Floats:
     ends = np.append(starts[1:], len(values))
-    mean = np.add.reduceat(values, starts) / (ends - starts)
-    low, high = values[starts], values[ends - 1]
-    return Groups(low, high, np.clip(mean, low, high), np.add.reduceat(counts, starts, axis=0))
+    mean: Floats = np.clip(np.add.reduceat(values, starts) / (ends - starts), values[starts], values[ends - 1])
+    return mean
 
 
 def _place(before: Floats) -> Floats:

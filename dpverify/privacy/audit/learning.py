@@ -110,7 +110,7 @@ class _Trial(NamedTuple):
 def _parts(x: Floats, b: Bits, half: int, line: Line | None, view: View, learner: Learner) -> tuple[Rows, Rows]:
     """Give the two halves of the training rounds as a model sees them."""
     if line is not None:
-        return line.halves() if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
+        return line.halves if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
     most = None if learner.rare else MOST
     first, second = (rows_of(*view.rounds(x[h][:most], b[h][:most])) for h in (slice(half), slice(half, None)))
     return first, second

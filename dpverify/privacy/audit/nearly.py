@@ -12,11 +12,12 @@ from dpverify.privacy.audit.records import Floats
 def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
     """Come near ``counting.lower_epsilon``: the quantile of F in Paulson's approximation, with cube roots as normal."""
     c, level = allowance(trials, delta, alpha)
-    kept, lost = np.maximum(np.asarray(right) - c, 1.0), np.asarray(wrong) + 1.0
+    kept, lost = np.maximum(right - c, 1.0), wrong + 1.0
     z = -float(special.ndtri(min(level, 0.5)))
     more, less = 1.0 / (9.0 * lost), 1.0 / (9.0 * kept)
-    steep = (1.0 - less) ** 2 - z * z * less
-    root = np.sqrt(np.maximum(more * (1.0 - less) ** 2 + less * (1.0 - more) ** 2 - z * z * more * less, 0.0))
-    cube_root = ((1.0 - more) * (1.0 - less) + z * root) / np.maximum(steep, 1e-9)
-    odds = np.log(kept / lost) - 3.0 * np.log(cube_root)
-    return np.where((np.asarray(right) > c) & (steep > 0.0), np.maximum(odds, 0.0), 0.0)
+    above, below = 1.0 - more, 1.0 - less
+    steep = below**2 - z * z * less
+    root = np.sqrt(np.maximum(steep * more + less * above**2, 0.0))
+    cube_root = (above * below + z * root) / np.maximum(steep, 1e-9)
+    odds = np.log(kept / (lost * cube_root * cube_root * cube_root))
+    return np.where((right > c) & (steep > 0.0), np.maximum(odds, 0.0), 0.0)

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.privacy.audit.counting import lower_epsilon
@@ -15,8 +16,6 @@ from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats
 
 GRID = 48  # thresholds tried on each side
-
-LOOKED_AT = 16  # pairs of them whose bound is computed: those that look best by a formula that costs a tenth
 
 PRIOR = 300.0  # rounds that the calibrated score is worth against the count of right guesses beyond a threshold
 
@@ -57,13 +56,11 @@ def choose_rule(
         return AuditRule(-np.inf, np.inf, 0.0)
     zeros, ones = groups.counts.T
     likely = (zeros + ones) * calibrated(groups.mean, zeros, ones)
-    table = np.cumsum(
-        np.stack([zeros + ones, ones, likely]), axis=1
-    )  # guesses, of the second, likely so: up to a group
+    # guesses, guesses of the second data set, and how many of these are likely right: up to a group and with it
+    table = np.cumsum(np.stack([zeros + ones, ones, likely]), axis=1)
     sizes = np.geomspace(1.0, table[0, -1], GRID)
-    down = np.unique(np.searchsorted(table[0], sizes))
-    up = np.unique(np.searchsorted(table[0], table[0, -1] - sizes, "right"))
-    down, up = down[down < len(zeros)], up[up < len(zeros)]
+    down = _different(np.searchsorted(table[0, :-1], sizes))
+    up = _different(np.searchsorted(table[0, :-1], table[0, -1] - sizes, "right"))
     beyond = table[:, -1:] - np.concatenate([np.zeros((3, 1)), table], axis=1)[:, up]
     guesses, second, hoped = table[:, down]
     sides = _Side(*beyond), _Side(guesses, guesses - second, guesses - hoped)
@@ -77,21 +74,24 @@ def choose_rule(
     guesses, right = both(*(side.guesses for side in sides)), both(*(side.right for side in sides))
     hoped = both(*(side.guesses * side.share() for side in sides))
     seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
-    kept = firsts[None, :] < seconds[:, None]
-    guesses, right, hoped = guesses[kept], right[kept], hoped[kept]
     each = trials / rounds
-    # the second is for a rare leak, of which the model knows nothing
-    terms = (
-        (hoped * each, (guesses - hoped) * each, trials, delta, alpha),
-        (right, guesses - right, rounds, delta, sure),
+    # counts alone are for a rare leak, of which the model knows nothing
+    nearly = np.maximum(
+        nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha),
+        nearly_lower_epsilon(right, guesses - right, rounds, delta, sure),
     )
-    nearly = np.maximum(*(nearly_lower_epsilon(*term) for term in terms))
-    best = np.argsort(-nearly, kind="stable")[:LOOKED_AT]
-    bound = np.maximum(*(lower_epsilon(k[best], j[best], *rest) for k, j, *rest in terms))
-    i, j = (places[best[int(bound.argmax())]] for places in np.nonzero(kept))
-    if not bound.max() > 0.0:
-        return AuditRule(-np.inf, np.inf, 0.0)
-    return AuditRule(float(firsts[j]), float(seconds[i]), float(bound.max()))
+    nearly[firsts[None, :] >= seconds[:, None]] = -1.0
+    i, j = np.unravel_index(int(nearly.argmax()), nearly.shape)
+    guessed, hits, hope = guesses[i, j], right[i, j], hoped[i, j]
+    by_score = float(lower_epsilon(hope * each, (guessed - hope) * each, trials, delta, alpha))
+    bound = max(by_score, float(lower_epsilon(hits, guessed - hits, rounds, delta, sure)))
+    return AuditRule(float(firsts[j]), float(seconds[i]), bound) if bound > 0.0 else AuditRule(-np.inf, np.inf, 0.0)
+
+
+def _different(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Drop repetitions from places in order."""
+    different: NDArray[np.int64] = places[np.append(True, places[1:] != places[:-1])]
+    return different
 
 
 class _Side(NamedTuple):

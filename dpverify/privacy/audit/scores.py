@@ -31,6 +31,8 @@ FURTHEST = 20  # values of a coordinate at each end that count as the next ones
 
 PARTS = 40  # quantiles between which a coordinate is counted
 
+STIFFNESS = 30.0  # penalty on half the square of a step of the log odds between neighbouring groups
+
 STEPS = 30  # of Newton's method, at most
 
 TREE_ROUNDS = 100_000  # rounds that trees are grown on, at most
@@ -105,7 +107,8 @@ def distance(rows: Rows) -> Score:
     d = z.shape[1]
 
     def score(y: Floats) -> Floats:
-        return 0.5 * d * (far((y - shift) / scale) * (1.0 / low - 1.0 / high) - np.log(high / low))
+        result: Floats = 0.5 * d * (far((y - shift) / scale) * (1.0 / low - 1.0 / high) - np.log(high / low))
+        return result
 
     return score
 
@@ -128,27 +131,27 @@ def shares(rows: Rows) -> Score:
     return score
 
 
-def smooth(rows: Rows, stiffness: float) -> Score:
+def smooth(rows: Rows) -> Score:
     """Learn log odds of each group of one number, drawn towards those of its neighbours: jumps and modes of any kind.
 
-    The penalty is ``stiffness / 2`` on the square of each step between neighbours; Newton's steps with a banded matrix.
+    Newton's steps, with a banded matrix.
     """
     seen = rows.zeros + rows.ones
     odds, bands = np.zeros(len(seen)), np.zeros((2, len(seen)))
-    ends = np.full(len(seen), 2.0 * stiffness)
-    ends[[0, -1]] = stiffness
-    bands[0, 1:] = -stiffness
+    ends = np.full(len(seen), 2.0 * STIFFNESS)
+    ends[[0, -1]] = STIFFNESS
+    bands[0, 1:] = -STIFFNESS
     for _ in range(STEPS):
         chance = special.expit(odds)
         bands[1] = seen * chance * (1.0 - chance) + ends + 1e-6
         pull = np.diff(odds, prepend=odds[0], append=odds[-1])
-        step = solveh_banded(bands, rows.ones - seen * chance + stiffness * np.diff(pull), check_finite=False)
+        step = solveh_banded(bands, rows.ones - seen * chance + STIFFNESS * np.diff(pull), check_finite=False)
         step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
         odds += step
         if float(np.abs(step).max()) < 1e-3:
             break
     x = rows.x[:, 0]
-    return lambda y: odds[np.minimum(np.searchsorted(x, y[:, 0]), len(x) - 1)]
+    return lambda y: np.asarray(odds[np.minimum(np.searchsorted(x, y[:, 0]), len(x) - 1)])
 
 
 def bent(rows: Rows) -> Score:
@@ -191,12 +194,15 @@ def trees(rows: Rows) -> Score:
     return score
 
 
-def cells(x: Floats, width: float) -> Key:
-    """Give the key of small cells of each coordinate, in which nearly exact releases are looked up."""
+def cells(x: Floats, widths: Sequence[float]) -> list[Key]:
+    """Give the keys of small cells of each coordinate, in which nearly exact releases are looked up."""
     lower, shift, upper = np.quantile(x, (0.25, 0.5, 0.75), axis=0)
-    step = (upper - lower) * width
-    step = np.where(step > 0.0, step, 1.0)
-    return lambda y: np.floor(np.clip((y - shift) / step, -1e15, 1e15))
+
+    def of(width: float) -> Key:
+        step = np.where(upper > lower, (upper - lower) * width, 1.0)
+        return lambda y: np.floor(np.clip((y - shift) / step, -1e15, 1e15))
+
+    return [of(width) for width in widths]
 
 
 def table(rows: Rows, key: Key) -> Score:
@@ -244,7 +250,7 @@ def _standard(rows: Rows) -> tuple[Floats, Floats]:
 def _quantiles(x: Floats, weights: Floats, at: Sequence[float]) -> Floats:
     order = np.argsort(x)
     below = np.cumsum(weights[order]) - 0.5 * weights[order]
-    return np.interp(np.asarray(at) * weights.sum(), below, x[order])
+    return np.asarray(np.interp(np.asarray(at) * weights.sum(), below, x[order]), dtype=np.float64)
 
 
 def _solve(centred: tuple[Floats, Floats], m: float, difference: Floats) -> Floats:
