@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.privacy.audit.groups import Line
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.scores import (
     Key,
@@ -57,8 +58,13 @@ class View(NamedTuple):
         return np.concatenate([x[now], residual], axis=1), b[now]
 
 
-def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iterator[tuple[View, Learner]]:
-    """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next."""
+def candidates(
+    x: Floats, b: Bits, serial: bool, user: UserScore | None, line: Line | None = None
+) -> Iterator[tuple[View, Learner]]:
+    """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next.
+
+    ``line``: the outputs of one number in their order.
+    """
     if user is not None:
         yield View(), Learner("the score that was given", lambda *_: checked(user))
         return
@@ -74,11 +80,12 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
         yield View(), Learner("shares between quantiles", shares)
     else:
         yield View(), Learner("smoothed shares", smooth)
-    repeated = repeating(x)
+    ordered = x if line is None else line.x[:, None]
+    repeated = repeating(ordered)
     if repeated.size:
         yield View(), _table("values seen before", lambda y: y[:, repeated])
     if d <= KEPT:
-        for key in cells(x, WIDTHS):
+        for key in cells(ordered, WIDTHS):
             yield View(), _table("small cells", key)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
@@ -90,8 +97,8 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
 
 def repeating(x: Floats) -> NDArray[np.int64]:
     """Coordinates in which some value occurs twice, the most repetitive first."""
-    ordered = np.sort(x[:, :LOOKED_AT], axis=0)
-    repeats = (ordered[1:] == ordered[:-1]).sum(axis=0)
+    ordered = np.sort(x[:, :LOOKED_AT].T, axis=1)
+    repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
     order = np.argsort(-repeats, kind="stable")[:KEPT]
     found: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
     return found

@@ -1,7 +1,7 @@
 """Rounds put together into few groups along one number, so that what is learned costs the same however many there are.
 
 The furthest rounds at both ends stay apart, further in a group is a twenty-fifth of what lies beyond it, and no group
-is more than one in 256. Equal numbers are never parted, and a number that occurs often is a group of its own.
+is more than one in 128. Equal numbers are never parted, and a number that occurs often is a group of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Places = NDArray[np.int64]
 
 APART = 25  # rounds at each end that stay apart; beyond them a group is 1/APART of what lies further out
 
-GROUPS = 256  # groups that an even division would make
+GROUPS = 128  # groups that an even division would make
 
 TWICE = 2  # rounds in which the numbers of a cell are seen, at least, for a table to say anything of them
 
@@ -61,9 +61,9 @@ class Line:
     """Outputs of one number, sorted once, in two halves."""
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
-        self.x = np.sort(x)
         first, second = (x[:half], b[:half]), (x[half:], b[half:])
         self._sides = [np.sort(y[side]) for y, bits in (first, second) for side in (~bits, bits)]
+        self.x = np.sort(np.concatenate(self._sides), kind="stable")  # merges them
         self._starts = _starts(self.x, np.arange(len(x) + 1.0))
         self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
 

@@ -85,7 +85,7 @@ def learn(
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
     line = Line(x[:, 0], b, half) if x.shape[1] == 1 and user is None else None
     best = {True: _Trial(none), False: _Trial(none)}
-    for view, learner in candidates(x, b, serial, user):
+    for view, learner in candidates(x, b, serial, user, line):
         parts = _parts(x, b, half, line if view.means is None else None, view, learner)
         if all(part.fewest >= 2.0 for part in parts):
             found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))

@@ -9,7 +9,7 @@ from dpverify.privacy.audit.records import Floats
 
 FITTED = 20_000  # rows that a fit looks at, at most, evenly spread
 _STEPS = 20
-_SMALL = 1e-4
+_SMALL = 1e-3  # the next step would be about its square
 
 
 def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple[Floats, Floats]:

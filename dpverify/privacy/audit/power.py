@@ -19,7 +19,7 @@ CHANCE = 0.9  # with which probability the smallest fault is seen
 
 MISPLACED = 0.45  # how far from the best place a learned threshold may lie, in standard deviations of the noise
 
-STEP = 1.1
+STEP, HALVINGS = 1.1, 12  # the smallest shortfall is found to 0.00003
 
 MOST = 1e3  # largest ratio of the claimed sigma to the real one that is looked at
 
@@ -91,7 +91,7 @@ def _shortfall(seen: Callable[[float], bool], claimed: float) -> float | None:
         if ratio > MOST:
             return None
     low, high = max(1.0, ratio / STEP), ratio
-    for _ in range(16):
+    for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         low, high = (low, middle) if seen(claimed * middle) else (middle, high)
     return 1.0 - 1.0 / high
