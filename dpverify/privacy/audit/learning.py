@@ -28,6 +28,9 @@ ENOUGH = 50  # training rounds for each number in an output from which a score m
 HANDICAP = 1.05
 """How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
 
+FALLEN = 1.25
+"""How much less a model may promise from all training rounds than on halves, else the next is tried."""
+
 SHARES = {True: 0.8, False: 0.2}  # shares of alpha, of the steady model and of the other, where both are judged
 
 SURE = {True: 1e-4, False: 0.1}
@@ -84,14 +87,21 @@ def learn(
     if any(min(int(bits.sum()), int((~bits).sum())) < FEWEST for bits in halves):
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
     line = Line(x[:, 0], b, half) if x.shape[1] == 1 and user is None else None
-    best = {True: _Trial(none), False: _Trial(none)}
+    trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
     for view, learner in candidates(x, b, serial, user, line):
         parts = _parts(x, b, half, line if view.means is None else None, view, learner)
         if all(part.fewest >= 2.0 for part in parts):
             found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))
-            if found.guesser.rule.expected > best[learner.steady].guesser.rule.expected * HANDICAP:
-                best[learner.steady] = found
-    steady, other = (_learned(best[kind], line, (len(b), trials, delta, alpha)) for kind in (True, False))
+            trials_of[learner.steady].append(found)
+    other = _best(trials_of[False], none).guesser
+    steady, left = none, trials_of[True]
+    while (best := _best(left, none)).guesser is not none:
+        learned = _learned(best, line, (len(b), trials, delta, alpha))
+        if learned.rule.expected > steady.rule.expected:
+            steady = learned
+        if learned.rule.expected * FALLEN >= best.guesser.rule.expected:
+            break
+        left = [trial for trial in left if trial is not best]
     if other.rule.expected <= steady.rule.expected:
         return [Bet(steady, 1.0)]
     if steady.rule.expected == 0.0:
@@ -105,6 +115,15 @@ class _Trial(NamedTuple):
     guesser: Guesser
     learner: Learner | None = None
     parts: tuple[Rows, Rows] | None = None  # what it was learned from
+
+
+def _best(trials: list[_Trial], none: Guesser) -> _Trial:
+    """Choose what promises most, with a handicap for what is less simple."""
+    best = _Trial(none)
+    for trial in trials:
+        if trial.guesser.rule.expected > best.guesser.rule.expected * HANDICAP:
+            best = trial
+    return best
 
 
 def _parts(x: Floats, b: Bits, half: int, line: Line | None, view: View, learner: Learner) -> tuple[Rows, Rows]:
@@ -128,7 +147,10 @@ def _try(
 
 
 def _learned(trial: _Trial, line: Line | None, terms: tuple[int, int, float, float]) -> Guesser:
-    """Learn a steady model from all training rounds, where they are enough; thresholds move with the score."""
+    """Learn a steady model from all training rounds, where they are enough; thresholds move with the score.
+
+    What it promises there must not be less than it was on halves: it was luck then.
+    """
     found, learner, parts = trial
     if learner is None or parts is None or not learner.steady:
         return found
@@ -137,7 +159,8 @@ def _learned(trial: _Trial, line: Line | None, terms: tuple[int, int, float, flo
         return found
     final = learner.learn(seen)
     score = final(seen.x)
-    rule = _rule(score, seen, found.view, learner, terms)._replace(expected=found.rule.expected)
+    rule = _rule(score, seen, found.view, learner, terms)
+    rule = rule._replace(expected=min(rule.expected, found.rule.expected))
     if line is None or found.view.means is not None:
         return found._replace(score=final, rule=rule)
     said = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(np.int8)
