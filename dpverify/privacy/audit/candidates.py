@@ -9,8 +9,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.privacy.audit.groups import Line
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
-from dpverify.privacy.audit.scores import Learner, Score, atoms, bent, cells, diagonal, linear, quadratic, shares, trees
+from dpverify.privacy.audit.scores import (
+    Key,
+    Learner,
+    Score,
+    bent,
+    cells,
+    diagonal,
+    distance,
+    linear,
+    quadratic,
+    shares,
+    smooth,
+    table,
+    trees,
+)
 
 UserScore = Callable[[Floats], object]
 
@@ -43,8 +58,13 @@ class View(NamedTuple):
         return np.concatenate([x[now], residual], axis=1), b[now]
 
 
-def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iterator[tuple[View, Learner]]:
-    """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next."""
+def candidates(
+    x: Floats, b: Bits, serial: bool, user: UserScore | None, line: Line | None = None
+) -> Iterator[tuple[View, Learner]]:
+    """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next.
+
+    ``line``: the outputs of one number in their order.
+    """
     if user is not None:
         yield View(), Learner("the score that was given", lambda *_: checked(user))
         return
@@ -54,26 +74,31 @@ def candidates(x: Floats, b: Bits, serial: bool, user: UserScore | None) -> Iter
         yield View(), Learner("bent lines in each coordinate", bent)
     if d > 1:
         yield View(), Learner("quadratic discriminant of independent coordinates", diagonal)
+    yield View(), Learner("distance from the common mean", distance)
     yield View(), Learner("quadratic discriminant", quadratic)
-    yield View(), Learner("shares between quantiles", shares)
-    repeated = repeating(x)
+    if d > 1:
+        yield View(), Learner("shares between quantiles", shares)
+    else:
+        yield View(), Learner("smoothed shares", smooth)
+    ordered = x if line is None else line.x[:, None]
+    repeated = repeating(ordered)
     if repeated.size:
-        yield View(), Learner("values seen before", _on(repeated, atoms), steady=False, rare=True)
+        yield View(), _table("values seen before", lambda y: y[:, repeated])
     if d <= KEPT:
-        for width in WIDTHS:
-            yield View(), Learner("small cells", partial(cells, width=width), steady=False, rare=True)
+        for key in cells(ordered, WIDTHS):
+            yield View(), _table("small cells", key)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
         for first in (0, 1):
             yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
-    if m // 2 >= TREE_LEAST and d <= TREE_DIMENSION:
+    if m // 2 >= TREE_LEAST and 1 < d <= TREE_DIMENSION:
         yield View(), Learner("boosted trees", trees, steady=False)
 
 
 def repeating(x: Floats) -> NDArray[np.int64]:
     """Coordinates in which some value occurs twice, the most repetitive first."""
-    ordered = np.sort(x[:, :LOOKED_AT], axis=0)
-    repeats = (ordered[1:] == ordered[:-1]).sum(axis=0)
+    ordered = np.sort(x[:, :LOOKED_AT].T, axis=1)
+    repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
     order = np.argsort(-repeats, kind="stable")[:KEPT]
     found: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
     return found
@@ -96,9 +121,5 @@ def checked(user: UserScore) -> Score:
     return score
 
 
-def _on(columns: NDArray[np.int64], learner: Callable[[Floats, Bits], Score]) -> Callable[[Floats, Bits], Score]:
-    def restricted(x: Floats, b: Bits) -> Score:
-        score = learner(x[:, columns], b)
-        return lambda y: score(y[:, columns])
-
-    return restricted
+def _table(name: str, key: Key) -> Learner:
+    return Learner(name, partial(table, key=key), steady=False, key=key)

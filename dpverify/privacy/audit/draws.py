@@ -37,6 +37,7 @@ class Draws:
         self.source, self.seed, self.pairs = source, seed, pairs
         self.sizes: tuple[int, ...] = ()
         self._elsewhere = elsewhere
+        self._said: tuple[tuple[int, int], Bits] | None = None
 
     @property
     def asked(self) -> str:
@@ -52,7 +53,7 @@ class Draws:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Find mechanism and data sets."""
         self.seed, self.pairs, self.sizes = state["seed"], state["pairs"], state["sizes"]
-        self.source, self._elsewhere = Source(*state["origin"]()), None
+        self.source, self._elsewhere, self._said = Source(*state["origin"]()), None, None
 
     def rng(self, stream: int, block: int = 0) -> Generator:
         """Give the generator of a block."""
@@ -65,12 +66,16 @@ class Draws:
             self.source.draw(np.array([which]), rng)
 
     def bits(self, block: int) -> Bits:
-        """Say on which data set each output of a block is drawn."""
+        """Say on which data set each output of a block is drawn; the last answer is kept."""
         size = self.sizes[block]
-        if not self.pairs:
-            return self.rng(COINS, block).random(size) < 0.5
-        order = np.arange(size) if self.source.batched else self.rng(COINS, block).permutation(size)
-        return order >= size // 2
+        if self._said is None or self._said[0] != (block, size):
+            if not self.pairs:
+                said = self.rng(COINS, block).random(size) < 0.5
+            else:
+                order = np.arange(size) if self.source.batched else self.rng(COINS, block).permutation(size)
+                said = order >= size // 2
+            self._said = (block, size), said
+        return self._said[1]
 
     def run(self, block: int) -> Floats:
         """Draw a block, shape (size, d)."""

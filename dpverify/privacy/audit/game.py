@@ -62,7 +62,7 @@ def play(
         for outputs, bits in blocks:
             for bet in bets:
                 bet.judge(outputs, bits)
-            sides = outputs[~bits], outputs[bits]
+            sides = outputs.take(np.flatnonzero(~bits), axis=0), outputs.take(np.flatnonzero(bits), axis=0)
             spread.add(*sides)
             hint.add(*sides)
             done += len(bits)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.groups import Line, Rows, both, rows_of
 from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
@@ -25,6 +27,9 @@ ENOUGH = 50  # training rounds for each number in an output from which a score m
 
 HANDICAP = 1.05
 """How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
+
+FALLEN = 1.25
+"""How much less a model may promise from all training rounds than on halves, else the next is tried."""
 
 SHARES = {True: 0.8, False: 0.2}  # shares of alpha, of the steady model and of the other, where both are judged
 
@@ -78,18 +83,25 @@ def learn(
     if (x == x[:1]).all():
         return [Bet(none._replace(name="no rule: all outputs are the same"), 1.0)]
     half = 2 * (len(b) // 4)
-    halves = slice(0, half), slice(half, len(b))
-    if any(min(int(b[h].sum()), int((~b[h]).sum())) < FEWEST for h in halves):
+    halves = b[:half], b[half:]
+    if any(min(int(bits.sum()), int((~bits).sum())) < FEWEST for bits in halves):
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
-    best = {True: none, False: none}
-    for view, learner in candidates(x, b, serial, user):
-        most = None if learner.rare else MOST
-        parts = [view.rounds(x[h][:most], b[h][:most]) for h in halves]
-        if all(min(int(bits.sum()), int((~bits).sum())) >= 2 for _, bits in parts):
-            found = _try(none, view, learner, parts, (trials, delta, alpha))
-            if found.rule.expected > best[learner.steady].rule.expected * HANDICAP:
-                best[learner.steady] = found
-    steady, other = best[True], best[False]
+    line = Line(x[:, 0], b, half) if x.shape[1] == 1 and user is None else None
+    trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
+    for view, learner in candidates(x, b, serial, user, line):
+        parts = _parts(x, b, half, line if view.means is None else None, view, learner)
+        if all(part.fewest >= 2.0 for part in parts):
+            found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))
+            trials_of[learner.steady].append(found)
+    other = _best(trials_of[False], none).guesser
+    steady, left = none, trials_of[True]
+    while (best := _best(left, none)).guesser is not none:
+        learned = _learned(best, line, (len(b), trials, delta, alpha))
+        if learned.rule.expected > steady.rule.expected:
+            steady = learned
+        if learned.rule.expected * FALLEN >= best.guesser.rule.expected:
+            break
+        left = [trial for trial in left if trial is not best]
     if other.rule.expected <= steady.rule.expected:
         return [Bet(steady, 1.0)]
     if steady.rule.expected == 0.0:
@@ -97,24 +109,82 @@ def learn(
     return [Bet(steady, SHARES[True]), Bet(other, SHARES[False])]
 
 
+class _Trial(NamedTuple):
+    """A model with its thresholds, as they did on rounds that it was not learned on."""
+
+    guesser: Guesser
+    learner: Learner | None = None
+    parts: tuple[Rows, Rows] | None = None  # what it was learned from
+
+
+def _best(trials: list[_Trial], none: Guesser) -> _Trial:
+    """Choose what promises most, with a handicap for what is less simple."""
+    best = _Trial(none)
+    for trial in trials:
+        if trial.guesser.rule.expected > best.guesser.rule.expected * HANDICAP:
+            best = trial
+    return best
+
+
+def _parts(x: Floats, b: Bits, half: int, line: Line | None, view: View, learner: Learner) -> tuple[Rows, Rows]:
+    """Give the two halves of the training rounds as a model sees them."""
+    if line is not None:
+        return line.halves if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
+    most = None if learner.rare else MOST
+    first, second = (rows_of(*view.rounds(x[h][:most], b[h][:most])) for h in (slice(half), slice(half, None)))
+    return first, second
+
+
 def _try(
-    none: Guesser, view: View, learner: Learner, parts: list[tuple[Floats, Bits]], terms: tuple[int, float, float]
-) -> Guesser:
+    none: Guesser, view: View, learner: Learner, parts: tuple[Rows, Rows], terms: tuple[int, int, float, float]
+) -> _Trial:
     """Learn a model on each half, and choose the thresholds on the scores that each gives to the other half."""
-    trials, delta, alpha = terms
-    trials = trials if view.means is None else trials // 2
-    sure = SURE[learner.steady]
-    models = learner.learn(*parts[0]), learner.learn(*parts[1])
-    score = np.concatenate([models[1](parts[0][0]), models[0](parts[1][0])])
-    bits = np.concatenate([part[1] for part in parts])
-    rule = choose_rule(score, bits, trials, delta, alpha, sure)
-    found = none._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule)
-    seen = np.concatenate([part[0] for part in parts])
-    if not learner.steady or len(bits) < ENOUGH * seen.shape[1]:
+    models = learner.learn(parts[0]), learner.learn(parts[1])
+    score = np.concatenate([models[1](parts[0].x), models[0](parts[1].x)])
+    seen = Rows(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
+    rule = _rule(score, seen, view, learner, terms)
+    return _Trial(none._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule), learner, parts)
+
+
+def _learned(trial: _Trial, line: Line | None, terms: tuple[int, int, float, float]) -> Guesser:
+    """Learn a steady model from all training rounds, where they are enough; thresholds move with the score.
+
+    What it promises there must not be less than it was on halves: it was luck then.
+    """
+    found, learner, parts = trial
+    if learner is None or parts is None or not learner.steady:
         return found
-    final = learner.learn(seen, bits)
-    again = choose_rule(final(seen), bits, trials, delta, alpha, sure)  # point masses move with the score
-    return found._replace(score=final, rule=again._replace(expected=rule.expected))
+    seen = both(*parts)
+    if float(seen.zeros.sum() + seen.ones.sum()) < ENOUGH * seen.x.shape[1]:
+        return found
+    final = learner.learn(seen)
+    score = final(seen.x)
+    rule = _rule(score, seen, found.view, learner, terms)
+    rule = rule._replace(expected=min(rule.expected, found.rule.expected))
+    if line is None or found.view.means is not None:
+        return found._replace(score=final, rule=rule)
+    said = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(np.int8)
+    return found._replace(score=_pieces(line.cuts(), said), rule=rule._replace(first=-1.0, second=1.0))
+
+
+def _rule(score: Floats, seen: Rows, view: View, learner: Learner, terms: tuple[int, int, float, float]) -> AuditRule:
+    rounds, trials, delta, alpha = terms
+    each = 1 if view.means is None else 2  # rounds that are judged together
+    return choose_rule(score, seen, rounds // each, trials // each, delta, alpha, SURE[learner.steady])
+
+
+def _pieces(cuts: Floats, said: NDArray[np.int8]) -> Score:
+    """Score one number by the piece of the line that it lies on: what is said of it, from -1 to 1."""
+    change = np.flatnonzero(np.diff(said))
+    steps = list(zip(cuts[change].tolist(), np.diff(said)[change].tolist(), strict=True))
+
+    def score(y: Floats) -> Floats:
+        result = np.full(len(y), said[0])
+        for cut, step in steps:
+            result += np.int8(step) * (y[:, 0] >= cut)
+        return result.astype(np.float64)
+
+    return score
 
 
 def _in_turn(even: Score, odd: Score) -> Score:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from dpverify.privacy.audit.records import Bits, Floats
+from dpverify.privacy.audit.records import Floats
 
-FITTED = 20_000  # rounds that a fit looks at, at most, evenly spread
+FITTED = 20_000  # rows that a fit looks at, at most, evenly spread
 _STEPS = 20
-_SMALL = 1e-6
+_SMALL = 1e-3  # the next step would be about its square
 
 
-def fitted(table: Floats, bits: Bits, penalty: Floats) -> tuple[Floats, Floats]:
-    """Weights of the columns, and the curvature there: its inverse is the weights' covariance, or a little more."""
+def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+    """Weights of the columns, and the curvature there: its inverse is the weights' covariance, or a little more.
+
+    ``zeros``, ``ones``: how often each row of ``table`` was seen on each data set.
+    """
     stride = -(-len(table) // FITTED)
     part = slice((len(table) - 1) % stride // 2, None, stride)
-    few, truth = table[part], bits[part]
+    few, truth = table[part], ones[part]
+    seen = zeros[part] + truth
     each = len(table) / len(few)
     weights, curvature = np.zeros(table.shape[1]), np.diag(penalty)
     for _ in range(_STEPS):
         chance = special.expit(few @ weights)
-        slope = each * (few.T @ (truth - chance)) - penalty * weights
-        curvature = each * (few * (chance * (1.0 - chance))[:, None]).T @ few + np.diag(penalty)
+        slope = each * (few.T @ (truth - seen * chance)) - penalty * weights
+        curvature = each * (few * (seen * chance * (1.0 - chance))[:, None]).T @ few + np.diag(penalty)
         step = np.linalg.solve(curvature, slope)
         step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
         weights += step

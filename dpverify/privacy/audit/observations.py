@@ -36,8 +36,11 @@ class BlockSpread:
         if self._medians is None:
             self._medians = np.median(low, axis=0), np.median(high, axis=0)
         for which, rows in enumerate((low, high)):
-            above = np.count_nonzero(rows > self._medians[which], axis=0)
-            self._counts.append((which, len(rows), above.astype(np.float64)))
+            columns = zip(
+                rows.T, self._medians[which], strict=True
+            )  # one by one: along an axis it takes ten times as long
+            above = np.array([float(np.count_nonzero(column > median)) for column, median in columns])
+            self._counts.append((which, len(rows), above))
 
     def farthest(self) -> float:
         """Largest distance of a block's share above the median from the mean, in standard deviations; else 0."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.groups import Rows, grouped
 from dpverify.privacy.audit.logistic import fitted
+from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats
 
 GRID = 48  # thresholds tried on each side
@@ -39,44 +43,55 @@ class AuditRule(NamedTuple):
         return right, guessed - right
 
 
-def choose_rule(score: Floats, bits: Bits, trials: int, delta: float, alpha: float, sure: float) -> AuditRule:
+def choose_rule(
+    score: Floats, seen: Rows, rounds: int, trials: int, delta: float, alpha: float, sure: float
+) -> AuditRule:
     """Choose the thresholds with the largest expected bound; a rule that never guesses where there is nothing to gain.
 
-    Counts alone, at the level ``sure``, are too few in the tails: they and the calibrated score judge together.
+    ``score`` of each row of ``seen``, of so many ``rounds``. Counts alone, at the level ``sure``, are too few in the
+    tails: they and the calibrated score judge together.
     """
-    m = len(score)
-    if m < 2 or float(score.min()) == float(score.max()):
+    groups = grouped(score, np.stack([seen.zeros, seen.ones], axis=1))
+    if len(groups.low) < 2:
         return AuditRule(-np.inf, np.inf, 0.0)
-    order = np.argsort(score, kind="stable")
-    score, bits = score[order], bits[order]
-    ones = np.concatenate([[0.0], np.cumsum(bits)])
-    likely = np.concatenate([[0.0], np.cumsum(calibrated(score, bits))])
-    sizes = np.unique(np.round(np.geomspace(1, m, GRID)).astype(np.int64))
-    seconds, firsts = score[m - sizes], score[sizes - 1]
-    up, down = np.searchsorted(score, seconds, "left"), np.searchsorted(score, firsts, "right")
-
-    sides = (
-        _Side((m - up).astype(np.float64), ones[-1] - ones[up], likely[-1] - likely[up]),
-        _Side(down.astype(np.float64), down - ones[down], down - likely[down]),
-    )
+    zeros, ones = groups.counts.T
+    likely = (zeros + ones) * calibrated(groups.mean, zeros, ones)
+    # guesses, guesses of the second data set, and how many of these are likely right: up to a group and with it
+    table = np.cumsum(np.stack([zeros + ones, ones, likely]), axis=1)
+    sizes = np.geomspace(1.0, table[0, -1], GRID)
+    down = _different(np.searchsorted(table[0, :-1], sizes))
+    up = _different(np.searchsorted(table[0, :-1], table[0, -1] - sizes, "right"))
+    beyond = table[:, -1:] - np.concatenate([np.zeros((3, 1)), table], axis=1)[:, up]
+    guesses, second, hoped = table[:, down]
+    sides = _Side(*beyond), _Side(guesses, guesses - second, guesses - hoped)
+    seconds, firsts = groups.low[up], groups.high[down]
 
     # one row per threshold for "second", one column per threshold for "first"; the last of each: never
     def both(upper: Floats, lower: Floats) -> Floats:
-        table: Floats = np.append(upper, 0.0)[:, None] + np.append(lower, 0.0)[None, :]
-        return table
+        pairs: Floats = np.append(upper, 0.0)[:, None] + np.append(lower, 0.0)[None, :]
+        return pairs
 
     guesses, right = both(*(side.guesses for side in sides)), both(*(side.right for side in sides))
-    hoped = both(*(side.guesses * side.share() for side in sides)) * (trials / m)
-    bound = np.maximum(
-        lower_epsilon(hoped, guesses * (trials / m) - hoped, trials, delta, alpha),
-        lower_epsilon(right, guesses - right, m, delta, sure),  # a rare leak, of which the model knows nothing
-    )
+    hoped = both(*(side.guesses * side.share() for side in sides))
     seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
-    bound = np.where(firsts[None, :] < seconds[:, None], bound, -1.0)
-    i, j = np.unravel_index(int(bound.argmax()), bound.shape)
-    if not bound[i, j] > 0.0:
-        return AuditRule(-np.inf, np.inf, 0.0)
-    return AuditRule(float(firsts[j]), float(seconds[i]), float(bound[i, j]))
+    each = trials / rounds
+    # counts alone are for a rare leak, of which the model knows nothing
+    nearly = np.maximum(
+        nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha),
+        nearly_lower_epsilon(right, guesses - right, rounds, delta, sure),
+    )
+    nearly[firsts[None, :] >= seconds[:, None]] = -1.0
+    i, j = np.unravel_index(int(nearly.argmax()), nearly.shape)
+    guessed, hits, hope = guesses[i, j], right[i, j], hoped[i, j]
+    by_score = float(lower_epsilon(hope * each, (guessed - hope) * each, trials, delta, alpha))
+    bound = max(by_score, float(lower_epsilon(hits, guessed - hits, rounds, delta, sure)))
+    return AuditRule(float(firsts[j]), float(seconds[i]), bound) if bound > 0.0 else AuditRule(-np.inf, np.inf, 0.0)
+
+
+def _different(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Drop repetitions from places in order."""
+    different: NDArray[np.int64] = places[np.append(True, places[1:] != places[:-1])]
+    return different
 
 
 class _Side(NamedTuple):
@@ -100,15 +115,22 @@ def _agreement(wrong: Floats, expected: Floats) -> Floats:
     return result
 
 
-def calibrated(score: Floats, bits: Bits) -> Floats:
+def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
 
-    ``score`` is sorted. Its few furthest values count as the next ones: nothing is known beyond.
+    ``score`` ascends and was seen so often on each data set. Its few furthest values count as the next ones: nothing is
+    known beyond.
     """
-    ends = min(FURTHEST, len(score) // 50)
-    clipped = np.clip(score, max(-12.0, score[ends]), min(12.0, score[-1 - ends]))
-    z = (clipped - clipped.mean()) / (clipped.std() + 1e-300)
-    bends = np.quantile(z, [0.03, 0.2, 0.8, 0.97])
+    seen = zeros + ones
+    total, before = float(seen.sum()), np.cumsum(seen)
+    ends = min(FURTHEST, total // 50)
+    low, high = (
+        score[min(int(np.searchsorted(before, at, "right")), len(score) - 1)] for at in (ends, total - ends - 1)
+    )
+    clipped = np.clip(score, max(-12.0, low), min(12.0, high))
+    mean = float(seen @ clipped) / total
+    z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
+    bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
     columns = [
         np.ones_like(z),
         z,
@@ -117,7 +139,7 @@ def calibrated(score: Floats, bits: Bits) -> Floats:
     ]
     table = np.stack(columns, axis=1)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
-    weights, curvature = fitted(table, bits, penalty)
+    weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights
     error = np.sqrt(np.einsum("ij,ij->i", table @ np.linalg.inv(curvature), table))
     result: Floats = special.expit(np.sign(logit) * np.maximum(np.abs(logit) - CAUTION * error, 0.0))

@@ -5,18 +5,19 @@ Each is a log likelihood ratio of a simple model, so that two can be compared; t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from scipy import special
+from scipy.linalg import solveh_banded
 
+from dpverify.privacy.audit.groups import Rows
 from dpverify.privacy.audit.logistic import fitted
-from dpverify.privacy.audit.records import Bits, Floats
-
-if TYPE_CHECKING:
-    from sklearn.ensemble import HistGradientBoostingClassifier
+from dpverify.privacy.audit.records import Floats
 
 Score = Callable[[Floats], Floats]
+Key = Callable[[Floats], Floats]
 
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
@@ -30,6 +31,10 @@ FURTHEST = 20  # values of a coordinate at each end that count as the next ones
 
 PARTS = 40  # quantiles between which a coordinate is counted
 
+STIFFNESS = 30.0  # penalty on half the square of a step of the log odds between neighbouring groups
+
+STEPS = 30  # of Newton's method, at most
+
 TREE_ROUNDS = 100_000  # rounds that trees are grown on, at most
 
 
@@ -37,20 +42,26 @@ class Learner(NamedTuple):
     """A way to learn a score."""
 
     name: str  # in words: "linear discriminant"
-    learn: Callable[[Floats, Bits], Score]  # ``learn(outputs, bits) -> score``
+    learn: Callable[[Rows], Score]
     # Whether twice the rounds give the same score but for its errors. Otherwise thresholds that were found for scores
     # of half the rounds fit no others.
     steady: bool = True
-    rare: bool = False  # whether it looks for what happens rarely, and learns from all training rounds, however many
+    key: Key | None = None  # of a table, which looks for what happens rarely: what it looks up
+    raw: bool = False  # whether it needs each round by itself
+
+    @property
+    def rare(self) -> bool:
+        """Whether it learns from all training rounds, however many."""
+        return self.key is not None
 
 
-def linear(x: Floats, b: Bits) -> Score:
+def linear(rows: Rows) -> Score:
     """Learn Fisher's linear discriminant; a direction in which the data differ without noise outweighs all others."""
-    shift, scale = _standard(x)
-    z = (x - shift) / scale
-    low, high = z[~b].mean(axis=0), z[b].mean(axis=0)
-    centred = z - np.where(b[:, None], high, low)
-    weights = _solve(centred, high - low)
+    shift, scale = _standard(rows)
+    z = (rows.x - shift) / scale
+    low, high = (_mean(z, weights) for weights in (rows.zeros, rows.ones))
+    both = np.sqrt(rows.zeros)[:, None] * (z - low), np.sqrt(rows.ones)[:, None] * (z - high)
+    weights = _solve(both, float(rows.zeros.sum() + rows.ones.sum()), high - low)
     middle = float(weights @ (low + high)) / 2.0
     slopes = weights / scale
 
@@ -61,11 +72,11 @@ def linear(x: Floats, b: Bits) -> Score:
     return score
 
 
-def quadratic(x: Floats, b: Bits, *, full: bool = True) -> Score:
+def quadratic(rows: Rows, *, full: bool = True) -> Score:
     """Learn the likelihood ratio of two Gaussians, each with its own covariance: noise that depends on the data."""
-    shift, scale = _standard(x)
-    z = (x - shift) / scale
-    low, high = (_gaussian(z[side], full=full) for side in (~b, b))
+    shift, scale = _standard(rows)
+    z = (rows.x - shift) / scale
+    low, high = (_gaussian(z, weights, full=full) for weights in (rows.zeros, rows.ones))
 
     def score(y: Floats) -> Floats:
         standard = (y - shift) / scale
@@ -74,18 +85,41 @@ def quadratic(x: Floats, b: Bits, *, full: bool = True) -> Score:
     return score
 
 
-def diagonal(x: Floats, b: Bits) -> Score:
+def diagonal(rows: Rows) -> Score:
     """Learn as :func:`quadratic`, with coordinates that are taken as independent: few numbers to learn in many."""
-    return quadratic(x, b, full=False)
+    return quadratic(rows, full=False)
 
 
-def shares(x: Floats, b: Bits) -> Score:
+def distance(rows: Rows) -> Score:
+    """Learn how far from their common mean outputs are on each data set, by one covariance: a change of scale alone."""
+    shift, scale = _standard(rows)
+    z = (rows.x - shift) / scale
+    seen = rows.zeros + rows.ones
+    values, vectors = _spectrum(z, seen)
+    inverse = 1.0 / np.maximum(values, FLOOR)
+
+    def far(standard: Floats) -> Floats:
+        result: Floats = (((standard if vectors is None else standard @ vectors) ** 2) * inverse).sum(axis=1)
+        return result
+
+    squares = far(z)
+    low, high = (max(FLOOR, float(weights @ squares / weights.sum())) for weights in (rows.zeros, rows.ones))
+    d = z.shape[1]
+
+    def score(y: Floats) -> Floats:
+        result: Floats = 0.5 * d * (far((y - shift) / scale) * (1.0 / low - 1.0 / high) - np.log(high / low))
+        return result
+
+    return score
+
+
+def shares(rows: Rows) -> Score:
     """Learn, in each coordinate by itself, how often each data set falls between quantiles: any shape, heavy tails."""
-    ends = np.quantile(x, np.linspace(0.0, 1.0, PARTS + 1)[1:-1], axis=0)
+    ends = np.quantile(rows.x, np.linspace(0.0, 1.0, PARTS + 1)[1:-1], axis=0)
     tables = []
-    for j in range(x.shape[1]):
-        where = np.searchsorted(ends[:, j], x[:, j], "left")
-        one, zero = (np.bincount(where[side], minlength=PARTS) + 1.0 for side in (b, ~b))
+    for j in range(rows.x.shape[1]):
+        where = np.searchsorted(ends[:, j], rows.x[:, j], "left")
+        one, zero = (np.bincount(where, weights, PARTS) + 1.0 for weights in (rows.ones, rows.zeros))
         tables.append(np.log(one / one.sum()) - np.log(zero / zero.sum()))
 
     def score(y: Floats) -> Floats:
@@ -97,26 +131,51 @@ def shares(x: Floats, b: Bits) -> Score:
     return score
 
 
-def bent(x: Floats, b: Bits) -> Score:
+def smooth(rows: Rows) -> Score:
+    """Learn log odds of each group of one number, drawn towards those of its neighbours: jumps and modes of any kind.
+
+    Newton's steps, with a banded matrix.
+    """
+    seen = rows.zeros + rows.ones
+    odds, bands = np.zeros(len(seen)), np.zeros((2, len(seen)))
+    ends = np.full(len(seen), 2.0 * STIFFNESS)
+    ends[[0, -1]] = STIFFNESS
+    bands[0, 1:] = -STIFFNESS
+    for _ in range(STEPS):
+        chance = special.expit(odds)
+        bands[1] = seen * chance * (1.0 - chance) + ends + 1e-6
+        pull = np.diff(odds, prepend=odds[0], append=odds[-1])
+        step = solveh_banded(bands, rows.ones - seen * chance + STIFFNESS * np.diff(pull), check_finite=False)
+        step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
+        odds += step
+        if float(np.abs(step).max()) < 1e-3:
+            break
+    x = rows.x[:, 0]
+    return lambda y: np.asarray(odds[np.minimum(np.searchsorted(x, y[:, 0]), len(x) - 1)])
+
+
+def bent(rows: Rows) -> Score:
     """Learn log odds that are a bent line in each coordinate, added up: several modes, tails that are not Gaussian."""
-    m, d = x.shape
-    shift, scale = np.median(x, axis=0), np.quantile(x, 0.75, axis=0) - np.quantile(x, 0.25, axis=0)
-    scale = np.where(scale > 0.0, scale, _standard(x)[1])
-    ends = np.sort((x - shift) / scale, axis=0)[[min(FURTHEST, m // 50), m - 1 - min(FURTHEST, m // 50)]]
-    knots = np.quantile((x - shift) / scale, KNOTS, axis=0)
+    x, seen = rows.x, rows.zeros + rows.ones
+    m, d = float(seen.sum()), x.shape[1]
+    few = min(FURTHEST, m / 50.0) / m
+    at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
+    lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], seen, at) for j in range(d)], axis=1)
+    scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
+    low, high, *knots = (np.asarray(rest) - shift) / scale
 
     def columns(y: Floats) -> Floats:
-        z = np.clip((y - shift) / scale, *ends)
+        z = np.clip((y - shift) / scale, low, high)
         bends = [np.maximum(z - knot, 0.0) for knot in knots]
         return np.concatenate([np.ones((len(y), 1)), z, *bends], axis=1)
 
     penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND)])
-    weights, _ = fitted(columns(x), b, penalty)
+    weights, _ = fitted(columns(x), rows.zeros, rows.ones, penalty)
     return lambda y: np.asarray(columns(y) @ weights, dtype=np.float64)
 
 
-def trees(x: Floats, b: Bits) -> Score:
-    """Learn boosted trees, which know no shape in advance."""
+def trees(rows: Rows) -> Score:
+    """Learn boosted trees, which know no shape in advance; each of the rows is a round."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
     from threadpoolctl import ThreadpoolController
 
@@ -126,9 +185,7 @@ def trees(x: Floats, b: Bits) -> Score:
         max_iter=40, max_leaf_nodes=16, min_samples_leaf=20, learning_rate=0.15, early_stopping=False, random_state=0
     )
     with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
-        model.fit(x[kept], b[kept])
-        if x.shape[1] == 1:
-            return _steps(model)
+        model.fit(rows.x[kept], rows.ones[kept] > 0.0)
 
     def score(y: Floats) -> Floats:
         with threads.limit(limits=1):
@@ -137,36 +194,25 @@ def trees(x: Floats, b: Bits) -> Score:
     return score
 
 
-def _steps(model: HistGradientBoostingClassifier) -> Score:
-    """Turn trees over one number into a table: between two of their thresholds all scores are the same."""
-    nodes = np.concatenate([tree.nodes for (tree,) in model._predictors])  # no public name leads to the thresholds
-    thresholds = np.unique(nodes["num_threshold"][nodes["is_leaf"] == 0])
-    ends = np.append(thresholds, [np.inf, np.nan])  # the last number of each step; NaN has a way of its own
-    heights = np.asarray(model.decision_function(ends[:, None]), dtype=np.float64)
-    return lambda y: heights[np.searchsorted(ends, y[:, 0])]
+def cells(x: Floats, widths: Sequence[float]) -> list[Key]:
+    """Give the keys of small cells of each coordinate, in which nearly exact releases are looked up."""
+    lower, shift, upper = np.quantile(x, (0.25, 0.5, 0.75), axis=0)
+
+    def of(width: float) -> Key:
+        step = np.where(upper > lower, (upper - lower) * width, 1.0)
+        return lambda y: np.floor(np.clip((y - shift) / step, -1e15, 1e15))
+
+    return [of(width) for width in widths]
 
 
-def atoms(x: Floats, b: Bits) -> Score:
-    """Learn which exact values come with which data set; the score is their largest log ratio, 0 for a new value."""
-    return _table(x, b, lambda y: y)
-
-
-def cells(x: Floats, b: Bits, width: float) -> Score:
-    """Learn as :func:`atoms` which small cells of each coordinate come with which data set: nearly exact releases."""
-    shift = np.median(x, axis=0)
-    step = (np.quantile(x, 0.75, axis=0) - np.quantile(x, 0.25, axis=0)) * width
-    step = np.where(step > 0.0, step, 1.0)
-    return _table(x, b, lambda y: np.floor(np.clip((y - shift) / step, -1e15, 1e15)))
-
-
-def _table(x: Floats, b: Bits, key: Callable[[Floats], Floats]) -> Score:
-    keys = key(x)
-    balance = max(1, int(b.sum())) / max(1, int((~b).sum()))
+def table(rows: Rows, key: Key) -> Score:
+    """Learn which keys come with which data set; the score is their largest log ratio, 0 for a new key."""
+    keys = key(rows.x)
+    balance = max(1.0, float(rows.ones.sum())) / max(1.0, float(rows.zeros.sum()))
     tables: list[tuple[Floats, Floats]] = []
-    for j in range(x.shape[1]):
+    for j in range(keys.shape[1]):
         values, where = np.unique(keys[:, j], return_inverse=True)
-        one = np.bincount(where[b], minlength=len(values))
-        zero = np.bincount(where[~b], minlength=len(values))
+        one, zero = (np.bincount(where, weights, len(values)) for weights in (rows.ones, rows.zeros))
         tables.append((values, np.log((one + 0.5) / (zero * balance + 0.5))))
 
     def score(y: Floats) -> Floats:
@@ -189,30 +235,48 @@ def unit_of(x: Floats) -> Floats:
     return np.ldexp(1.0, np.where(usual, 0, np.minimum(exponent, 1023)))
 
 
-def _standard(x: Floats) -> tuple[Floats, Floats]:
-    shift, scale = x.mean(axis=0), x.std(axis=0)
+def _mean(z: Floats, weights: Floats) -> Floats:
+    result: Floats = weights @ z / weights.sum()
+    return result
+
+
+def _standard(rows: Rows) -> tuple[Floats, Floats]:
+    seen = rows.zeros + rows.ones
+    shift = _mean(rows.x, seen)
+    scale = np.sqrt(_mean((rows.x - shift) ** 2, seen))
     return shift, np.where(scale > 0.0, scale, 1.0)
 
 
-def _solve(centred: Floats, difference: Floats) -> Floats:
-    """Covariance^-1 difference; only variances where there are too few rows for a matrix."""
-    m, d = centred.shape
-    if d > m // 5:
-        return np.asarray(difference / np.maximum((centred**2).mean(axis=0), FLOOR), dtype=np.float64)
-    values, vectors = np.linalg.eigh(centred.T @ centred / m)
+def _quantiles(x: Floats, weights: Floats, at: Sequence[float]) -> Floats:
+    order = np.argsort(x)
+    below = np.cumsum(weights[order]) - 0.5 * weights[order]
+    return np.asarray(np.interp(np.asarray(at) * weights.sum(), below, x[order]), dtype=np.float64)
+
+
+def _solve(centred: tuple[Floats, Floats], m: float, difference: Floats) -> Floats:
+    """Covariance^-1 difference; only variances where there are too few rounds, m, for a matrix."""
+    low, high = centred
+    if len(difference) > m // 5:
+        return np.asarray(difference / np.maximum(((low**2).sum(axis=0) + (high**2).sum(axis=0)) / m, FLOOR))
+    values, vectors = np.linalg.eigh((low.T @ low + high.T @ high) / m)
     weights: Floats = vectors @ ((vectors.T @ difference) / np.maximum(values, FLOOR))
     return weights
 
 
-def _gaussian(z: Floats, *, full: bool = True) -> Score:
+def _spectrum(centred: Floats, weights: Floats, *, full: bool = True) -> tuple[Floats, Floats | None]:
+    """Eigenvalues and eigenvectors of a covariance; variances where there are too few rounds for a matrix."""
+    m, d = float(weights.sum()), centred.shape[1]
+    if d == 1 or not full or d > m // 10:
+        return np.asarray(_mean(centred**2, weights), dtype=np.float64), None
+    heavy = np.sqrt(weights)[:, None] * centred
+    values, vectors = np.linalg.eigh(heavy.T @ heavy / m)
+    return values, vectors
+
+
+def _gaussian(z: Floats, weights: Floats, *, full: bool = True) -> Score:
     """Log density of the Gaussian that fits, without its constant."""
-    m, d = z.shape
-    mean = z.mean(axis=0)
-    centred = z - mean
-    if not full or d > m // 10:
-        values, vectors = (centred**2).mean(axis=0), None
-    else:
-        values, vectors = np.linalg.eigh(centred.T @ centred / m)
+    mean = _mean(z, weights)
+    values, vectors = _spectrum(z - mean, weights, full=full)
     values = np.maximum(values, FLOOR)
     rest = 0.5 * float(np.log(values).sum())
 

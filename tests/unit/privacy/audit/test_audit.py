@@ -58,8 +58,8 @@ def test_a_private_mechanism_is_not_refuted(mechanism: Callable[..., Any]) -> No
 
 
 def test_the_bound_comes_near_the_truth() -> None:
-    """0.58 and 0.93 of the true epsilon are asked for on average at n = 10^5; 0.66 and 0.97 are measured."""
-    free = [audit(gaussian, seed=seed).epsilon for seed in range(8)]
+    """0.58 and 0.93 of the true epsilon are asked for on average at n = 10^5; 0.62 and 0.97 are measured."""
+    free = [audit(gaussian, seed=seed).epsilon for seed in range(24)]
     given = [audit(gaussian, law="gaussian", seed=seed).epsilon for seed in range(8)]
     assert 0.58 <= float(np.mean(free)) <= 1.0
     assert 0.94 <= float(np.mean(given)) <= 1.0

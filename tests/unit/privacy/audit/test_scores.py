@@ -1,30 +1,45 @@
-"""Scores of an audit that are computed in another way than they are learned."""
+"""Scores of an audit against the log likelihood ratios that they are to learn."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dpverify.privacy.audit.scores import trees
+from dpverify.privacy.audit.groups import Line, both, rows_of
+from dpverify.privacy.audit.scores import Learner, bent, distance, linear, quadratic, smooth
+
+LEARNERS = [Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)]
 
 
-@pytest.mark.parametrize("grid", [None, 0.1])
-@pytest.mark.parametrize("gaps", [False, True])
-def test_trees_over_one_number_give_the_very_scores_of_the_same_trees_asked_one_by_one(
-    grid: float | None, gaps: bool
-) -> None:
-    """A second number that never changes splits no node, and lets the trees be asked."""
-    rng = np.random.default_rng(5)
-    b = rng.integers(0, 2, 4000).astype(np.bool_)
-    x = rng.standard_normal(4000) + np.where(rng.random(4000) < 0.1, 3.0 * b, 0.0)
-    if grid is not None:
-        x = np.round(x / grid) * grid
-    if gaps:
-        x[(rng.random(4000) < 0.1) & b] = np.nan
-    middles = (np.unique(x)[1:] + np.unique(x)[:-1]) / 2  # thresholds lie there
-    asked = [x, middles, np.nextafter(middles, 9.0), np.nextafter(middles, -9.0)]
-    y = np.concatenate([*asked, [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300]])
-    table = trees(x[:, None], b)(y[:, None])
-    one_by_one = trees(np.stack([x, np.zeros_like(x)], axis=1), b)(np.stack([y, np.zeros_like(y)], axis=1))
-    assert len(np.unique(table)) > 50
-    np.testing.assert_array_equal(table, one_by_one)
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+def test_a_score_from_groups_is_nearly_that_from_all_rounds(learner: Learner) -> None:
+    rng = np.random.default_rng(1)
+    b = rng.random(8000) < 0.5
+    x = rng.normal(size=8000) * (1.0 + 0.3 * b) + 0.5 * b
+    grouped, alone = learner.learn(both(*Line(x, b, 4000).halves)), learner.learn(rows_of(x[:, None], b))
+    at = np.linspace(-3.0, 4.0, 50)[:, None]
+    np.testing.assert_allclose(grouped(at), alone(at), atol=0.05)
+
+
+def test_smoothed_shares_follow_the_odds_through_jumps() -> None:
+    """Density 1.6 or 0.4 on the halves of [0, 1] against 1: the log odds are log 1.6 and log 0.4."""
+    rng = np.random.default_rng(2)
+    b = rng.random(40_000) < 0.5
+    x = rng.random(40_000)
+    x = np.where(b, np.where(rng.random(40_000) < 0.8, 0.5 * x, 0.5 + 0.5 * x), x)
+    score = smooth(both(*Line(x, b, 20_000).halves))
+    for at, odds in ((0.1, 1.6), (0.4, 1.6), (0.6, 0.4), (0.9, 0.4)):
+        near = score(np.linspace(at - 0.05, at + 0.05, 21)[:, None])
+        assert float(near.mean()) == pytest.approx(np.log(odds), abs=0.1)
+
+
+def test_a_change_of_scale_in_many_coordinates_is_learned_by_one_number() -> None:
+    """Twenty correlated coordinates, 1.1 times as large: half their squared length (1 - 1/1.21) less 20 log 1.1."""
+    rng = np.random.default_rng(3)
+    b = rng.random(10_000) < 0.5
+    root = np.linalg.cholesky(0.5 * np.eye(20) + 0.5)
+    z = rng.normal(size=(10_000, 20)) * (1.0 + 0.1 * b)[:, None]
+    truth = 0.5 * (z**2).sum(axis=1) * (1.0 - 1.0 / 1.21) - 20.0 * np.log(1.1)
+    score = distance(rows_of(z @ root.T, b))(z @ root.T)
+    assert np.corrcoef(score, truth)[0, 1] > 0.99
+    assert float(np.abs(score - truth).mean()) < 0.2

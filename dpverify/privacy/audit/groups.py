@@ -1,0 +1,127 @@
+"""Rounds put together into few groups along one number, so that what is learned costs the same however many there are.
+
+The furthest rounds at both ends stay apart, further in a group is a twenty-fifth of what lies beyond it, and no group
+is more than one in 128. Equal numbers are never parted, and a number that occurs often is a group of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.privacy.audit.records import Bits, Floats
+
+Places = NDArray[np.int64]
+
+APART = 25  # rounds at each end that stay apart; beyond them a group is 1/APART of what lies further out
+
+GROUPS = 128  # groups that an even division would make
+
+TWICE = 2  # rounds in which the numbers of a cell are seen, at least, for a table to say anything of them
+
+
+class Rows(NamedTuple):
+    """Outputs, and in how many rounds each was seen."""
+
+    x: Floats  # (m, d)
+    zeros: Floats  # (m,) rounds on the first data set
+    ones: Floats  # (m,) rounds on the second
+
+    @property
+    def fewest(self) -> float:
+        """Rounds on the data set that has fewer."""
+        return min(float(self.zeros.sum()), float(self.ones.sum()))
+
+
+class Groups(NamedTuple):
+    """Groups in ascending order."""
+
+    low: Floats  # (k,) smallest number of each
+    high: Floats  # (k,) largest
+    mean: Floats  # (k,)
+    counts: Floats  # (k, c) sums of what was counted
+
+
+def rows_of(x: Floats, b: Bits) -> Rows:
+    """Take each round by itself."""
+    ones = b.astype(np.float64)
+    return Rows(x, 1.0 - ones, ones)
+
+
+def both(first: Rows, second: Rows) -> Rows:
+    """Put the rounds of two halves together."""
+    if first.x is second.x:
+        return Rows(first.x, first.zeros + second.zeros, first.ones + second.ones)
+    return Rows(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
+
+
+class Line:
+    """Outputs of one number, sorted once, in two halves."""
+
+    def __init__(self, x: Floats, b: Bits, half: int) -> None:
+        first, second = (x[:half], b[:half]), (x[half:], b[half:])
+        self._sides = [np.sort(y[side]) for y, bits in (first, second) for side in (~bits, bits)]
+        self.x = np.sort(np.concatenate(self._sides), kind="stable")  # merges them
+        self._starts = _starts(self.x, np.arange(len(x) + 1.0))
+        self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
+
+    def cells(self, keys: Floats) -> tuple[Rows, Rows]:
+        """Give the numbers with one key, sorted as they are, as each half has seen them; not those seen once."""
+        starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+        return self._seen(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= TWICE)
+
+    def _seen(self, starts: Places, x: Floats, kept: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
+        """Count, in each half and on each data set, from each start to the next."""
+        ends = np.append(starts[1:], len(self.x))[kept]
+        low, high = self.x[starts[kept]], self.x[ends - 1]
+        zeros, ones, *others = (
+            (np.searchsorted(side, high, "right") - np.searchsorted(side, low)).astype(np.float64)
+            for side in self._sides
+        )
+        return Rows(x := x[kept, None], zeros, ones), Rows(x, *others)
+
+    def cuts(self) -> Floats:
+        """Give the smallest number of each group but the first; what follows a single number begins right after it."""
+        low, high = self.x[self._starts], self.x[np.append(self._starts[1:], len(self.x)) - 1]
+        single = low == high
+        return np.where(single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:])
+
+
+def grouped(values: Floats, counts: Floats) -> Groups:
+    """Group numbers, shape (m,), with what was counted at each, shape (m, c)."""
+    order = np.argsort(values)
+    values, counts = values[order], counts[order]
+    starts = _starts(values, np.append(0.0, np.cumsum(counts.sum(axis=1))))
+    low, high = values[starts], values[np.append(starts[1:], len(values)) - 1]
+    return Groups(low, high, _means(values, starts), np.add.reduceat(counts, starts, axis=0))
+
+
+def _starts(values: Floats, before: Floats) -> Places:
+    """Say where groups of sorted numbers begin, from how many rounds lie before each number, and before the end."""
+    runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    place = _place(before[np.append(runs, len(values))])
+    often, whole = np.diff(place) >= 1.0, np.floor(place[:-1])
+    starts: Places = runs[np.append(True, (whole[1:] > whole[:-1]) | often[1:] | often[:-1])]
+    return starts
+
+
+def _means(values: Floats, starts: Places) -> Floats:
+    ends = np.append(starts[1:], len(values))
+    mean: Floats = np.clip(np.add.reduceat(values, starts) / (ends - starts), values[starts], values[ends - 1])
+    return mean
+
+
+def _place(before: Floats) -> Floats:
+    """Where a round stands in units of groups, from how many lie before it; the last is of all of them."""
+    total = before[-1]
+    far = max(APART * total / GROUPS, APART)
+
+    def from_end(count: Floats) -> Floats:
+        bent = APART * (1.0 + np.log(np.maximum(np.minimum(count, far), APART) / APART))
+        result: Floats = np.where(count < APART, count, bent + np.maximum(count - far, 0.0) * min(1.0, GROUPS / total))
+        return result
+
+    half = from_end(np.array(total / 2.0))
+    return np.where(before <= total / 2.0, from_end(before), 2.0 * half - from_end(total - before))
