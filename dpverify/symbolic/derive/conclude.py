@@ -27,7 +27,7 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.growth import NoMonomialsError
 from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
-from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
 from dpverify.symbolic.rules.base import Condition
 
 _POINTS = 100
@@ -129,8 +129,6 @@ def _obstacle(
     wanted = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
-    if statement.relation in {"<", ">"}:
-        return "the statement is strict, and derivations are not."
     start = derivation.start.xreplace(rename)
     if lhs is not None and not are_equal(start, lhs, granted):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
@@ -202,20 +200,28 @@ def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
 
 
 def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation, granted: Facts) -> Conclusion:
+    """Compare them; of a strict statement the printed side must be proven to lie beyond the derived one.
+
+    Such a statement is never ``equal``: it denies that both sides are one.
+    """
     below, above = _seen(derived, printed, _points(derivation, statement))
     if below and above:
         return Conclusion("differs")
-    if not below and not above and are_equal(derived, printed, granted):
+    strict = statement.relation in {"<", ">"}
+    if not strict and not below and not above and are_equal(derived, printed, granted):
         return Conclusion("equal")
-    upper = statement.relation != ">="
+    upper = statement.relation not in {">=", ">"}
     gain = printed - derived if upper else derived - printed
     worse_seen, better_seen = (above, below) if upper else (below, above)
-    if not better_seen and statement.relation != "=" and is_nonnegative(gain, granted):
+    follows = is_positive if strict else is_nonnegative
+    if not better_seen and statement.relation != "=" and follows(gain, granted):
         return Conclusion("weaker")
     if better_seen and not worse_seen and is_nonnegative(-gain, granted):
         return Conclusion("stronger")
     if statement.relation == "=" and (below or above):
         return Conclusion("differs")
+    if strict:
+        return Conclusion("undecided", f"not proven that {printed} lies beyond {derived} everywhere.")
     return Conclusion("undecided", f"not proven how {printed} stands to {derived}.")
 
 
