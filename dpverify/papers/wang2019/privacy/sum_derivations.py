@@ -4,12 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import exp, log
+from sympy import Lambda, Sum, exp, log
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
 from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
+
+
+def derive_geometric(statement: Statement) -> Derivation:
+    """Derive the sum's bound: from j = 3 on it is its first term times a geometric sum, which is below the series."""
+    start, end = sympy_sides(statement)
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
+    loss = (order - 1) / (2 * sigma**2)
+    ratio, first = tau * order * exp(loss), tau * order * exp(3 * loss)
+    (terms,) = start.atoms(Sum)
+    ((index, lo, hi),) = terms.limits
+    of_terms = {"f": Lambda(index, terms.function), "lo": lo, "hi": hi}
+    power, around = tau**index * order**index * exp(index * loss), (index, 0, hi - lo)
+    apart = {"c": first, "f": Lambda(index, power), "lo": 0, "hi": hi - lo}
+    return one_chain(
+        statement,
+        start,
+        Step(terms, "=", "guarded-sum", of_terms),
+        Step(Sum(terms.function.xreplace({index: index + lo}), around), "="),
+        Step(Sum(first * power, around), "="),
+        Step(first * Sum(power, around), "=", "sum-scale", apart),
+        Step(first * Sum(ratio**index, around), "="),
+        Step(end, "<=", "geometric-sum-bound", {"x": ratio, "m": hi - lo}, context=first * HOLE),
+    )
 
 
 def derive_ratio(statement: Statement) -> Derivation:
