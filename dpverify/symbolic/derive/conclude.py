@@ -16,7 +16,8 @@ from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, symbol_conditions
+from dpverify.symbolic.derive.shown import shown_relations
+from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, Step, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
@@ -66,11 +67,13 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     granted, letters = granted.given(conditions), letters | (meant.letters if meant is not None else {})
     known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
-    granted, divisors, missing = _with_values(statement, granted, clean.variables)
+    stated = granted if meant is None else granted.given(meant.conditions)
+    shown = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from what is assumed
+    granted, divisors, missing = _with_values(statement, granted.given(shown), clean.variables)
     if meant is not None:
         lhs, granted = meant.formula, granted.given(meant.conditions)
     obstacle = meant.obstacle if meant is not None else ""
-    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
+    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, stated if shown else granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
     last = clean.last.xreplace(rename)
@@ -152,7 +155,7 @@ def _obstacle(
 def _cited(derivation: Derivation) -> set[str]:
     """Names of the premises that steps cite, of the statements these are, and of all that they rest on in turn."""
     names: set[str] = set()
-    todo = [*derivation.steps]
+    todo = [*derivation.steps, *(Step(None, "=", premises=(name,)) for name in derivation.shown)]
     while todo:
         link = todo.pop()
         if isinstance(link, Cases):

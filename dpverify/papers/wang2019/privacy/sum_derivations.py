@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sympy import Lambda, Sum, exp, log
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
@@ -40,6 +42,27 @@ def derive_ratio(statement: Statement) -> Derivation:
     """Derive that the ratio is below 1: by C.2 its logarithm is at most -log(1 + sigma^2) - (alpha - 1)/sigma^2."""
     start, _ = sympy_sides(statement)
     return one_chain(statement, start, *_below(statement, start, 1))
+
+
+def derive_c_2(statement: Statement) -> Derivation:
+    """Derive C.2's bound: the first term is at most 1/(1 + sigma^2), and so is the ratio, which is thus not 1."""
+    start, end = sympy_sides(statement)
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
+    ratio, first = (tau * order * exp(third * (order - 1) / (2 * sigma**2)) for third in (1, 3))
+    most, left = 1 / (1 + sigma**2), sigma**2 / (1 + sigma**2)
+    chains = {
+        "the ratio": one_chain(statement, ratio, *_below(statement, ratio, 1), Step(1 - left, "=")),
+        "the first term": one_chain(statement, first, *_below(statement, first, 3)),
+    }
+    chain = one_chain(
+        statement,
+        start,
+        Step(first / left, "<=", "reciprocal-monotone", {"a": left, "b": 1 - ratio}, context=first * HOLE),
+        Step(most / left, "<=", "premise", {}, ("the first term",), context=HOLE / left),
+        Step(end, "="),
+    )
+    cited = {name: cite(replace(one, name=name)) for name, one in chains.items()}
+    return replace(chain, premises=cited, shown=("the ratio",))
 
 
 def _below(statement: Statement, start: Any, third: int) -> tuple[Step, ...]:
