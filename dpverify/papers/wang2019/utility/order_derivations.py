@@ -61,7 +61,7 @@ def derive_box(statement: Statement) -> Derivation:
 
 
 def derive_root_apart(statement: Statement) -> Derivation:
-    """Derive Table 1's quotient of two cells: (u v)^(1/4) is u^(1/4) v^(1/4) for positive u and v, as logarithms are."""
+    """Derive the quotient of two cells of Table 1: (u v)^(1/4) is u^(1/4) v^(1/4) for positive u and v."""
     start, end = sympy_sides(statement)
     n, delta = (sympy_symbols(statement)[name] for name in ("n", "delta"))
     u, v, fourth, above = Symbol("u", real=True), Symbol("v", real=True), Rational(1, 4), real(0, 9, open_lo=True)
