@@ -25,7 +25,7 @@ from dpverify.symbolic.derive.steps import (
     premise_of,
 )
 from dpverify.symbolic.prove.defined import undefined_part
-from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.equality import are_equal, equal_termwise
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied
@@ -120,6 +120,7 @@ class _Checker:
             if step.relation != "=":
                 return "algebra proves equalities only: cite a rule."
             proven = are_equal(old, step.expr, setting.facts, setting.refuted)
+            proven = proven or equal_termwise(old, step.expr, setting.facts)
             return "" if proven else "sympy does not prove the difference zero."
         known = setting.facts, setting.variables, setting.refuted
         return justified(Move(old, step.expr, step.relation, step.context, *known), instance)
