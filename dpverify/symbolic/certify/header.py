@@ -38,7 +38,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     domains = sorted(statement.domains)  # letters of a definition come from a set
     names = [name for name in domains if name not in defined]
     constraints = [c for name in domains for c in statement.domains[name].constraints]
-    if statement.rhs is None or statement.relation not in {"<=", ">=", "=", *k.ORDERS}:
+    if statement.rhs is None or statement.relation not in {"<=", ">=", "<", ">", "=", *k.ORDERS}:
         raise NotExpressibleError("the statement has no sides with a relation between them that is known here")
     meant = meant_by(statement)
     letters: dict[str, str] = {name: statement.domains[name].kind for name in names}

@@ -50,6 +50,8 @@ class Writer:
         """Write the facts of the chain, and what is said last."""
         place, goals, derivation = self.place, self.goals, self.derivation
         self._first_facts()
+        for name in derivation.shown:
+            self._shown(derivation.premises[name])
         lhs, rhs, start, last = self.proof.lhs, self.proof.rhs, read(derivation.start), read(derivation.last)
         for expr in (lhs, start):
             prepare(goals, place, expr)
@@ -64,6 +66,11 @@ class Writer:
             raise NoCertificateError("the printed side is not proven to follow from the last expression")
         chains.add_up(place, (self.proof.relation, self.proof.gap), [("=", lhs, start), *gaps, (relation, last, rhs)])
         return self.ended()
+
+    def _shown(self, cited: Any) -> None:
+        """Write what a derivation that is cited proves on the whole domain."""
+        lemma = self.book.lemma(cited.derivation)
+        self.use(self.place, "lemma", lemma, {one: read(value) for one, value in cited.where.items()})
 
     def ended(self) -> dict[str, Any]:
         """What is written, if it reaches the claim."""

@@ -16,7 +16,8 @@ from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, symbol_conditions
+from dpverify.symbolic.derive.shown import shown_relations
+from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, Step, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
@@ -27,7 +28,7 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.growth import NoMonomialsError
 from dpverify.symbolic.prove.orders import OrderProof, bounded
 from dpverify.symbolic.prove.places import Occurrence
-from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
 from dpverify.symbolic.rules.base import Condition
 
 _POINTS = 100
@@ -66,11 +67,13 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     granted, letters = granted.given(conditions), letters | (meant.letters if meant is not None else {})
     known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
     rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
-    granted, divisors, missing = _with_values(statement, granted, clean.variables)
+    stated = granted if meant is None else granted.given(meant.conditions)
+    shown = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from what is assumed
+    granted, divisors, missing = _with_values(statement, granted.given(shown), clean.variables)
     if meant is not None:
         lhs, granted = meant.formula, granted.given(meant.conditions)
     obstacle = meant.obstacle if meant is not None else ""
-    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, granted, letters)
+    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, stated if shown else granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
     last = clean.last.xreplace(rename)
@@ -129,8 +132,6 @@ def _obstacle(
     wanted = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
-    if statement.relation in {"<", ">"}:
-        return "the statement is strict, and derivations are not."
     start = derivation.start.xreplace(rename)
     if lhs is not None and not are_equal(start, lhs, granted):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
@@ -154,7 +155,7 @@ def _obstacle(
 def _cited(derivation: Derivation) -> set[str]:
     """Names of the premises that steps cite, of the statements these are, and of all that they rest on in turn."""
     names: set[str] = set()
-    todo = [*derivation.steps]
+    todo = [*derivation.steps, *(Step(None, "=", premises=(name,)) for name in derivation.shown)]
     while todo:
         link = todo.pop()
         if isinstance(link, Cases):
@@ -202,20 +203,28 @@ def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
 
 
 def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation, granted: Facts) -> Conclusion:
+    """Compare them; of a strict statement the printed side must be proven to lie beyond the derived one.
+
+    Such a statement is never ``equal``: it denies that both sides are one.
+    """
     below, above = _seen(derived, printed, _points(derivation, statement))
     if below and above:
         return Conclusion("differs")
-    if not below and not above and are_equal(derived, printed, granted):
+    strict = statement.relation in {"<", ">"}
+    if not strict and not below and not above and are_equal(derived, printed, granted):
         return Conclusion("equal")
-    upper = statement.relation != ">="
+    upper = statement.relation not in {">=", ">"}
     gain = printed - derived if upper else derived - printed
     worse_seen, better_seen = (above, below) if upper else (below, above)
-    if not better_seen and statement.relation != "=" and is_nonnegative(gain, granted):
+    follows = is_positive if strict else is_nonnegative
+    if not better_seen and statement.relation != "=" and follows(gain, granted):
         return Conclusion("weaker")
     if better_seen and not worse_seen and is_nonnegative(-gain, granted):
         return Conclusion("stronger")
     if statement.relation == "=" and (below or above):
         return Conclusion("differs")
+    if strict:
+        return Conclusion("undecided", f"not proven that {printed} lies beyond {derived} everywhere.")
     return Conclusion("undecided", f"not proven how {printed} stands to {derived}.")
 
 

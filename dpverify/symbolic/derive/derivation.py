@@ -11,6 +11,7 @@ from dpverify.symbolic.derive.conclude import conclude, letters_of_citations
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
+from dpverify.symbolic.derive.shown import check_shown, shown_relations
 from dpverify.symbolic.derive.steps import (
     ALGEBRA,
     PREMISE,
@@ -24,8 +25,8 @@ from dpverify.symbolic.derive.steps import (
     premise_of,
 )
 from dpverify.symbolic.prove.defined import undefined_part
-from dpverify.symbolic.prove.equality import are_equal
-from dpverify.symbolic.prove.facts import FalseAssumptionError
+from dpverify.symbolic.prove.equality import are_equal, equal_termwise
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import implied
 from dpverify.symbolic.rules import find_rule
@@ -42,7 +43,10 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
     clean = prepared(derivation)
     _ = clean.relation, letters_of_citations(clean)
     checker = _Checker(clean)
-    setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed)
+    shown = shown_relations(clean)
+    setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed, shown)
+    if shown:
+        check_shown(clean, Facts().given(clean.assumptions))
     start = checker.result(clean.start, "", "start", "proved", note="the expression to be bounded")
     results = [start, *checker.links(clean.start, clean.steps, setting)]
     complete = all(step.status == "proved" for step in results)
@@ -116,6 +120,7 @@ class _Checker:
             if step.relation != "=":
                 return "algebra proves equalities only: cite a rule."
             proven = are_equal(old, step.expr, setting.facts, setting.refuted)
+            proven = proven or equal_termwise(old, step.expr, setting.facts)
             return "" if proven else "sympy does not prove the difference zero."
         known = setting.facts, setting.variables, setting.refuted
         return justified(Move(old, step.expr, step.relation, step.context, *known), instance)

@@ -27,14 +27,21 @@ class Setting:
     """Facts, variables and points; a case has a setting of its own."""
 
     def __init__(
-        self, variables: Mapping[str, Variable], symbols: Any, assumptions: tuple[Any, ...], points: int, seed: int
+        self,
+        variables: Mapping[str, Variable],
+        symbols: Any,
+        assumptions: tuple[Any, ...],
+        points: int,
+        seed: int,
+        shown: tuple[Any, ...] = (),
     ) -> None:
+        """``shown``: relations that follow from the assumptions; no point is left out for them."""
         self.variables = variables
         self.symbols = tuple(symbols)
         self.assumptions = assumptions
-        self.seed = seed
+        self.seed, self.shown = seed, shown
         try:
-            self.facts = Facts().given(assumptions)
+            self.facts = Facts().given((*assumptions, *shown))
         except ValueError as error:
             raise DerivationError(str(error)) from None
         tests = self.tests_of(assumptions)
@@ -65,7 +72,7 @@ class Setting:
         with suppress(ValueError):  # the setting says what is wrong
             for difference, _ in differences(assumption):
                 _clip(variables, difference)
-        return Setting(variables, self.symbols, assumptions, self.points.wanted, self.seed)
+        return Setting(variables, self.symbols, assumptions, self.points.wanted, self.seed, self.shown)
 
     def refuted(self, expr: Any) -> bool:
         """Whether an expression is certainly not 0 at one of a few points."""

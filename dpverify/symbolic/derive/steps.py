@@ -183,6 +183,8 @@ class Derivation:
     local: tuple[str, ...] = ()
     letters: Mapping[str, str] = field(default_factory=dict)  # LaTeX of symbols, for the report
     division: Division | None = None  # of a letter that the steps do not have, by its quotient and rest
+    # Premises, derivations that are cited, of whose two ends every step may use how they stand on the whole domain.
+    shown: tuple[str, ...] = ()
 
     @property
     def own_fixed(self) -> frozenset[str]:

@@ -259,7 +259,7 @@ DOUBLED = chain(q, order(q, 2 * q))
     [
         (("q + 1", "<=", "2*q"), DOUBLED, "left side is"),
         (("q", ">=", "2*q"), DOUBLED, "the statement has >="),
-        (("q", "<", "2*q + 1"), DOUBLED, "strict"),
+        (("q", "<", "2*q"), DOUBLED, "lies beyond"),
         (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[q >= 1]), "does not grant"),
         (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[p <= q], local=("p",)), "values of p as assumed"),
         (("q", "<=", "q**2"), chain(q, order(q, q**2), given=[q >= 1], local=("q",)), "calls q local"),

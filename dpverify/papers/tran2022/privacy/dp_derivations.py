@@ -11,8 +11,8 @@ from typing import Any, Final
 from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.events import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Variable, integer, real

@@ -8,8 +8,8 @@ from sympy import Rational, Sum, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
-from dpverify.papers.tran2022.trees.renyi_derivations import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.events import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Range, integer, real

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from sympy import Rational, exp, floor, log, sqrt
+from dataclasses import replace
+
+from sympy import Rational, Symbol, exp, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 
@@ -54,6 +58,20 @@ def derive_box(statement: Statement) -> Derivation:
         Step.order(sqrt(2) * sqrt(HOLE * exp(-(x**2) / 2)), x**2 / 2, exp(x**2 / 2 - 1)),
         Step(end, "="),
     )
+
+
+def derive_root_apart(statement: Statement) -> Derivation:
+    """Derive the quotient of two cells of Table 1: (u v)^(1/4) is u^(1/4) v^(1/4) for positive u and v."""
+    start, end = sympy_sides(statement)
+    n, delta = (sympy_symbols(statement)[name] for name in ("n", "delta"))
+    u, v, fourth, above = Symbol("u", real=True), Symbol("v", real=True), Rational(1, 4), real(0, 9, open_lo=True)
+    for_all = Derivation(
+        "of two positive numbers", "ours", {"u": above, "v": above}, (u > 0, v > 0), (u * v) ** fourth / v**fourth,
+        (Step(u**fourth, "="),),
+    )  # fmt: skip
+    given = cite(for_all, u=log(n / delta), v=log(1 / delta))
+    chain = one_chain(statement, start, Step(end, "=", "premise", {}, (for_all.name,)))
+    return replace(chain, premises={for_all.name: given})
 
 
 def derive_ratio(statement: Statement) -> Derivation:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from sympy import log
+
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Range, Variable, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 POSITIVE = real(0, 9, open_lo=True)
 RANGES: dict[str, Range] = {
@@ -44,6 +46,21 @@ def by_sign(statement: Statement) -> Derivation:
     """Derive that the left side is at most the right one from the sign of their difference."""
     start, end = sympy_sides(statement)
     return chain(statement, start, Step.order(HOLE, start, end))
+
+
+def at_the_schedule(statement: Statement) -> Derivation:
+    """Derive Theorem 3.2's two strict lines on eta_0: of the schedule's parts c_4, theta and mu are left."""
+    start, end = sympy_sides(statement)
+    c_4, theta, mu = (sympy_symbols(statement)[name] for name in ("c_4", "theta", "mu"))
+    return chain(statement, start, Step(1 / (c_4 * theta * mu) if end.has(theta) else c_4 / 4, "="))
+
+
+def more_dimensions_than_digits(statement: Statement) -> Derivation:
+    """Derive that a rate is above 1 where log(n) <= d: its second term is at least 1."""
+    start, _ = sympy_sides(statement)
+    n, d = (sympy_symbols(statement)[name] for name in ("n", "d"))
+    rest = start - d / log(n)
+    return chain(statement, start, Step(rest + 1, ">=", "order", {"a": 1, "b": d / log(n)}, context=rest + HOLE))
 
 
 def as_it_stands(statement: Statement) -> Derivation:

@@ -10,9 +10,9 @@ from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy import conversion_derivations as conversion
-from dpverify.papers.tran2022.trees import renyi_derivations as renyi
 from dpverify.papers.tran2022.trees.one_step_derivations import derive_count_first_log, derive_geometric
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
+from dpverify.symbolic.derive import events
 from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -67,8 +67,8 @@ CHECKS.add(
         SearchCheck("theorem-6-v", f"search-{depth}", readings={"depth": depth}, where=[f"depth == {value}"])
         for depth, value in (("levels", "floor(log2(T)) + 1"), ("height", "floor(log2(T))"))
     ),
-    DerivationCheck("theorem-10-rdp-to-dp", "derivation", build=renyi.derive_conversion),
-    CitedDerivationCheck("theorem-10-rdp-to-dp", "premise-event", build=renyi.event),
+    DerivationCheck("theorem-10-rdp-to-dp", "derivation", build=events.derive_conversion),
+    CitedDerivationCheck("theorem-10-rdp-to-dp", "premise-event", build=events.event),
     ExhaustiveCheck(
         "theorem-10-rdp-to-dp",
         "two-point-laws",

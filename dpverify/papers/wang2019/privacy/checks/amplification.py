@@ -24,6 +24,7 @@ from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import derive_gaussian, derive_larger_log, derive_last, derive_min
 from dpverify.papers.wang2019.privacy.subsampling_bounds import c_1_bound, c_1_tail, c_1_tail_terms, pair_divergence
+from dpverify.papers.wang2019.privacy.sum_derivations import derive_c_2, derive_geometric, derive_ratio
 from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import Exact, ball
 
@@ -180,14 +181,14 @@ CHECKS.add(
         planted=[Planted("4! instead of 3!", holds=_binomial(24))],
         region="all whole j <= alpha up to 200",
     ),
-    SearchCheck(
+    *derived_and_searched(
         "lemma-3-7-sum-geometric",
-        "search",
+        derive_geometric,
         region={"order": (2, 40)},
         corners=[{"order": 3, "tau": "1/100", "sigma": 1}, {"order": 40, "tau": "1/1000", "sigma": 20}],
     ),
-    SearchCheck("lemma-3-7-c-2", "search", corners=CORNERS, region=SMALL, seconds_each=0.02),
-    SearchCheck("lemma-3-7-c-2-ratio", "search", corners=CORNERS, region=SMALL, seconds_each=0.02),
+    *derived_and_searched("lemma-3-7-c-2", derive_c_2, corners=CORNERS, region=SMALL, seconds_each=0.02),
+    *derived_and_searched("lemma-3-7-c-2-ratio", derive_ratio, corners=CORNERS, region=SMALL, seconds_each=0.02),
     ExhaustiveCheck(
         "lemma-3-7-conditions",
         "points",

@@ -39,6 +39,7 @@ CHECKS.add(
         variants=("printed",),
     ),
     SearchCheck("theorem-4-1-whole", "search", variants=("amended",)),
+    DerivationCheck("theorem-4-1-whole", "derivation", build=derive_by_sign, variants=("amended",)),
     ExhaustiveCheck(
         "theorem-4-4-first-step", "points", region="one point inside the conditions", variants=("printed",),
         points=points_at({**AT, "n": 10**8, "d": 3, "epsilon": 1}, "n d epsilon delta G L gap beta"),

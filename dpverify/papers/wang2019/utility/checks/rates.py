@@ -95,6 +95,7 @@ for claim, letters, change, derived in REFUTED:
         DerivationCheck(claim, "derivation", build=derived, variants=CORRECTED),
     )
 CHECKS.add(
+    DerivationCheck("section-2-factor", "derivation", build=order.derive_root_apart),
     SearchCheck("section-2-factor", "search"),
     *(
         ExhaustiveCheck(

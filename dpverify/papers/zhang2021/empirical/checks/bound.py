@@ -190,7 +190,9 @@ CHECKS.add(
     DerivationCheck("note-stage-mean", "derivation", build=stage.mean_of_stage),
     DerivationCheck("note-stages", "derivation", build=stage.next_stage),
     DerivationCheck("theorem-3-2-gamma", "derivation", build=derive.by_algebra),
+    DerivationCheck("theorem-3-2-half", "derivation", build=derive.at_the_schedule),
     SearchCheck("theorem-3-2-half", "search", seconds_each=0.01),
+    DerivationCheck("theorem-3-2-gives", "derivation", build=derive.at_the_schedule),
     SearchCheck("theorem-3-2-gives", "search", seconds_each=0.01),
     DerivationCheck("theorem-3-2-stages", "derivation", build=derive.by_algebra),
 )

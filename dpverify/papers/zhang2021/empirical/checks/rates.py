@@ -59,6 +59,7 @@ CHECKS.add(
     DerivationCheck("section-1-2-p-2-regime", "derivation", build=derive.by_algebra),
     SearchCheck("section-2-1-bounded", "search", variants=PRINTED),
     DerivationCheck("section-2-1-bounded", "derivation", build=derive.by_algebra, variants=CORRECTED),
+    DerivationCheck("section-1-1-e-1", "derivation", build=derive.more_dimensions_than_digits),
     DerivationCheck("theorem-3-2-schedule", "derivation", build=derive.by_algebra),
     *(
         DerivationCheck(claim, "order", build=derive.as_it_stands)
