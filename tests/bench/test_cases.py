@@ -11,6 +11,7 @@ from functools import lru_cache
 from time import perf_counter
 
 import pytest
+from _pytest.mark import ParameterSet  # pytest names it from 9.2 on
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from dpverify.bench.case import BenchCase, Forms, Missing, Usage, select
@@ -21,7 +22,7 @@ SHORTEST = 0.01  # seconds of one measurement
 LONG = 2.0  # seconds of a call that is timed once
 
 
-def found() -> Iterator[pytest.ParameterSet]:
+def found() -> Iterator[ParameterSet]:
     for group in select([]):
         for case in group.cases:
             for form in case.forms:

@@ -158,6 +158,7 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(tmp_path: Pa
     }
     (parts,) = load(TableRequest(**asked))
     assert parts.x_test.shape == (30, 6)
+    assert isinstance(parts.x_test, np.ndarray)
     assert not parts.x_test[:, 4:].any()
     assert run_compare(**asked, report=tmp_path / "out") == 0
     held = read(tmp_path / "out")
