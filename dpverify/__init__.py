@@ -17,6 +17,7 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.api import audit, verify, verify_run
+    from dpverify.calibrate.by_name import calibration
     from dpverify.conform import PrivateOptimizer, Promise, conformance
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
@@ -37,6 +38,7 @@ __all__ = [
     "UnknownClaim",
     "__version__",
     "audit",
+    "calibration",
     "conformance",
     "epsilon",
     "event",
@@ -48,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "api": "audit verify verify_run",
+    "calibrate.by_name": "calibration",
     "conform": "PrivateOptimizer Promise conformance",
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
 from typing import Any
 
-from dpverify.calibrate.batches import METHODS, BatchRequest, batch_summary, calibrate_batches
-from dpverify.calibrate.calibrate import calibrate
-from dpverify.calibrate.growing import GrowingRequest, budget_summary, calibrate_budget
-from dpverify.calibrate.records import ALGORITHMS, CalibrateRequest, Calibration, Real
-from dpverify.kernels import check
-from dpverify.ledger.records import Record, encode
+from dpverify.calibrate.batches import BatchCalibration, batch_summary
+from dpverify.calibrate.by_name import calibration
+from dpverify.calibrate.growing import GrowingCalibration, budget_summary
+from dpverify.calibrate.records import Calibration, Real
+from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, write_json
 from dpverify.report.numbers import show_float
 
@@ -21,9 +19,9 @@ def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
     """Calibrate as ``CalibrateRequest`` asks, write text or JSON (``-``: to stdout), and give the exit code."""
 
     def work() -> bool:
-        result, text = _answered({name: value for name, value in asked.items() if value is not None})
+        result = calibration(**{name: value for name, value in asked.items() if value is not None})
         if json != STDOUT:
-            sys.stdout.write(text + "\n")
+            sys.stdout.write(_told(result) + "\n")
         if json is not None:
             write_json("json", json, encode(result))
         if json not in (None, STDOUT):
@@ -33,25 +31,10 @@ def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
     return answer(work, json)
 
 
-def _answered(asked: dict[str, Any]) -> tuple[Record, str]:
-    """Calibrate by the accountant of the algorithm that is asked for; the answer, and in words."""
-    algorithm = asked.get("algorithm", ALGORITHMS[0])
-    requests = {"dp-agd": GrowingRequest, **dict.fromkeys(METHODS, BatchRequest)}
-    request = requests.get(algorithm, CalibrateRequest)
-    wrong = sorted(asked.keys() - {field.name for field in fields(request)})
-    if wrong:
-        raise check.ArgumentError(wrong[0], asked[wrong[0]], f"does not belong to {algorithm}")
-    missing = [field.name for field in fields(request) if field.default is MISSING and field.name not in asked]
-    if missing:
-        raise check.ArgumentError(missing[0], None, f"must be given for {algorithm}")
-    if request is BatchRequest:
-        found = calibrate_batches(BatchRequest(**asked))
-        return found, batch_summary(found)
-    if request is GrowingRequest:
-        budget = calibrate_budget(GrowingRequest(**asked))
-        return budget, budget_summary(budget)
-    result = calibrate(CalibrateRequest(**asked))
-    return result, summary(result)
+def _told(result: Calibration | BatchCalibration | GrowingCalibration) -> str:
+    if isinstance(result, BatchCalibration):
+        return batch_summary(result)
+    return budget_summary(result) if isinstance(result, GrowingCalibration) else summary(result)
 
 
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number

@@ -1,0 +1,61 @@
+"""Calibrate any of the bundled optimizers, by its name."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from dpverify.calibrate.batches import METHODS, BatchCalibration, BatchRequest, calibrate_batches
+from dpverify.calibrate.calibrate import calibrate
+from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, calibrate_budget
+from dpverify.calibrate.records import ALGORITHMS, CalibrateRequest, Calibration
+from dpverify.kernels import check
+
+
+def calibration(algorithm: str = ALGORITHMS[0], **run: Any) -> Calibration | BatchCalibration | GrowingCalibration:
+    """Find the noise that gives (epsilon, delta) to a bundled optimizer: as printed, as proved, as certified.
+
+    Parameters
+    ----------
+    algorithm : str
+        "dp-nsgd" or "sr-nsgd" (Algorithms 1 and 2 of tran2022), "dp-srm" or "ddp-srm" (of wang2019), "dp-gd", "rrpsgd",
+        "dp-sgd" or "dp-agd" (its baselines), or "dpageem" (zhang2021).
+    **run
+        ``n``, ``epsilon`` and ``delta``, and what else the run has: the options of ``dpverify calibrate``.
+
+    Returns
+    -------
+    Calibration, BatchCalibration or GrowingCalibration
+        Of Algorithms 1 and 2, ``sigma.exact`` is the certified noise and ``epsilon_bounds`` has both ends of epsilon
+        there; of methods on batches, ``noise["exact"]``; of DP-AGD, the budgets.
+
+    Raises
+    ------
+    ValueError
+        If an argument is missing, does not belong to the algorithm, or is out of its range.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> found = dv.calibration("dp-nsgd", n=1000, d=10, epochs=1, epsilon=1.0, delta=1e-6)
+    >>> found.epsilon_bounds[0] <= found.epsilon_bounds[1] <= 1.0
+    True
+    """
+    asked = {"algorithm": algorithm, **run}
+    requests: dict[str, type[CalibrateRequest | BatchRequest | GrowingRequest]] = {
+        **dict.fromkeys(ALGORITHMS, CalibrateRequest), **dict.fromkeys(METHODS, BatchRequest), "dp-agd": GrowingRequest,
+    }  # fmt: skip
+    if algorithm not in requests:
+        raise check.ArgumentError("algorithm", algorithm, f"must be one of {', '.join(requests)}")
+    request = requests[algorithm]
+    wrong = sorted(asked.keys() - {field.name for field in fields(request)})
+    if wrong:
+        raise check.ArgumentError(wrong[0], asked[wrong[0]], f"does not belong to {algorithm}")
+    missing = [field.name for field in fields(request) if field.default is MISSING and field.name not in asked]
+    if missing:
+        raise check.ArgumentError(missing[0], None, f"must be given for {algorithm}")
+    if request is BatchRequest:
+        return calibrate_batches(BatchRequest(**asked))
+    if request is GrowingRequest:
+        return calibrate_budget(GrowingRequest(**asked))
+    return calibrate(CalibrateRequest(**asked))
