@@ -46,7 +46,7 @@ class Refused(Exception):  # noqa: N818  it is an answer, no error
 
 
 def need(condition, why, e=None):
-    """Refuse what does not hold, with the reason, and the expression that it is about."""
+    """Refuse what does not hold, with the reason, and the expression ``e`` that it is about."""
     if not condition:
         raise Refused(why if e is None else f"{why}: {shown(e)}")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from dpverify.harness.checks import Check
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
+from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
-from dpverify.harness.search.formula_search import FormulaSearch
 
 PAPERS = "dpverify.papers:load"
 """The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy.audit.groups import Line
+from dpverify.privacy.audit.groups import SortedOutputs
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.scores import (
     Key,
@@ -59,7 +59,7 @@ class View(NamedTuple):
 
 
 def candidates(
-    x: Floats, b: Bits, serial: bool, user: UserScore | None, line: Line | None = None
+    x: Floats, b: Bits, serial: bool, user: UserScore | None, line: SortedOutputs | None = None
 ) -> Iterator[tuple[View, Learner]]:
     """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next.
 

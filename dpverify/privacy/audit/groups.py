@@ -57,7 +57,7 @@ def both(first: Rows, second: Rows) -> Rows:
     return Rows(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
-class Line:
+class SortedOutputs:
     """Outputs of one number, sorted once, in two halves."""
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:

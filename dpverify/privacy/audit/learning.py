@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.groups import Line, Rows, both, rows_of
+from dpverify.privacy.audit.groups import Rows, SortedOutputs, both, rows_of
 from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
@@ -86,7 +86,7 @@ def learn(
     halves = b[:half], b[half:]
     if any(min(int(bits.sum()), int((~bits).sum())) < FEWEST for bits in halves):
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
-    line = Line(x[:, 0], b, half) if x.shape[1] == 1 and user is None else None
+    line = SortedOutputs(x[:, 0], b, half) if x.shape[1] == 1 and user is None else None
     trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
     for view, learner in candidates(x, b, serial, user, line):
         parts = _parts(x, b, half, line if view.means is None else None, view, learner)
@@ -126,7 +126,9 @@ def _best(trials: list[_Trial], none: Guesser) -> _Trial:
     return best
 
 
-def _parts(x: Floats, b: Bits, half: int, line: Line | None, view: View, learner: Learner) -> tuple[Rows, Rows]:
+def _parts(
+    x: Floats, b: Bits, half: int, line: SortedOutputs | None, view: View, learner: Learner
+) -> tuple[Rows, Rows]:
     """Give the two halves of the training rounds as a model sees them."""
     if line is not None:
         return line.halves if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
@@ -146,7 +148,7 @@ def _try(
     return _Trial(none._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule), learner, parts)
 
 
-def _learned(trial: _Trial, line: Line | None, terms: tuple[int, int, float, float]) -> Guesser:
+def _learned(trial: _Trial, line: SortedOutputs | None, terms: tuple[int, int, float, float]) -> Guesser:
     """Learn a steady model from all training rounds, where they are enough; thresholds move with the score.
 
     What it promises there must not be less than it was on halves: it was luck then.

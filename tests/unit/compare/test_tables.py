@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from dpverify.compare.command import run_compare
-from dpverify.compare.tables import run
-from dpverify.compare.tables.data import TestedProblem, load, made_up
+from dpverify.compare.tables import (
+    data,  # the class is called Test.., which pytest would take for a test
+    run,
+)
+from dpverify.compare.tables.data import load, made_up
 from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
 from dpverify.compare.tables.orderings import line, orderings
 from dpverify.compare.tables.page import page
@@ -101,7 +104,7 @@ def test_settings_are_chosen_on_a_seed_that_does_not_count(monkeypatch: pytest.M
     monkeypatch.setattr(run, "ready", lambda *_: made)
     monkeypatch.setattr(run, "_objective", objective)
     monkeypatch.setattr(run, "_measured", lambda one, parts, seed, data_passes: counted.append(seed))
-    parts = cast(TestedProblem, SimpleNamespace(problem=SimpleNamespace(x=np.zeros((2, 1)))))
+    parts = cast(data.TestedProblem, SimpleNamespace(problem=SimpleNamespace(x=np.zeros((2, 1)))))
     run._row(TableRequest("wang2019:table-3", seeds=5, seed=3), parts, "dp-gd", "needed", EPSILONS[0])
     assert counted == [3, 4, 5, 6, 7]
     assert len(tuned) == 2

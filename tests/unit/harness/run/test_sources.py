@@ -6,8 +6,8 @@ import pytest
 
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
+from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
-from dpverify.harness.search.formula_search import FormulaSearch
 from dpverify.ledger.errors import SpecError
 
 FILE = """from dpverify.harness import PaperChecks, SearchCheck

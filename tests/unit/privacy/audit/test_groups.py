@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.groups import APART, GROUPS, Line, both, grouped
+from dpverify.privacy.audit.groups import APART, GROUPS, SortedOutputs, both, grouped
 from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 
 
@@ -34,7 +34,7 @@ def test_groups_keep_the_counts_the_ends_and_equal_numbers(m: int) -> None:
 def test_a_line_counts_each_half_on_each_data_set_and_cuts_between_its_groups() -> None:
     rng = np.random.default_rng(0)
     x, b = np.round(rng.normal(size=9000), 2), rng.random(9000) < 0.4
-    line = Line(x, b, 4000)
+    line = SortedOutputs(x, b, 4000)
     for rows, part in zip(line.halves, (slice(4000), slice(4000, None)), strict=True):
         place = np.searchsorted(line.cuts(), x[part], "right")
         np.testing.assert_array_equal(rows.ones, np.bincount(place, b[part], len(rows.ones)))
@@ -44,7 +44,7 @@ def test_a_line_counts_each_half_on_each_data_set_and_cuts_between_its_groups() 
 
 def test_cells_keep_what_was_seen_twice() -> None:
     x, b = np.array([0.0, 1.0, 1.0, 2.0, 3.0, 3.0]), np.array([True, True, False, True, False, False])
-    first, second = Line(x, b, 3).cells(np.array([0.0, 1.0, 1.0, 2.0, 3.0, 3.0]))
+    first, second = SortedOutputs(x, b, 3).cells(np.array([0.0, 1.0, 1.0, 2.0, 3.0, 3.0]))
     np.testing.assert_array_equal(first.x[:, 0], [1.0, 3.0])
     np.testing.assert_array_equal(np.stack([first.zeros, first.ones]), [[1.0, 0.0], [1.0, 0.0]])
     np.testing.assert_array_equal(np.stack([second.zeros, second.ones]), [[0.0, 2.0], [0.0, 0.0]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.harness.search.formula_search import FormulaSearch, short_sums
+from dpverify.harness.formula_search import FormulaSearch, short_sums
 from dpverify.ledger.results import CheckResult
 from tests.unit.harness.formulas import formula, judged
 
