@@ -127,7 +127,6 @@ def _power(order: int, a: Vector, b: Vector) -> Vector:
     return found
 
 
-@lru_cache(maxsize=8)
 @lru_cache(maxsize=1 << 13)
 def _largest(order: int, first: int, end: int) -> float:
     """Bound the largest log M_z(s)/s^2 over first <= s < end."""
@@ -135,6 +134,7 @@ def _largest(order: int, first: int, end: int) -> float:
     return float((np.log(np.maximum(moment_bound(order, shifts), 1.0)) / shifts**2.0).max())
 
 
+@lru_cache(maxsize=8)
 def renyi_bounds(shift: float) -> tuple[float, ...]:
     """Bound the Renyi divergences of orders 2, 3, ... of one release that moves by at most ``shift`` in norm.
 
