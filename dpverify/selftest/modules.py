@@ -20,7 +20,7 @@ from dpverify.selftest import mutants
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.mutants import ATTEMPTS, attempt, guards
 from dpverify.selftest.noticing import Children, look
-from dpverify.selftest.run import BASELINE, Report, copy, modules, plant, remembered
+from dpverify.selftest.run import Report, copy, look_at_green, modules, plant, remembered
 
 TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there
 
@@ -84,9 +84,7 @@ def _decide(root: Path, todo: list[str], work: Path, jobs: int, limit: float) ->
             new = [
                 name for name in dict.fromkeys(name for each in some for name in guards(root, each)) if name not in saw
             ]
-            parts = [part for k in range(jobs) if (part := new[k::jobs])]
-            looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
-            saw |= {each.check: each.saw for one in looks for each in one.result()}
+            saw |= {each.check: each.saw for each in look_at_green(pool, children, green, new, jobs)}
             begun = [pool.submit(_tries, children, green, work / each, each, limit, saw) for each in some]
             for future in as_completed(begun):
                 yield future.result()

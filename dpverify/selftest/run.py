@@ -136,9 +136,7 @@ def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: f
     try:
         copy(root, green)
         checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
-        parts = [part for k in range(jobs) if (part := checks[k::jobs])]
-        looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
-        red = [each for one in looks for each in one.result() if each.saw != "nothing"]
+        red = [each for each in look_at_green(pool, children, green, checks, jobs) if each.saw != "nothing"]
         if red:
             raise NotGreen(red)
         begun = [
@@ -149,6 +147,15 @@ def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: f
     finally:
         children.end()
         pool.shutdown(cancel_futures=True)
+
+
+def look_at_green(
+    pool: ThreadPoolExecutor, children: Children, green: Path, checks: Sequence[str], jobs: int
+) -> list[Sighting]:
+    """Ask what must notice faults before there is one, in as many processes as there are jobs."""
+    parts = [part for k in range(jobs) if (part := checks[k::jobs])]
+    looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
+    return [each for one in looks for each in one.result()]
 
 
 def copy(root: Path, to: Path) -> None:
