@@ -36,9 +36,7 @@ class BlockSpread:
         if self._medians is None:
             self._medians = np.median(low, axis=0), np.median(high, axis=0)
         for which, rows in enumerate((low, high)):
-            columns = zip(
-                rows.T, self._medians[which], strict=True
-            )  # one by one: along an axis it takes ten times as long
+            columns = zip(rows.T, self._medians[which], strict=True)  # along an axis it takes ten times as long
             above = np.array([float(np.count_nonzero(column > median)) for column, median in columns])
             self._counts.append((which, len(rows), above))
 

@@ -185,10 +185,17 @@ def test_a_store_that_breaks_in_the_middle_costs_no_result(tmp_path: Path) -> No
         assert line.startswith("the run went on without its store: ")
 
 
-def test_whether_blocks_are_stale_is_asked_of_a_file_that_breaks(tmp_path: Path) -> None:
+def test_whether_blocks_are_stale_is_asked_of_a_file_that_breaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "evidence.sqlite")
     store.keep(Numbers(), "another hash", 0, BlockOutcome([1.0], 0.5))
-    store.found = lambda job, evidence: store.close() or {}  # type: ignore[method-assign, func-returns-value]  # between two questions
+
+    def broken(*_: object) -> dict[int, BlockOutcome]:
+        store.close()  # between two questions
+        return {}
+
+    monkeypatch.setattr(store, "found", broken)
     kept = KeptBlocks(store, [Numbers()], ["hash"])
     assert kept.found(0) == {}
     assert "cannot be read" in store.failure
