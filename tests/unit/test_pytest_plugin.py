@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numba.core.boxing  # noqa: F401  loaded here, as numba loads it when it first compiles, and refuses to do it twice
 import pytest
 from numba.core.registry import cpu_target
 
@@ -13,7 +14,7 @@ from dpverify import pytest_plugin
 from tests.unit.harness.demo import demo_checks  # noqa: F401  as above
 
 pytest_plugins = ["pytester"]
-cpu_target.target_context.refresh()  # numba loads parts of itself at the first kernel, and refuses to do it twice
+cpu_target.target_context.refresh()  # other parts, for the same reason
 RECORDS = Path(__file__).parent / "harness" / "demo" / "records"
 
 
