@@ -14,7 +14,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dpverify.cli.output import INTERRUPTED, OK, STDOUT, BadInput, Target, Whole, check_json, complain, write_record
+from dpverify.cli.output import (
+    INTERRUPTED,
+    OK,
+    STDOUT,
+    BadInput,
+    Fresh,
+    Target,
+    Whole,
+    check_json,
+    complain,
+    write_record,
+)
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult, Law
@@ -38,7 +49,7 @@ def audit(
     json: Target | None = None,
     cluster: str | None = None,
     store: Path | None = None,
-    fresh: bool = False,
+    fresh: Fresh = False,
 ) -> int:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 

@@ -12,6 +12,7 @@ from dpverify.cli.output import (
     OK,
     STDOUT,
     BadInput,
+    Fresh,
     Target,
     Whole,
     check_folder,
@@ -39,7 +40,7 @@ def bench(
     against: Path | None = None,
     list_: bool = False,
     store: Path | None = None,
-    fresh: bool = False,
+    fresh: Fresh = False,
 ) -> int:
     """Measure how fast it is: ratios to a limit taken beside it, with their spread.
 

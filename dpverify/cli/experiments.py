@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.output import Target, Whole
+from dpverify.cli.output import Fresh, Target, Whole
 
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
@@ -140,7 +140,7 @@ def compare(
     report: Path | None = None,
     cluster: str | None = None,
     store: Path | None = None,
-    fresh: bool = False,
+    fresh: Fresh = False,
 ) -> int:
     """Compare optimizers on real data at equal privacy: gradient norm, loss and test error, with intervals over seeds.
 

@@ -44,6 +44,8 @@ def whole(type_: object, tokens: Sequence[Token]) -> int:
 
 Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]  # a whole number
 
+Fresh: TypeAlias = Annotated[bool, Parameter(negative="--resume")]  # whether nothing is taken from the store
+
 Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]  # a file, or - for stdout
 
 

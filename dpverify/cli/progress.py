@@ -4,29 +4,47 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich import progress as bars
 
-from dpverify.report.terminal import bar_on_stderr
+from dpverify.report.terminal import bar_on_stderr, found_so_far
+from dpverify.report.words import counts, counts_words
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from dpverify.harness.run.engine import Progress
+    from dpverify.ledger.records import Status
+
+FIRST = 8  # so many refuted claims are told before the end, those of privacy first
 
 
 @contextmanager
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """Show how far a run is. To be called after each block; it raises KeyboardInterrupt where a Ctrl-C was lost."""
+    """Show how far a run is, and the first refutations. To be called after each block.
+
+    It raises KeyboardInterrupt where a Ctrl-C was lost.
+    """
     with _interrupts_kept() as raise_lost, bar_on_stderr(bars.MofNCompleteColumn()) as bar:
         task = bar.add_task("loading the kernels and the algebra", total=None)
+        decided: Counter[Status] = Counter()
+        told = set[str]()
 
         def show(progress: Progress) -> None:
             raise_lost()
-            bar.update(task, completed=progress.done, total=progress.total, description=progress.label)
+            if (found := progress.found) is not None and bar.console.is_terminal:
+                decided[found.status] += 1
+                claim = progress.label.partition("[")[0]
+                if found.status == "refuted" and claim not in told and len(told) < FIRST:
+                    told.add(claim)
+                    bar.console.print(found_so_far(progress.label, found, bar.console))
+            spent = f"{progress.compiling:.0f} s went into compiling"
+            words = f"{counts_words(counts(decided.elements()))}; {spent}; {progress.label}"
+            bar.update(task, completed=progress.done, total=progress.total, description=words)
 
         yield show
 

@@ -12,7 +12,18 @@ from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import collect_seldom, early_worker
 from dpverify.cli.means import connected, opened
-from dpverify.cli.output import STDOUT, BadInput, Target, Whole, check_folder, check_json, complain, whole, write_record
+from dpverify.cli.output import (
+    STDOUT,
+    BadInput,
+    Fresh,
+    Target,
+    Whole,
+    check_folder,
+    check_json,
+    complain,
+    whole,
+    write_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -52,7 +63,7 @@ def verify(
     report: Path | None = None,
     strict: bool = False,
     strict_pins: bool = False,
-    fresh: bool = False,
+    fresh: Fresh = False,
     store: Path | None = None,
     verbose: bool = False,
     refuted: bool = False,
@@ -68,7 +79,8 @@ def verify(
     ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
     ``strict_pins``: exit code 1 also where a claim without a pin is refuted, inconclusive or untested; a paper asks
     for that itself by strict_pins = true in its verdicts.toml.
-    ``fresh``: take nothing from the store, and at the budget smoke derive also what nothing has changed since the
+    ``resume``: go on where an earlier run with the same seed and code ended, which is the default; ``fresh``: take
+    nothing from the store, and at the budget smoke derive also what nothing has changed since the
     recorded run; without it, only the certificates of such derivations are checked.
     ``store``: file that keeps what each block of work gave, so that a run goes on where one with the same seed and
     code ended; by default what DPVERIFY_STORE names, or dpverify/evidence.sqlite in the user's cache folder.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]  # no py.typed
 from numba import typeof, types
-from numba.core import cgutils, config, serialize
+from numba.core import cgutils, config, event, serialize
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, NullCache
 from numba.core.typing.templates import Signature
@@ -52,6 +52,17 @@ code that two processes have compiled would take one for the other where both ar
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _type_of: Callable[[Any], Any] = typeof
 _without_value: Callable[[Any], Any] = types.unliteral
+
+
+_listener: Callable[[], Any] = event.TimingListener
+_register: Callable[[str, Any], None] = event.register
+_compiling = _listener()
+_register("numba:compile", _compiling)
+
+
+def seconds_compiling() -> float:
+    """Seconds for which this process has compiled kernels so far; one that was found compiled costs none."""
+    return float(_compiling.duration) if _compiling.done else 0.0
 
 
 def prepare(compiled: Any) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.ledger.records import HOLDS, SEVERITIES, Status
-from dpverify.ledger.results import Result, Run
+from dpverify.ledger.results import CheckResult, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
@@ -130,6 +130,12 @@ def why(result: Result) -> str:
     return given + " ".join(result.reason.split()) + defined
 
 
+def found_so_far(name: str, found: CheckResult, console: Console) -> Text:
+    """A refutation as soon as it is there, in a line: its counterexample, or what its check says."""
+    said = example_words(found.counterexamples[0]) if found.counterexamples else found.message
+    return Text(readable(f"{mark('refuted', console)} refuted so far: {name}: {said}", console), style="bold red")
+
+
 def mark(status: Status, console: Console) -> str:
     """The mark of a status, in letters that the console can show."""
     return (MARKS if _unicode(console) else ASCII_MARKS)[status]
@@ -205,11 +211,20 @@ def _notes(*parts: str) -> str:
     return "; ".join([*(part.rstrip(".") for part in told[:-1]), *told[-1:]])
 
 
+class _Rate(bars.ProgressColumn):
+    """How fast it goes."""
+
+    def render(self, task: bars.Task) -> Text:
+        """Give the steps in a second, once that is known."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.2g}/s" if speed else "")
+
+
 def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
     """A bar with how far it is in its own words; nothing where stderr is no terminal."""
     console = Console(stderr=True)
     label = bars.TextColumn("{task.description}", markup=False)
-    columns = (bars.BarColumn(), count, bars.TimeElapsedColumn(), label)
+    columns = (bars.BarColumn(), count, _Rate(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn(), label)
     return bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
 
 

@@ -32,6 +32,8 @@ class Progress:
     done: int  # blocks
     total: int
     label: str  # the check whose block was last to end
+    found: CheckResult | None = None  # what that check found, if this was its last block
+    compiling: float = 0.0  # core seconds of all so far in which kernels were compiled
 
 
 Report = Callable[[Progress], None]
@@ -120,17 +122,18 @@ def run_jobs(
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
     with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads
         running = [_RunningJob.opened(job) for job in jobs]
-        tasks = deque(_to_run(running, kept))
+        tasks = deque(sorted(_to_run(running, kept), key=lambda task: jobs[task[0]].rank))
         total = len(tasks)
         run = cluster.outcomes(list(jobs), tasks) if cluster else _outcomes(list(jobs), tasks, workers, early)
-        interrupted = False
+        interrupted, compiling = False, 0.0
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
                 if kept is not None:
                     kept.keep(place, block, outcome)
                 running[place].add(block, outcome)
+                compiling += outcome.compiling
                 if progress is not None:
-                    progress(Progress(done, total, jobs[place].label))
+                    progress(Progress(done, total, jobs[place].label, running[place].result, compiling))
         except KeyboardInterrupt:
             interrupted = True
         finally:

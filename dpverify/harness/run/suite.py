@@ -18,7 +18,7 @@ from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, record
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError
-from dpverify.ledger.records import Status
+from dpverify.ledger.records import SEVERITIES, Status, Verdict
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Statement, Variant
@@ -105,7 +105,7 @@ class Suite:
         cases = []
         for reading in claim.readings():
             verdict = claim.verdict(reading)
-            printed = self._jobs(claim, claim.statement(reading), entries)
+            printed = self._jobs(claim, claim.statement(reading), entries, _rank(verdict))
             amended, held = tuple[Job, ...](), tuple[Job, ...]()
             if verdict is not None and verdict.amendment is not None:
                 amended = self._jobs(claim, claim.statement(reading, "amended"), entries)
@@ -147,13 +147,15 @@ class Suite:
                 raise SpecError(entries[0].module, "", "", "", rule)
         return self._checks[paper]
 
-    def _jobs(self, claim: ClaimSpec, statement: Statement, entries: list[Entry]) -> tuple[Job, ...]:
+    def _jobs(
+        self, claim: ClaimSpec, statement: Statement, entries: list[Entry], rank: int = len(SEVERITIES)
+    ) -> tuple[Job, ...]:
         jobs = []
         for check, _ in entries:
             if check.applies(statement):
                 share = self.shares.divisible if check.divisible else self.shares.whole
                 context = Context(statement, self.budget, self.seed, check.name, share=share)
-                jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context))
+                jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context, rank))
         return tuple(jobs)
 
 
@@ -169,6 +171,12 @@ def judged(
     by_name = {name: checks for part in parts for name, checks in part.items()}
     settled = settle(by_name, pinned, specs.without_certificate)
     return [case.result(settled, digest) for case, digest in zip(cases, evidence, strict=True)]
+
+
+def _rank(verdict: Verdict | None) -> int:
+    """How soon the printed statement is looked at: what we say falls, the worst first, and then all others."""
+    severity = None if verdict is None else verdict.severity
+    return len(SEVERITIES) if severity is None else list(SEVERITIES).index(severity)
 
 
 def _cost(job: Job) -> float:

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.run.sources import find_check
+from dpverify.kernels.numba_internals import seconds_compiling
 
 Task = tuple[int, int]  # number of the job, number of the block
 
@@ -36,6 +37,7 @@ class Job:
     claim: str
     check: str
     context: Context  # what the check runs on
+    rank: int = 0  # those with a smaller one are run first
 
     def find(self) -> Check:
         """Find the check."""
@@ -88,16 +90,18 @@ class BlockOutcome:
     part: Any  # the block's part; None after an error
     seconds: float  # core seconds, roughly
     error: str = ""  # empty, or what went wrong, with its place in our code
+    compiling: float = 0.0  # seconds of these in which kernels were compiled
 
 
 def run_task(job: Runnable, block: int) -> BlockOutcome:
     """Run one block; an exception becomes an error text, because one check must not take the others down."""
-    start = time.perf_counter()
+    start, before = time.perf_counter(), seconds_compiling()
+    part, wrong = None, ""
     try:
         part = job.run(block)
     except Exception as error:  # noqa: BLE001  whatever a paper's code raises is reported as this check's error
-        return BlockOutcome(None, time.perf_counter() - start, describe(error))
-    return BlockOutcome(part, time.perf_counter() - start)
+        wrong = describe(error)
+    return BlockOutcome(part, time.perf_counter() - start, wrong, seconds_compiling() - before)
 
 
 def run_in_worker(place: int, block: int) -> BlockOutcome:

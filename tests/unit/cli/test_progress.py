@@ -1,14 +1,21 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 
+import msgspec
 import pytest
+from rich.console import Console
 
-from dpverify.cli.progress import progress_on_stderr
+from dpverify.cli.progress import FIRST, progress_on_stderr
 from dpverify.harness.run.engine import Progress
+from dpverify.ledger.results import CheckResult
+from dpverify.report import terminal as terminal_module
 
 ONE_OF_TWO = Progress(1, 2, "a check")
 
@@ -61,3 +68,24 @@ def test_interrupts_that_are_ignored_stay_so() -> None:
             show(ONE_OF_TWO)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What stderr shows as a terminal."""
+    shown = io.StringIO()
+    monkeypatch.setattr(terminal_module, "Console", partial(Console, file=shown, force_terminal=True, width=400))
+    return shown
+
+
+def test_refutations_are_told_as_soon_as_they_are_there_and_what_was_decided(terminal: io.StringIO) -> None:
+    found = CheckResult(name="search", method="search", status="refuted", message="at n = 1 it is 2")
+    with progress_on_stderr() as show:
+        for k in range(FIRST + 2):
+            for check in ("search", "another"):
+                show(Progress(k, 40, f"demo:claim-{k}[printed|{check}]", found, compiling=3.2))
+        show(Progress(FIRST + 2, 40, "demo:last[printed|search]", msgspec.structs.replace(found, status="proved")))
+    told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
+    lines = re.findall(r"refuted so far: demo:claim-(\d+)\[printed\|\w+\]: at n = 1 it is 2", told)
+    assert lines == [str(k) for k in range(FIRST)]
+    assert f"1 proved, {2 * FIRST + 4} refuted; 0 s went into compiling; demo:last[printed|search]" in told

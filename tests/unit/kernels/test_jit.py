@@ -6,7 +6,7 @@ import pytest
 from numba.core.caching import NullCache
 
 from dpverify.kernels.jit import CompilationError, for_types_of, inner_kernel, is_kernel, kernel, python_of, step_kernel
-from dpverify.kernels.numba_internals import KernelCache
+from dpverify.kernels.numba_internals import KernelCache, seconds_compiling
 from dpverify.kernels.tape import generator
 
 
@@ -27,6 +27,19 @@ def test_a_kernel_and_its_python_body_give_the_same_number() -> None:
     assert ratio(1.0, 3.0) == python_of(ratio)(1.0, 3.0)
     assert is_kernel(ratio)
     assert python_of(python_of(ratio)) is python_of(ratio)
+
+
+def test_time_counts_as_compiling_where_a_kernel_is_new_and_not_where_it_runs() -> None:
+    def third(x: float) -> float:
+        return x / 3
+
+    new, before = kernel(third), seconds_compiling()
+    cast("Any", new)._cache = NullCache()
+    new(1.0)
+    once = seconds_compiling()
+    assert once > before
+    new(2.0)
+    assert seconds_compiling() == once
 
 
 def test_division_by_zero_is_infinite() -> None:
