@@ -23,6 +23,10 @@ class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
+class _EnoughError(BaseException):
+    """Ends a search at once; an Exception would be a point with the property, which Hypothesis goes on from."""
+
+
 SHORTER = 200  # most points that Hypothesis tries to make simpler; ours, ``search.simplify``, goes on from there
 
 
@@ -57,13 +61,13 @@ def drive_up(
             hypothesis.reject()
         value = score(point)
         if done():
-            raise _FoundError
+            raise _EnoughError
         if value is not None:
             logarithm = math.log(value) if value > 0.0 else -math.inf
             hypothesis.target(max(-MAX_TARGET, min(MAX_TARGET, logarithm)))
 
     # Unsatisfiable: no point was admitted; the caller counts.
-    with suppress(_FoundError, Unsatisfiable):
+    with suppress(_EnoughError, Unsatisfiable):
         visit()
 
 
@@ -81,13 +85,15 @@ def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, se
         if point is None:
             hypothesis.reject()
         shorter += bool(found)
-        if point in found or (shorter <= SHORTER and wanted(point)):
+        if shorter > SHORTER:
+            raise _EnoughError
+        if point in found or wanted(point):
             found[:] = [point]
             raise _FoundError
 
     try:
         visit()
-    except _FoundError:
+    except (_FoundError, _EnoughError):
         return found[0]
     except Unsatisfiable:
         return None
