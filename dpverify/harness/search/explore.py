@@ -23,10 +23,6 @@ class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
-class _EnoughError(BaseException):
-    """Ends a search at once; an Exception would be a point with the property, which Hypothesis goes on from."""
-
-
 SHORTER = 200  # most points that Hypothesis tries to make simpler; ours, ``search.simplify``, goes on from there
 
 
@@ -61,13 +57,13 @@ def drive_up(
             hypothesis.reject()
         value = score(point)
         if done():
-            raise _EnoughError
+            raise _FoundError
         if value is not None:
             logarithm = math.log(value) if value > 0.0 else -math.inf
             hypothesis.target(max(-MAX_TARGET, min(MAX_TARGET, logarithm)))
 
     # Unsatisfiable: no point was admitted; the caller counts.
-    with suppress(_EnoughError, Unsatisfiable):
+    with suppress(_FoundError, Unsatisfiable):
         visit()
 
 
@@ -85,15 +81,13 @@ def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, se
         if point is None:
             hypothesis.reject()
         shorter += bool(found)
-        if shorter > SHORTER:
-            raise _EnoughError
-        if point in found or wanted(point):
+        if point in found or (shorter <= SHORTER and wanted(point)):
             found[:] = [point]
             raise _FoundError
 
     try:
         visit()
-    except (_FoundError, _EnoughError):
+    except _FoundError:
         return found[0]
     except Unsatisfiable:
         return None
