@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -26,6 +28,12 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def collect_seldom() -> None:
+    """Let Python look for reference cycles less often, and not once more when it ends: sympy makes few among many."""
+    gc.set_threshold(300_000, 20, 20)
+    atexit.register(gc.freeze)
+
+
 def _begin(prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
     """Begin a worker, which ends when the process that started it does, whatever ended that."""
     import multiprocessing
@@ -35,6 +43,7 @@ def _begin(prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) ->
         wait([sentinel])
         os._exit(1)
 
+    collect_seldom()
     if (parent := multiprocessing.parent_process()) is not None:
         Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
     if prepare is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -29,7 +27,6 @@ def early_worker(claims: Sequence[str]) -> Iterator[Executor | None]:
 
 
 def _load(claims: list[str]) -> None:
-    collect_seldom()
     from dpverify.harness.run.tasks import prepare_worker
     from dpverify.papers import load
 
@@ -38,9 +35,3 @@ def _load(claims: list[str]) -> None:
         paper, colon, name = claim.partition(":")
         if colon and (checks := load(paper)) is not None:
             checks.entries(name)
-
-
-def collect_seldom() -> None:
-    """Let Python look for reference cycles less often, and not once more when it ends: sympy makes few among many."""
-    gc.set_threshold(300_000, 20, 20)
-    atexit.register(gc.freeze)

@@ -10,7 +10,7 @@ from cyclopts import Parameter, Token
 
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
-from dpverify.cli.early_worker import collect_seldom, early_worker
+from dpverify.cli.early_worker import early_worker
 from dpverify.cli.means import connected, opened
 from dpverify.cli.output import (
     STDOUT,
@@ -24,6 +24,7 @@ from dpverify.cli.output import (
     whole,
     write_record,
 )
+from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

@@ -19,7 +19,7 @@ import check_certificate as k
 import cvc5
 import z3
 
-MILLISECONDS = 100
+MILLISECONDS = 150  # a tenth of a second of work where three processes share two cores
 #: What is known of a letter that stands for a function: reviewed by hand, each a fact of every value of the function.
 AXIOMS = {
     "e": "above 0", "prime": "above 0", "pi": "between 3 and 4", "norm": "not below 0", "bit": "0 or 1",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -27,6 +28,11 @@ def test_processes_are_waited_for_and_end_by_themselves(tmp_path: Path) -> None:
         _under_way(pool.submit(_work, mark, 0.5))
     assert mark.exists(), "what was under way was not cut off"
     assert pid not in _children()
+
+
+def test_they_look_for_reference_cycles_seldom() -> None:
+    with process_pool(1, wait=True) as pool:
+        assert pool.submit(gc.get_threshold).result() == (300_000, 20, 20)
 
 
 @pytest.mark.parametrize("wait", [True, False])

@@ -7,6 +7,9 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.harness.run.suite import Suite, judged
+from dpverify.harness.search.search import search
+from dpverify.harness.search.search_check import SearchCheck
+from dpverify.harness.sides import Prober
 from dpverify.ledger.load import load_specs
 from dpverify.report.terminal import amendment_words
 
@@ -53,9 +56,11 @@ def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, pl
     fewer = tuple(condition for i, condition in enumerate(held.requires) if i != own + place)
     checks = load_checks(PAPERS, "tran2022")
     assert checks is not None
-    (check,) = [c for c, _ in checks.entries(name) if c.applies(held) and c.method == "search"]
+    (check,) = [c for c, _ in checks.entries(name) if isinstance(c, SearchCheck) and c.applies(held)]
     context = Context(replace(held, requires=fewer), BUDGETS["smoke"], 0, check.name)
-    assert check.finish(context, [check.run_block(context, 0)]).status == "refuted"
+    statement, seed = check._narrowed(context.statement), check._seed(context, 0)
+    sampler, prober = check._sampler(statement), Prober(statement, check.lhs)
+    assert search(sampler, prober, check._corners(statement, sampler), 200, seed, stop=True).violations
 
 
 def test_where_a_claim_holds_stands_in_the_line_of_its_verdict() -> None:

@@ -35,6 +35,18 @@ def split(short: None, run: Run) -> Mapping[str, str]:
     return {name: content.decode() for name, content in render({PAPER: run}).items() if name.endswith(".md")}
 
 
+@pytest.fixture(scope="module")
+def runs() -> Mapping[str, Run]:
+    """The recorded runs."""
+    return recorded(ROOT / "reports")
+
+
+@pytest.fixture(scope="module")
+def rendered(runs: Mapping[str, Run]) -> Mapping[str, str]:
+    """The pages that are made of them."""
+    return {name: text.decode() for name, text in render(runs).items() if name.endswith(".md")}
+
+
 def test_a_short_paper_is_one_page(run: Run) -> None:
     assert lay_out(PAPER, run).parts == []
 
@@ -144,9 +156,10 @@ def test_the_recorded_report_has_no_dead_link_and_no_page_too_long_to_be_shown()
     assert {name: len(text) for name, text in pages.items() if len(text.encode()) > HOST} == {}
 
 
-def test_the_first_page_of_a_recorded_paper_is_two_screens_and_all_of_them_can_be_read() -> None:
-    pages = {name: text.decode() for name, text in render(recorded(ROOT / "reports")).items() if name.endswith(".md")}
-    words = {name: len(text.split()) for name, text in pages.items()}
+def test_the_first_page_of_a_recorded_paper_is_two_screens_and_all_of_them_can_be_read(
+    rendered: Mapping[str, str],
+) -> None:
+    words = {name: len(text.split()) for name, text in rendered.items()}
     assert sum(count for name, count in words.items() if name.startswith(PAPER)) <= 60_000
     assert words[f"{PAPER}.md"] <= 1_200
 
@@ -176,10 +189,11 @@ def test_a_claim_is_a_result_or_belongs_to_one(claim: str, result: bool, part: s
     assert part_of(claim) == part
 
 
-def test_a_reading_is_explained_before_it_is_named_on_every_page_below_the_first_of_a_recorded_paper() -> None:
-    runs = recorded(ROOT / "reports")
+def test_a_reading_is_explained_before_it_is_named_on_every_page_below_the_first_of_a_recorded_paper(
+    runs: Mapping[str, Run], rendered: Mapping[str, str]
+) -> None:
     texts = {line.text for run in runs.values() for r in run.results for line in r.display if line.word == "reading"}
-    pages = {name: text.decode() for name, text in render(runs).items() if name.endswith(".md") and "/" in name}
+    pages = {name: text for name, text in rendered.items() if "/" in name}
     explained = 0
     for name, page in pages.items():
         for text in texts:
@@ -190,8 +204,8 @@ def test_a_reading_is_explained_before_it_is_named_on_every_page_below_the_first
     assert explained > 20
 
 
-def test_derived_is_explained_where_a_first_page_counts_it() -> None:
-    for name, text in render(recorded(ROOT / "reports")).items():
-        for line in text.decode().splitlines() if name.endswith(".md") and "/" not in name else ():
+def test_derived_is_explained_where_a_first_page_counts_it(rendered: Mapping[str, str]) -> None:
+    for name, text in rendered.items():
+        for line in text.splitlines() if "/" not in name else ():
             if re.search(r"verdicts with their readings: .*\d derived", line):
                 assert "Derived: each step was checked here" in line, name

@@ -32,13 +32,13 @@ def test_a_certificate_does_not_depend_on_those_before_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("claim", ["tran2022:theorem-9-rate", "tran2022:lemma-5-case-1"])
-def test_a_certificate_does_not_depend_on_the_order_of_sets(tmp_path: Path, claim: str) -> None:
+def test_a_certificate_does_not_depend_on_the_order_of_sets(tmp_path: Path) -> None:
+    claims = ["tran2022:theorem-9-rate", "tran2022:lemma-5-case-1"]
     for seed in "012":
-        certify = [sys.executable, "-m", "dpverify", "certify", claim, "--out", str(tmp_path / seed)]
+        certify = [sys.executable, "-m", "dpverify", "certify", *claims, "--jobs", "1", "--out", str(tmp_path / seed)]
         subprocess.run(certify, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": seed})
     first, *others = ({file.name: file.read_bytes() for file in (tmp_path / seed).iterdir()} for seed in "012")
-    assert first
+    assert len(first) >= len(claims)
     assert others == [first, first]
 
 
