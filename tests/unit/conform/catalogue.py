@@ -176,7 +176,7 @@ def by_rate(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]
 
 
 def uneven(rng: np.random.Generator, g: Array) -> Array:
-    parts = np.where(np.arange(g.shape[1]) > 0, 1.0, 0.88)
+    parts = np.where(np.arange(g.shape[1]) > 0, 1.0, 0.85)
     return normal(rng, g) * parts / np.sqrt(np.mean(parts**2))
 
 
@@ -228,7 +228,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "the fourth step does not clip": fourth_as_it_is,
     "examples beyond the 24th are not clipped": noisy(lambda g: clipped(g[:24]).sum(axis=0) + g[24:].sum(axis=0)),
     "noise follows the learning rate": by_rate,
-    "one layer has 12% less noise, and the others more": of_noise(uneven),
+    "one layer has 15% less noise, and the others more": of_noise(uneven),
 }  # fmt: skip
 
 

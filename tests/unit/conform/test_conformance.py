@@ -110,7 +110,7 @@ def test_some_mistakes_of_the_batches_show_in_one_test_alone(name: str, test: st
         ("the fourth step does not clip", "sensitivity", "0 other gradients"),
         ("examples beyond the 24th are not clipped", "sensitivity", "32 other gradients"),
         ("noise follows the learning rate", "noise of two steps", "variance off by"),
-        ("one layer has 12% less noise, and the others more", "noise of two coordinates", "1: variance off by -0.2"),
+        ("one layer has 15% less noise, and the others more", "noise of two coordinates", "1: variance off by -"),
     ],
 )
 def test_some_mistakes_of_a_step_show_in_one_test_alone(name: str, test: str, words: str) -> None:
