@@ -44,7 +44,7 @@ class Tape(np.random.Generator):
 def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
     """Change an example of a step, move its noise so that the same is released, and look at later steps."""
     steps = range(min(STEPS, promise.steps - 1))
-    noise = np.eye(promise.steps) if promise.covariance is None else np.asarray(promise.covariance)
+    noise = np.eye(promise.steps) if promise.covariance is None else np.asarray(promise.covariance, dtype=float)
     own = [at for at in steps if not noise[at, at + 1 :].any()]  # steps whose noise does not come back
     tests = [_state_test(optimizer, promise, seed, size, at) for at in own for size in SIZES]
     none = ConformanceTest("state", True, "not tested: the noise of early steps comes back later", "nothing")

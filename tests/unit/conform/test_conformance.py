@@ -121,7 +121,7 @@ def test_some_mistakes_of_a_step_show_in_one_test_alone(name: str, test: str, wo
 
 def turned(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """Every second noise is a moved and negated one of the step before; no coordinate depends on its own past."""
-    t, old = (0, None) if state is None else state
+    t, old = (0, np.zeros(g.shape[1])) if state is None else state
     noise = -np.roll(old, 1) if t % 2 else 2.0 * CLIP * rng.normal(size=(1, g.shape[1]))[0]
     return (t + 1, noise), (clipped(g).sum(axis=0) + noise) / BATCH
 
