@@ -13,7 +13,7 @@ import numpy as np
 from dpverify.conform import PrivateOptimizer, Promise
 
 Array = Any
-SIGMA, CLIP, BATCH, N = 2.0, 0.5, 8, 64
+SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64  # no powers of two, by which float32 stays float32
 PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=6, dimension=6, examples=N, batch=BATCH)
 
 

@@ -15,6 +15,7 @@ from tests.unit.conform.catalogue import (
     PROMISE,
     SETTINGS,
     SHARED,
+    SIGMA,
     STEPS,
     Array,
     clipped,
@@ -122,12 +123,13 @@ def test_some_mistakes_of_a_step_show_in_one_test_alone(name: str, test: str, wo
 def turned(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """Every second noise is a moved and negated one of the step before; no coordinate depends on its own past."""
     t, old = (0, np.zeros(g.shape[1])) if state is None else state
-    noise = -np.roll(old, 1) if t % 2 else 2.0 * CLIP * rng.normal(size=(1, g.shape[1]))[0]
+    noise = -np.roll(old, 1) if t % 2 else SIGMA * CLIP * rng.normal(size=(1, g.shape[1]))[0]
     return (t + 1, noise), (clipped(g).sum(axis=0) + noise) / BATCH
 
 
 def test_noise_that_depends_on_that_of_another_step_and_coordinate_is_found() -> None:
     found = {one.name: one for one in conformance(PrivateOptimizer(turned), PROMISE, seed=0).failed}
+    assert "noise of two numbers" in found
     assert "correlation about -1.0" in found["noise of two numbers"].found
     assert "noise of two steps" not in found
     assert "noise of two coordinates" not in found
