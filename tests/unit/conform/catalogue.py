@@ -208,7 +208,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "one layer has no noise": of_noise(lambda rng, g: normal(rng, g) * (np.arange(g.shape[1]) > 0)),
     "noise of float32": lambda state, g, rng: (state, dp_sgd(None, g, rng)[1].astype(np.float32)),
     "float32, scaled afterwards": of_noise(
-        lambda rng, g: SIGMA * CLIP * (normal(rng, g) / (SIGMA * CLIP)).astype(np.float32)
+        lambda rng, g: SIGMA * CLIP * (normal(rng, g) / (SIGMA * CLIP)).astype(np.float32).astype(float)
     ),
     "uniform noise": of_noise(lambda rng, g: SIGMA * CLIP * 3**0.5 * rng.uniform(-1, 1, g.shape[1])),
     "Laplace noise": of_noise(lambda rng, g: SIGMA * CLIP / 2**0.5 * rng.laplace(size=g.shape[1])),
