@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 from dpverify.conform.records import Batches, ConformanceTest, Promise
 
@@ -30,10 +30,9 @@ def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) 
         "a generator that is not the one that was given",
     )  # fmt: skip
     drawn = np.array([_members(run, promise) for run in runs])  # run, step, example
-    again = _next_epoch(batches, promise, alpha / 10, seed) if promise.sampling == "epochs" else None
-    yield from _counts(drawn, promise, alpha if again is None else 0.9 * alpha)
-    if again is not None:
-        yield again
+    again = _next_epoch(batches, promise, alpha / 10, seed) if promise.sampling == "epochs" else []
+    yield from _counts(drawn, promise, 0.9 * alpha if again else alpha)
+    yield from again
 
 
 _FORM = "an index that is none of the data's or stands twice, a size that cannot be, an example twice in an epoch"
@@ -51,26 +50,35 @@ def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Genera
     return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
-def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> ConformanceTest | None:
-    """Whether an example comes at the same place of the second epoch as chance has it.
+def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> list[ConformanceTest]:
+    """Whether an example comes at the same place of the second epoch, or with the same other one, as chance has it.
 
-    None where that is too long to draw, or where there is no second epoch.
+    Nothing where that is too long to draw, or where there is no second epoch.
     """
     n, b = promise.examples, promise.batch
     epoch = -(-n // b)
     if 2 * RUNS * n > MOST_INDICES:
-        return None
-    same = 0
+        return []
+    same = together = 0
     for run in range(RUNS):
         taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, RUNS + run]))
         if len(taken) < 2 * epoch:
-            return None
-        same += any(
-            (run * 7) % n in one and (run * 7) % n in other for one, other in zip(taken, taken[epoch:], strict=False)
-        )
-    sizes = [min(b, n - t * b) for t in range(epoch)]
-    chance = sum((size / n) ** 2 for size in sizes)
-    return _binomial("next epoch", np.array([same]), RUNS, chance, alpha, "an order that is used in the next epoch too")
+            return []
+        one = (run * 7) % n
+        places = (range(first, first + epoch) for first in (0, epoch))
+        before, after = (next((t for t in place if one in taken[t]), None) for place in places)
+        if before is None or after is None:
+            continue
+        mate = next((i for i in taken[before] if i != one), (one + 1) % n)
+        same += after - before == epoch
+        together += mate in taken[after]
+    sizes = np.array([min(b, n - t * b) for t in range(epoch)])
+    place, pair = np.sum((sizes / n) ** 2), np.sum(sizes * (sizes - 1)) / (n * (n - 1))
+    words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
+    return [
+        _binomial("next epoch", np.array([same]), RUNS, float(place), alpha / 2, words[0]),
+        _binomial("pairs of the next epoch", np.array([together]), RUNS, float(pair), alpha / 2, words[1]),
+    ]
 
 
 def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
@@ -147,6 +155,11 @@ def _counts(drawn: Any, promise: Promise, alpha: float) -> Iterator[ConformanceT
         twice = np.array([(first[r, :, one[r]] & second[r, :, one[r]]).sum() for r in range(runs)]).sum()
         words = "a batch that is used again, or examples that are left out after they were drawn"
         tests.append(("next step", np.array([twice]), runs * first.shape[1], rate**2, words))
+        common = (first & second).sum(2)
+        law = binom(n, rate**2) if kind == "poisson" else hypergeom(n, b, b)
+        many = int(law.isf(FAR[-1])) + 1
+        words = "batches that are made once and drawn again"
+        tests.append(("common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words))
         chosen = drawn[np.arange(runs), :, one].astype(float)  # run, step: independent runs of one example each
         two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
         words = f"batches that come back within {steps} steps"

@@ -13,7 +13,7 @@ import numpy as np
 from dpverify.conform import PrivateOptimizer, Promise
 
 Array = Any
-SIGMA, CLIP, BATCH, N = 2.0, 0.5, 8, 64
+SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64  # no powers of two, by which float32 stays float32
 PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=6, dimension=6, examples=N, batch=BATCH)
 
 
@@ -61,6 +61,12 @@ def tree(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     return (t, nodes), (clipped(g).sum(axis=0) + SIGMA * CLIP * sum(nodes.values())) / BATCH
 
 
+def adds_up(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Gradients with the noise of all steps so far."""
+    noise = normal(rng, g) + (0.0 if state is None else state)
+    return noise, (clipped(g).sum(axis=0) + noise) / BATCH
+
+
 def prefix(t: int) -> set[tuple[int, int]]:
     found, end = set(), t
     while end:
@@ -77,6 +83,10 @@ SETTINGS: dict[str, tuple[PrivateOptimizer, dict[str, Any]]] = {
     "fixed batches": (PrivateOptimizer(dp_sgd, batches=fixed), {"sampling": "batches", "neighbours": "replace-one"}),
     "epochs": (PrivateOptimizer(dp_sgd, batches=epochs), {"sampling": "epochs", "neighbours": "replace-one"}),
     "tree": (PrivateOptimizer(tree), {"covariance": SHARED}),
+    "noise that adds up": (
+        PrivateOptimizer(adds_up),
+        {"covariance": np.minimum.outer(np.arange(1, 7), np.arange(1, 7))},
+    ),
 }
 
 
@@ -140,6 +150,36 @@ def follows_unseen(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any,
     return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (clipped(g, clip).sum(axis=0) + normal(rng, g)) / BATCH
 
 
+def centred_later(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """A mean of earlier gradients is taken off each before it is clipped; the first step does not count."""
+    t, mean = (0, np.zeros(g.shape[1])) if state is None else state
+    new = 0.9 * mean + 0.1 * g.sum(axis=0) / BATCH if t else mean
+    return (t + 1, new), (clipped(g - mean).sum(axis=0) + normal(rng, g)) / BATCH
+
+
+def put_off(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Fewer than four examples wait for the next step."""
+    kept = g if state is None else np.concatenate([state, g])
+    ready = len(kept) >= 4
+    return kept[: 0 if ready else None], (ready * clipped(kept).sum(axis=0) + normal(rng, g)) / BATCH
+
+
+def fourth_as_it_is(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    t = 1 if state is None else state
+    return t + 1, ((g if t == 4 else clipped(g)).sum(axis=0) + normal(rng, g)) / BATCH
+
+
+def by_rate(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """The learning rate warms up, and the noise with it; in the mean of all steps its variance is right."""
+    t, rates = 0 if state is None else state, np.linspace(0.9, 1.1, 6)
+    return t + 1, (clipped(g).sum(axis=0) + normal(rng, g) * rates[t % 6] / np.sqrt(np.mean(rates**2))) / BATCH
+
+
+def uneven(rng: np.random.Generator, g: Array) -> Array:
+    parts = np.where(np.arange(g.shape[1]) > 0, 1.0, 0.85)
+    return normal(rng, g) * parts / np.sqrt(np.mean(parts**2))
+
+
 def truncated(rng: np.random.Generator, g: Array) -> Array:
     return np.clip(normal(rng, g), -2.5 * SIGMA * CLIP, 2.5 * SIGMA * CLIP)
 
@@ -168,7 +208,7 @@ STEPS: dict[str, Callable[..., Any]] = {
     "one layer has no noise": of_noise(lambda rng, g: normal(rng, g) * (np.arange(g.shape[1]) > 0)),
     "noise of float32": lambda state, g, rng: (state, dp_sgd(None, g, rng)[1].astype(np.float32)),
     "float32, scaled afterwards": of_noise(
-        lambda rng, g: SIGMA * CLIP * (normal(rng, g) / (SIGMA * CLIP)).astype(np.float32)
+        lambda rng, g: SIGMA * CLIP * (normal(rng, g) / (SIGMA * CLIP)).astype(np.float32).astype(float)
     ),
     "uniform noise": of_noise(lambda rng, g: SIGMA * CLIP * 3**0.5 * rng.uniform(-1, 1, g.shape[1])),
     "Laplace noise": of_noise(lambda rng, g: SIGMA * CLIP / 2**0.5 * rng.laplace(size=g.shape[1])),
@@ -183,6 +223,12 @@ STEPS: dict[str, Callable[..., Any]] = {
     "momentum of clean gradients": keeps_clean,
     "what was clipped is added later": error_feedback,
     "the clip length of later steps follows the data": follows_unseen,
+    "gradients are centred on earlier ones, from the third step on": centred_later,
+    "few examples wait for the next step": put_off,
+    "the fourth step does not clip": fourth_as_it_is,
+    "examples beyond the 24th are not clipped": noisy(lambda g: clipped(g[:24]).sum(axis=0) + g[24:].sum(axis=0)),
+    "noise follows the learning rate": by_rate,
+    "one layer has 15% less noise, and the others more": of_noise(uneven),
 }  # fmt: skip
 
 
@@ -230,6 +276,17 @@ def cut_off(n: int, steps: int, rng: np.random.Generator) -> Any:
     return (batch[:12] for batch in poisson(n, steps, rng))
 
 
+def made_once(n: int, steps: int, rng: np.random.Generator) -> Any:
+    parts = rng.permutation(n).reshape(-1, BATCH)
+    return (parts[rng.integers(len(parts))] for _ in range(steps))
+
+
+def shuffled_parts(n: int, steps: int, rng: np.random.Generator) -> Any:
+    parts = rng.permutation(n).reshape(-1, BATCH)
+    for _ in range(steps):
+        yield from rng.permutation(parts)
+
+
 BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
     "fixed batches for Poisson's": (fixed, "poisson"),
     "epochs for Poisson's": (epochs, "poisson"),
@@ -247,6 +304,8 @@ BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
     "the seed is set again after three steps": (seeded_again, "poisson"),
     "large batches are cut off": (cut_off, "poisson"),
     "one order for all epochs": (one_order, "epochs"),
+    "batches are made once and drawn again": (made_once, "batches"),
+    "batches are made once and come in a new order": (shuffled_parts, "epochs"),
 }
 
 

@@ -11,9 +11,11 @@ from dpverify.conform import PrivateOptimizer, conformance
 from tests.unit.conform.catalogue import (
     BATCH,
     BATCHES,
+    CLIP,
     PROMISE,
     SETTINGS,
     SHARED,
+    SIGMA,
     STEPS,
     Array,
     clipped,
@@ -78,23 +80,65 @@ def test_a_mistake_of_the_batches_is_found(name: str) -> None:
     assert failed
     assert failed <= {
         "batches", "seeds of batches", "inclusion", "pairs", "each pair", "small batches", "large batches", "next step",
-        "any two steps", "next epoch",
+        "any two steps", "common", "next epoch", "pairs of the next epoch",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("name", "test"),
     [
+        ("one order for all epochs", "next epoch, pairs of the next epoch"),
         ("two examples come together", "each pair"),
         ("the seed is set again after three steps", "any two steps"),
         ("large batches are cut off", "large batches, beyond 2%"),
-        ("one order for all epochs", "next epoch"),
+        ("batches are made once and drawn again", "common"),
+        ("batches are made once and come in a new order", "pairs of the next epoch"),
     ],
 )
 def test_some_mistakes_of_the_batches_show_in_one_test_alone(name: str, test: str) -> None:
     batches, sampling = BATCHES[name]
     found = conformance(PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling), seed=0)
+    assert ", ".join(one.name for one in found.failed) == test
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "words"),
+    [
+        ("float32, scaled afterwards", "precision", "all noise is float32"),
+        ("the clip length of later steps follows the data", "state", "an example of step 1"),
+        ("gradients are centred on earlier ones, from the third step on", "state", "an example of step 2"),
+        ("few examples wait for the next step", "state", "an example of step 1"),
+        ("the fourth step does not clip", "sensitivity", "0 other gradients"),
+        ("examples beyond the 24th are not clipped", "sensitivity", "32 other gradients"),
+        ("noise follows the learning rate", "noise of two steps", "variance off by"),
+        ("one layer has 15% less noise, and the others more", "noise of two coordinates", "1: variance off by -"),
+    ],
+)
+def test_some_mistakes_of_a_step_show_in_one_test_alone(name: str, test: str, words: str) -> None:
+    found = conformance(PrivateOptimizer(STEPS[name]), PROMISE, seed=0)
     assert [one.name for one in found.failed] == [test]
+    assert words in found.failed[0].found
+
+
+def turned(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Every second noise is a moved and negated one of the step before; no coordinate depends on its own past."""
+    t, old = (0, np.zeros(g.shape[1])) if state is None else state
+    noise = -np.roll(old, 1) if t % 2 else SIGMA * CLIP * rng.normal(size=(1, g.shape[1]))[0]
+    return (t + 1, noise), (clipped(g).sum(axis=0) + noise) / BATCH
+
+
+def test_noise_that_depends_on_that_of_another_step_and_coordinate_is_found() -> None:
+    found = {one.name: one for one in conformance(PrivateOptimizer(turned), PROMISE, seed=0).failed}
+    assert "noise of two numbers" in found
+    assert "correlation about -1.0" in found["noise of two numbers"].found
+    assert "noise of two steps" not in found
+    assert "noise of two coordinates" not in found
+
+
+def test_a_state_is_not_tested_where_noise_comes_back_as_promised() -> None:
+    optimizer, changed = SETTINGS["noise that adds up"]
+    (state,) = (one for one in conformance(optimizer, promise(**changed)).tests if one.name == "state")
+    assert state.found == "not tested: the noise of early steps comes back later"
 
 
 def test_an_epoch_that_is_too_long_to_be_drawn_twice_is_left_out() -> None:

@@ -34,7 +34,7 @@ def of_little_scale(tail: float) -> ConformanceTest:
 
 
 def of_pairs(tail: float) -> ConformanceTest:
-    """Two equal columns: the half of the square of their sum is twice that of one."""
+    """Two equal columns: the half of the square of their sum is twice that of one, which is looked at as well."""
     return _pairs("", np.full((100, 2), np.sqrt(chi2.isf(tail, 100) / 200.0)), ALPHA)
 
 
@@ -54,7 +54,7 @@ def of_counts(tail: float) -> ConformanceTest:
 
 @pytest.mark.parametrize(
     ("judge", "looks"),
-    [(of_mean, 2), (of_scale, 1), (of_little_scale, 1), (of_pairs, 1), (of_shape, 3), (of_counts, 4)],
+    [(of_mean, 2), (of_scale, 1), (of_little_scale, 1), (of_pairs, 3), (of_shape, 3), (of_counts, 4)],
 )
 def test_what_has_less_than_the_level_of_one_side_and_one_look_is_a_fault_and_nothing_more(
     judge: Judge, looks: int
