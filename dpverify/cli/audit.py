@@ -55,7 +55,8 @@ def audit(
 
     The mechanism is a Python function mechanism(dataset, rng) that returns numbers, an array of one shape; or
     mechanism(dataset, rng, size) that returns so many independent outputs at once, which is faster. Calls must be
-    independent of each other. A tenth of the outputs trains the rule that the others are judged with.
+    independent of each other. A quarter of the outputs, of many a tenth, trains the rule that the others are judged
+    with.
 
     ``mechanism``: module:function or file.py:function; or dp-nsgd, sr-nsgd, dp-srm or dpageem, our kernels on a worst
     case of their own.

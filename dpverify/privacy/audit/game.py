@@ -1,4 +1,4 @@
-"""The audit with nothing assumed: rounds of a guessing game, a tenth of them to learn the rule."""
+"""The audit with nothing assumed: rounds of a guessing game, a tenth to a quarter of them to learn the rule."""
 
 from __future__ import annotations
 
@@ -14,10 +14,22 @@ from dpverify.privacy.audit.observations import BlockSpread, Hint
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
 
+TRAINING = 25_000
+"""Rounds that a rule is learned on, if they are between a tenth and a quarter of all, and fit in memory.
+
+With fewer in the tails, the best of many thresholds is the luckiest.
+"""
+
 
 def rounds_of(n: int) -> int:
     """Rounds for about n samples per data set, ``2 n - 4 sqrt(2 n)``: both stay below n in all but one of 15 000."""
     return max(n, 2 * n - math.ceil(4.0 * math.sqrt(2.0 * n)))
+
+
+def training_of(total: int, dimension: int) -> int:
+    """Rounds of ``total`` that a rule is learned on."""
+    most = min(total // 4, TRAINING, MOST_FLOATS // max(1, dimension))
+    return 2 * (max(total // 10, most) // 2)
 
 
 def play(
@@ -32,10 +44,10 @@ def play(
     """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
     found = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
     total, source = rounds_of(n), draws.source
-    training = 2 * (total // 20)
     bets: list[Bet] = []
     try:
         draws.probe()
+        training = training_of(total, source.dimension)
         if training * source.dimension > MOST_FLOATS:
             most = MOST_FLOATS // source.dimension * 5
             raise AuditError(

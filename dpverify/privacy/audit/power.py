@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from dpverify.privacy.audit.counting import largest_bound
+from dpverify.privacy.audit.game import rounds_of, training_of
 from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 from dpverify.privacy.audit.records import Power, number
 from dpverify.privacy.gaussian import mu_of
@@ -38,8 +39,9 @@ def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Pow
 
 
 def rounds(n: int) -> int:
-    """Rounds that are judged of a game with about n outputs per data set: nine tenths of ``2 n - 4 sqrt(2 n)``."""
-    return int(0.9 * (2 * n - 4.0 * math.sqrt(2.0 * n)))
+    """Rounds that are judged of a game with about n numbers per data set: all but those for training."""
+    total = rounds_of(n)
+    return total - training_of(total, 1)
 
 
 def _seen(mu: float, epsilon: float, delta: float, trials: int, alpha: float) -> bool:

@@ -15,9 +15,13 @@ from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats
 
-GRID = 48  # thresholds tried on each side
+GRID = np.linspace(0.0, 1.0, 48)  # powers of the number of rounds beyond which thresholds are tried, on each side
 
 PRIOR = 300.0  # rounds that the calibrated score is worth against the count of right guesses beyond a threshold
+
+DOUBT = (
+    1.0  # standard errors that are taken off the share of right guesses which is hoped for: the best of many is lucky
+)
 
 BELIEVED = 1e-5  # chance of the counts under the calibrated score below which that score counts for less
 
@@ -33,7 +37,7 @@ class AuditRule(NamedTuple):
 
     first: float  # the rule says "first" where the score is at most ``first``, "second" where it is at least ``second``
     second: float
-    expected: float  # the bound that the training rounds promise; an estimate, of no meaning for the confidence
+    expected: float  # the bound that the training rounds promise, of no meaning for the confidence
 
     def guess(self, score: Floats, bits: Bits) -> tuple[int, int]:
         """Count right and wrong guesses."""
@@ -58,7 +62,7 @@ def choose_rule(
     likely = (zeros + ones) * calibrated(groups.mean, zeros, ones)
     # guesses, guesses of the second data set, and how many of these are likely right: up to a group and with it
     table = np.cumsum(np.stack([zeros + ones, ones, likely]), axis=1)
-    sizes = np.geomspace(1.0, table[0, -1], GRID)
+    sizes = table[0, -1] ** GRID
     down = _different(np.searchsorted(table[0, :-1], sizes))
     up = _different(np.searchsorted(table[0, :-1], table[0, -1] - sizes, "right"))
     beyond = table[:, -1:] - np.concatenate([np.zeros((3, 1)), table], axis=1)[:, up]
@@ -105,7 +109,9 @@ class _Side(NamedTuple):
         """Share of right guesses that may be hoped for, each side by itself: a few right ones alone are luck."""
         prior = PRIOR * _agreement(self.guesses - self.right, self.guesses - self.likely)
         expected = self.right + prior * self.likely / np.maximum(self.guesses, 1.0)
-        result: Floats = expected / (self.guesses + prior + 0.5)  # half a wrong guess is spare
+        share = expected / (self.guesses + prior + 0.5)  # half a wrong guess is spare
+        error = np.sqrt(share * (1.0 - share) / (self.guesses + prior + 0.5))
+        result: Floats = share - DOUBT * error
         return result
 
 

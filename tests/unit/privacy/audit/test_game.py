@@ -10,7 +10,7 @@ import pytest
 from numpy.random import Generator
 
 from dpverify.privacy.audit.draws import Draws
-from dpverify.privacy.audit.game import play, rounds_of
+from dpverify.privacy.audit.game import play, rounds_of, training_of
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, number
 from dpverify.privacy.audit.sampling import MOST_FLOATS, Source
 
@@ -38,13 +38,30 @@ def test_rounds_stay_below_n_for_each_data_set(n: int, rounds: int) -> None:
     assert rounds_of(n) == rounds
 
 
-def test_all_rounds_but_a_tenth_are_judged_and_no_guess_is_wrong_where_the_output_tells() -> None:
+@pytest.mark.parametrize(
+    ("total", "dimension", "training"),
+    [
+        (3747, 2, 936),
+        (99_999, 1, 24_998),
+        (200_000, 1, 25_000),
+        (2_000_000, 1, 200_000),
+        (99_999, 2000, 16_776),
+        (3, 1, 0),
+    ],
+)
+def test_a_quarter_of_few_rounds_and_a_tenth_of_many_are_for_training(
+    total: int, dimension: int, training: int
+) -> None:
+    assert training_of(total, dimension) == training
+
+
+def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_output_tells() -> None:
     told: Told = []
     found = game(tells, told=told)
-    assert (found.training, found.trials) == (374, 3747 - 374)
+    assert (found.training, found.trials) == (936, 3747 - 936)
     assert (found.wrong, found.interrupted) == (0, False)
     assert told[-1] == (3747, 3747, "guessing")
-    assert (374, 3747, "learning a rule") in told
+    assert (936, 3747, "learning a rule") in told
     assert found.right is not None
     assert found.epsilon_at is not None
     # r guesses, all right: with e^eps/(1 + e^eps) below a^(1/r) that has a chance below a
@@ -55,7 +72,7 @@ def test_all_rounds_but_a_tenth_are_judged_and_no_guess_is_wrong_where_the_outpu
 
 def test_outputs_that_repeat_are_noted_with_how_many_differ() -> None:
     three = game(lambda dataset, rng, size: rng.integers(0, 3, size).astype(float))
-    assert three.notes == ("outputs repeat: 3 different ones among the 374 of the training rounds",)
+    assert three.notes == ("outputs repeat: 3 different ones among the 936 of the training rounds",)
     assert not game(lambda dataset, rng, size: rng.random(size)).notes
 
 
@@ -76,13 +93,13 @@ def test_ctrl_c_leaves_what_was_judged_until_then() -> None:
 
     def stopped(dataset: float, rng: Generator) -> float:
         calls.append(dataset)
-        if len(calls) > 1000:
+        if len(calls) > 1500:
             raise KeyboardInterrupt
         return dataset
 
     found = game(stopped)
     assert found.interrupted
-    assert 0 < found.trials < 1000
+    assert 0 < found.trials < 1500 - found.training
     assert found.right == found.trials
     early = game(lambda dataset, rng: (_ for _ in ()).throw(KeyboardInterrupt))
     assert early == AuditFinding(rule="none yet", trials=0, right=0, wrong=0, interrupted=True)
