@@ -37,8 +37,8 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
         A name that :func:`dpverify.calibration` knows; "dp-agd" has a budget in place of a sigma and is refused.
     **run
         Without ``algorithm``: ``steps``, ``rate`` and ``sampling``. With it: ``n`` and what else a run of it has, as
-        for :func:`dpverify.calibration`, without ``epsilon``. Algorithms 1 and 2 ask for ``alpha`` and their steps besides,
-        for what their theorems print there depends on epsilon.
+        for :func:`dpverify.calibration`, without ``epsilon``. Algorithms 1 and 2 ask for ``alpha`` and their steps
+        besides, for what their theorems print there depends on epsilon.
 
     Returns
     -------

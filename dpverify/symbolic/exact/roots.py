@@ -25,6 +25,24 @@ def falls_to(function: Falling, level: arb, low: arb) -> arb:
     return _around(function, level, _near(function, level, low.mid(), (low + gap).mid()), low)
 
 
+def changes_sign(function: Falling, low: arb, high: arb) -> arb:
+    """Ball around the zero of a falling function that is positive at ``low`` and negative at ``high``: by halves.
+
+    It is as narrow as half of the bits, or as the signs can be told apart.
+    """
+    left, right, small = low.mid(), high.mid(), arb(2) ** (-ctx.prec // 2)
+    while not right - left < small * (1 + abs(left)):
+        middle = ((left + right) / 2).mid()
+        value = function(middle)
+        if value > 0:
+            left = middle
+        elif value < 0:
+            right = middle
+        else:
+            break
+    return left.union(right)
+
+
 def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
     """A point where the function is nearly at its level: by secants of its logarithm, and halves."""
 
