@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from flint import arb, ctx
 
-from dpverify.symbolic.exact.numbers import UndecidedError
+from dpverify.symbolic.exact.numbers import UndecidedError, working_precision
 
 Falling = Callable[[arb], arb]
 _MOST_DOUBLINGS = 200
 _STEPS = 400
+_ROUGH_BITS = 64
 
 
 def falls_to(function: Falling, level: arb, low: arb) -> arb:
@@ -26,21 +27,31 @@ def falls_to(function: Falling, level: arb, low: arb) -> arb:
 
 
 def changes_sign(function: Falling, low: arb, high: arb) -> arb:
-    """Ball around the zero of a falling function that is positive at ``low`` and negative at ``high``: by halves.
+    """Ball around the zero of a falling function that is positive at ``low`` and negative at ``high``.
 
-    It is as narrow as half of the bits, or as the signs can be told apart.
+    By halves with few bits, as a sign that is certain is certain with any number of them, and then by secants.
     """
-    left, right, small = low.mid(), high.mid(), arb(2) ** (-ctx.prec // 2)
-    while not right - left < small * (1 + abs(left)):
-        middle = ((left + right) / 2).mid()
-        value = function(middle)
-        if value > 0:
-            left = middle
-        elif value < 0:
-            right = middle
-        else:
+    left, right = low.mid(), high.mid()
+    with working_precision(_ROUGH_BITS):
+        while right - left > (1 + abs(left)) * arb(2) ** -(_ROUGH_BITS // 3):
+            middle = ((left + right) / 2).mid()
+            value = function(middle)
+            if value > 0:
+                left = middle
+            elif value < 0:
+                right = middle
+            else:
+                break
+    older, newer = (left, function(left).mid()), (right, function(right).mid())
+    small = arb(2) ** (-ctx.prec // 2)
+    for _ in range(_STEPS):
+        cut = (newer[0] - newer[1] * (newer[0] - older[0]) / (newer[1] - older[1])).mid()
+        if not left <= cut <= right:
             break
-    return left.union(right)
+        older, newer = newer, (cut, function(cut).mid())
+        if abs(cut - older[0]) <= small * (1 + abs(cut)):
+            break
+    return _around(function, arb(0), newer[0], low)
 
 
 def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
