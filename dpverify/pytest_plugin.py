@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
     group.addoption("--dpverify-fresh", action="store_true", help="derive also what has not changed since recorded")
     unpinned = "fail on a claim that is refuted, inconclusive or untested without a pin, as papers with strict_pins do"
-    group.addoption("--dpverify-strict-pins", action="store_true", help=unpinned)
+    group.addoption("--dpverify-strict-pins", "--strict-pins", action="store_true", help=unpinned)
     where = "where the checks of a paper are found, as module:function, or a package"
     parser.addini("dpverify_checks", where, default="dpverify.papers:load")
 

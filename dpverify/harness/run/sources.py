@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 from dpverify.harness.checks import Check
 from dpverify.harness.finite_check import FiniteCheck
@@ -14,6 +15,11 @@ from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
+from dpverify.ledger.errors import SpecError, shown
+from dpverify.ledger.statements import Variant
+
+BY_DEFAULT: dict[str, type[Check]] = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
+VARIANTS = get_args(Variant)  # where a refuted claim holds is a statement like any other
 
 PAPERS = "dpverify.papers:load"
 """The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""
@@ -24,7 +30,10 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     module, colon, function = source.partition(":")
     if not colon:
         return _of_package(source, paper)
-    load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
+    try:
+        load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise SpecError("checks", "", "", shown(source), f"they cannot be found: {error}") from error
     return load(paper)
 
 
@@ -34,7 +43,9 @@ def _of_package(package: str, paper: str) -> PaperChecks | None:
         sys.path.append(str(Path.cwd()))
     checks = load_paper(paper, package, {})
     if checks is None:
-        raise ValueError(f"checks must be module:function or a package that can be imported, got {package!r}.")
+        raise SpecError(
+            "checks", "", "", shown(package), "it must be module:function or a package that can be imported"
+        )
     return checks
 
 
@@ -45,8 +56,7 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     """
     if checks is not None and (own := checks.entries(claim)):
         return own
-    default = FormulaProof(claim, "proof"), FiniteCheck(claim, "points"), FormulaSearch(claim, "search")
-    return [Entry(check, type(check).__module__) for check in default]
+    return [Entry(kind(claim, name, variants=VARIANTS), kind.__module__) for name, kind in BY_DEFAULT.items()]
 
 
 def find_check(source: str, paper: str, claim: str, name: str) -> Check:
