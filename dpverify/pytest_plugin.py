@@ -159,16 +159,19 @@ class SpecFile(pytest.File):
     """The claims of one paper."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Make the items of every claim that has a check."""
+        """Make the items of every claim that has a check; records or checks that are wrong cost one line."""
         from dpverify.ledger.errors import SpecError
 
-        known = self.config.stash.setdefault(EVIDENCE, {})
-        directory = self.path.parent.parent
         try:
-            if directory not in known:
-                known[directory] = SessionEvidence(directory, self.config)
+            yield from self._all_items()
         except (SpecError, ValueError) as error:
             raise self.CollectError(str(error)) from error
+
+    def _all_items(self) -> Iterator[pytest.Item]:
+        known = self.config.stash.setdefault(EVIDENCE, {})
+        directory = self.path.parent.parent
+        if directory not in known:
+            known[directory] = SessionEvidence(directory, self.config)
         evidence = known[directory]
         lines = self.path.read_text(encoding="utf-8").splitlines()
         places = {text.strip(): line for line, text in enumerate(lines)}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import get_args
 
 from dpverify.harness.checks import Check
@@ -30,11 +31,17 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     module, colon, function = source.partition(":")
     if not colon:
         return _of_package(source, paper)
-    try:
-        load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise SpecError("checks", "", "", shown(source), f"they cannot be found: {error}") from error
+    load: Callable[[str], PaperChecks | None] | None = getattr(_module(module, source), function, None)
+    if load is None:
+        raise SpecError("checks", "", "", shown(source), f"{module} has no function of this name")
     return load(paper)
+
+
+def _module(name: str, source: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SpecError("checks", "", "", shown(source), f"they cannot be imported: {error}") from error
 
 
 @cache
@@ -68,5 +75,5 @@ def find_check(source: str, paper: str, claim: str, name: str) -> Check:
 def recorded_share(source: str, budget: str) -> float | None:
     """Core seconds of one divisible check, where the source's module has ``SEARCH_SECONDS`` for the budget."""
     module, colon, _ = source.partition(":")
-    recorded: Mapping[str, float] = getattr(import_module(module), "SEARCH_SECONDS", {}) if colon else {}
+    recorded: Mapping[str, float] = getattr(_module(module, source), "SEARCH_SECONDS", {}) if colon else {}
     return recorded.get(budget)
