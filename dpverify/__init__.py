@@ -18,11 +18,11 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.api import audit, verify, verify_run
     from dpverify.calibrate.by_name import calibration
+    from dpverify.calibrate.guarantee import epsilon, event, sigma
     from dpverify.conform import PrivateOptimizer, Promise, conformance
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
-    from dpverify.privacy.accounting import epsilon, event, sigma
     from dpverify.privacy.audit.records import AuditError, AuditResult
 
 __version__ = "0.1.0"
@@ -51,11 +51,11 @@ __all__ = [
 _HOMES = {
     "api": "audit verify verify_run",
     "calibrate.by_name": "calibration",
+    "calibrate.guarantee": "epsilon event sigma",
     "conform": "PrivateOptimizer Promise conformance",
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
-    "privacy.accounting": "epsilon event sigma",
     "privacy.audit.records": "AuditError AuditResult",
 }
 

@@ -63,7 +63,8 @@ def verify(
     Raises
     ------
     SpecError
-        When a specs file breaks a rule; ``UnknownClaim`` when a claim or paper is not there.
+        When a specs file breaks a rule, or ``checks`` cannot be imported; ``UnknownClaim`` when a claim or paper is not
+        there.
     ValueError
         When ``budget``, ``seed`` or ``jobs`` is outside its range.
     KeyboardInterrupt

@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
     group.addoption("--dpverify-fresh", action="store_true", help="derive also what has not changed since recorded")
     unpinned = "fail on a claim that is refuted, inconclusive or untested without a pin, as papers with strict_pins do"
-    group.addoption("--dpverify-strict-pins", action="store_true", help=unpinned)
+    group.addoption("--dpverify-strict-pins", "--strict-pins", action="store_true", help=unpinned)
     where = "where the checks of a paper are found, as module:function, or a package"
     parser.addini("dpverify_checks", where, default="dpverify.papers:load")
 
@@ -159,16 +159,19 @@ class SpecFile(pytest.File):
     """The claims of one paper."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Make the items of every claim that has a check."""
+        """Make the items of every claim that has a check; records or checks that are wrong cost one line."""
         from dpverify.ledger.errors import SpecError
 
-        known = self.config.stash.setdefault(EVIDENCE, {})
-        directory = self.path.parent.parent
         try:
-            if directory not in known:
-                known[directory] = SessionEvidence(directory, self.config)
+            yield from self._all_items()
         except (SpecError, ValueError) as error:
             raise self.CollectError(str(error)) from error
+
+    def _all_items(self) -> Iterator[pytest.Item]:
+        known = self.config.stash.setdefault(EVIDENCE, {})
+        directory = self.path.parent.parent
+        if directory not in known:
+            known[directory] = SessionEvidence(directory, self.config)
         evidence = known[directory]
         lines = self.path.read_text(encoding="utf-8").splitlines()
         places = {text.strip(): line for line, text in enumerate(lines)}

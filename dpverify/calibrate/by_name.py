@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -41,6 +42,17 @@ def calibration(algorithm: str = ALGORITHMS[0], **run: Any) -> Calibration | Bat
     >>> found.epsilon_bounds[0] <= found.epsilon_bounds[1] <= 1.0
     True
     """
+    match request_for(algorithm, run):
+        case BatchRequest() as request:
+            return calibrate_batches(request)
+        case GrowingRequest() as request:
+            return calibrate_budget(request)
+        case CalibrateRequest() as request:
+            return calibrate(request)
+
+
+def request_for(algorithm: str, run: Mapping[str, Any]) -> CalibrateRequest | BatchRequest | GrowingRequest:
+    """Take the arguments of a run; an ArgumentError names one that is missing or does not belong to the algorithm."""
     asked = {"algorithm": algorithm, **run}
     requests: dict[str, type[CalibrateRequest | BatchRequest | GrowingRequest]] = {
         **dict.fromkeys(ALGORITHMS, CalibrateRequest), **dict.fromkeys(METHODS, BatchRequest), "dp-agd": GrowingRequest,
@@ -54,8 +66,4 @@ def calibration(algorithm: str = ALGORITHMS[0], **run: Any) -> Calibration | Bat
     missing = [field.name for field in fields(request) if field.default is MISSING and field.name not in asked]
     if missing:
         raise check.ArgumentError(missing[0], None, f"must be given for {algorithm}")
-    if request is BatchRequest:
-        return calibrate_batches(BatchRequest(**asked))
-    if request is GrowingRequest:
-        return calibrate_budget(GrowingRequest(**asked))
-    return calibrate(CalibrateRequest(**asked))
+    return request(**asked)

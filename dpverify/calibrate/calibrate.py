@@ -19,7 +19,7 @@ THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 def calibrate(request: CalibrateRequest) -> Calibration:
     """Calibrate the noise of an algorithm to (epsilon, delta); ``sigma.exact`` is certified in ball arithmetic."""
     theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
-    setting = _setting(request, theorem)
+    setting = accounted_run(request, theorem)
     noise = unit_noise(request.algorithm, setting)
     sufficient = sigma_for(noise, request.epsilon, request.delta)
     too_little = noise.mu.lower / missed_mu(request.epsilon, request.delta) / UP
@@ -59,7 +59,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     )
 
 
-def _setting(request: CalibrateRequest, theorem: TheoremParameters) -> AccountedRun:
+def accounted_run(request: CalibrateRequest, theorem: TheoremParameters) -> AccountedRun:
     """Fill in what was not given; alpha is what the theorem prints, if that can be."""
     asked = request.asked_steps
     steps = asked if asked is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))

@@ -23,14 +23,17 @@ def certify(
     paper: PaperKey | None = None,
     specs: Path | None = None,
     jobs: Whole | None = None,
+    checks: str | None = None,
 ) -> int:
     """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
 
     ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is
     missing that ``proofs/without_certificate.toml`` in the specs does not list, or proves another word than the
-    pinned one; what is listed there is called derived and not proved. ``out``: folder that they go to.
+    pinned one; what is listed there is called derived and not proved. ``out``: folder that they go to. ``checks``: as
+    for ``dpverify verify``.
     """
     from dpverify.harness.certificates import certify_claims, faults, write
+    from dpverify.harness.run.sources import PAPERS
     from dpverify.ledger import load_specs
 
     if jobs is not None and jobs < 1:
@@ -39,7 +42,7 @@ def certify(
     chosen = loaded.select(claims, paper)
     _make(out)
     found = []
-    for certified in certify_claims(loaded, chosen, min(jobs or usable_cores(), len(chosen)), specs):
+    for certified in certify_claims(loaded, chosen, min(jobs or usable_cores(), len(chosen)), specs, checks or PAPERS):
         path = write(certified, out)
         found.append(certified)
         reason = certified.reason or "there is no derivation"
@@ -63,6 +66,6 @@ def _summary(found: list[Certified]) -> str:
     without = Counter(one.derived for one in found if one.text is None)
     size = sum(map(len, texts)) / 1000
     return (
-        f"{len(found)} proved verdicts, {len(texts)} with a certificate ({size:.0f} kB); "
+        f"{len(found)} verdicts pinned as proved, {len(texts)} with a certificate ({size:.0f} kB); "
         f"{without[False]} have no derivation, {without[True]} derivations are not certified"
     )

@@ -11,6 +11,7 @@ from dpverify.cli.output import OK, BadInput
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dpverify.harness.checks import Check
     from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.results import Result, Run
 
@@ -23,12 +24,14 @@ def explain(
     report: Path | None = None,
     figure: Path | None = None,
     at: str | None = None,
+    checks: str | None = None,
 ) -> int:
     """Explain one claim: the paper's words, the formula, its conditions, the verdict, the evidence, the checks.
 
     ``report``: folder that holds a report, for the evidence of its run; by default the run that comes with dpverify.
     ``figure``: draw the claim's figure to this *.svg file; further ones get a number.
     ``at``: only compute both sides at this point, such as "N=1000, alpha=1/2": so a counterexample is replayed.
+    ``checks``: as for ``dpverify verify``.
     """
     from rich.console import Console
 
@@ -42,28 +45,26 @@ def explain(
         raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
     spec = found[0]
     if at is not None:
-        _replay(spec, at)
+        _replay(spec, at, checks)
         return OK
     run = _stored(spec, report)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
         results=run.results if run else (),
-        stale=_stale(run, loaded, spec) if run else (),
+        stale=_stale(run, loaded, spec, checks) if run else (),
     )
     console = Console()
     print_explained(known, console)
-    checks = ", ".join(_checks(spec)) or "a search where its sides are formulas, for none is written"
-    console.print(f"\n[bold]Checks[/]\n  {checks}", highlight=False)
+    console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec, checks)) or 'none is written'}", highlight=False)
     if figure is not None:
         _draw(known.results, figure)
     return OK
 
 
-def _replay(spec: ClaimSpec, text: str) -> None:
+def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
     """Print both sides of every statement of a claim at a point, those that come out alike once."""
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
-    from dpverify.papers import load
     from dpverify.report.numbers import show_side
     from dpverify.report.words import claim_with_reading
 
@@ -71,8 +72,7 @@ def _replay(spec: ClaimSpec, text: str) -> None:
         point = read_point(text)
     except NoValueError as error:
         raise BadInput("--at", repr(text), str(error)) from error
-    registered = load(spec.paper)
-    checks = [] if registered is None else registered.of(spec.record.id)
+    checks = _found(spec, source)
     for statement in spec.statements():
         name = f"{claim_with_reading(spec.key, statement.reading)} {statement.variant}"
         try:
@@ -84,12 +84,17 @@ def _replay(spec: ClaimSpec, text: str) -> None:
         print(f"{name} {holds}: left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}")
 
 
-def _checks(spec: ClaimSpec) -> list[str]:
-    from dpverify.papers import load
+def _found(spec: ClaimSpec, source: str | None) -> list[Check]:
+    """The checks of a claim that can judge it under one reading at least: written, or those of two formulas."""
+    from dpverify.harness.run.sources import PAPERS, entries_of, load_checks
 
-    checks = load(spec.paper)
-    found = [] if checks is None else checks.of(spec.record.id)
-    return [f"{check.name} ({check.runs_from})" if check.runs_from else check.name for check in found]
+    entries = entries_of(load_checks(source or PAPERS, spec.paper), spec.record.id)
+    statements = list(spec.statements())
+    return [entry.check for entry in entries if any(map(entry.check.applies, statements))]
+
+
+def _checks(spec: ClaimSpec, source: str | None) -> list[str]:
+    return [f"{one.name} ({one.runs_from})" if one.runs_from else one.name for one in _found(spec, source)]
 
 
 def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
@@ -115,12 +120,13 @@ def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
     return msgspec.structs.replace(run, results=mine) if mine else None
 
 
-def _stale(run: Run, specs: Specs, spec: ClaimSpec) -> list[str]:
+def _stale(run: Run, specs: Specs, spec: ClaimSpec, source: str | None) -> list[str]:
     """What has changed since the recorded run: the record, or the code that judges it."""
+    from dpverify.harness.run.sources import PAPERS
     from dpverify.harness.run.suite import Suite
     from dpverify.report.collect import reading_key, stale
 
-    cases = Suite(specs, run.run.budget, run.run.seed).cases(spec)
+    cases = Suite(specs, run.run.budget, run.run.seed, source or PAPERS).cases(spec)
     today = {(spec.key, reading_key(case.reading)): (spec.record_hash, case.evidence_hash) for case in cases}
     return stale(run, today)
 

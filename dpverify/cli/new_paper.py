@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 from dpverify.cli.output import BadInput, complain
 
-PROJECT = '[project]\nname = "{key}"\nversion = "0"\ndependencies = ["dpverify"]\n\n'
+PROJECT = """[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "{key}"
+version = "0"
+dependencies = ["dpverify"]
+
+# Whoever installs the package has the paper by this, without [tool.dpverify].
+[project.entry-points."dpverify.papers"]
+{key} = "{key}"
+
+[tool.setuptools.packages.find]
+include = ["{key}*"]
+
+[tool.setuptools.package-data]
+"*" = ["*.toml"]
+
+"""
 TABLE = '[tool.dpverify]\npapers = ["{key}"]\n'
 """What makes the commands, pytest and a program know the paper; see dpverify.ledger.outside."""
 
@@ -25,6 +45,8 @@ def new_paper(key: str, folder: Path, /) -> None:
         raise BadInput("KEY", repr(key), "must be a word of small letters, digits and _ that starts with a letter")
     if (bundled_specs() / key).exists():
         raise BadInput("KEY", repr(key), "is a paper of dpverify")
+    if find_spec(key) is not None and not (folder / key).exists():
+        raise BadInput("KEY", repr(key), "is the name of a module that Python has already")
     package, project = folder / key, folder / "pyproject.toml"
     if package.exists():
         raise BadInput("FOLDER", package, "must not be there yet")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.harness.recorded_proof import certificate_name, digest_of
+from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.suite import JudgedReading, Suite
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
@@ -50,25 +51,25 @@ _suites: list[Suite] = []  # of this process
 
 
 def certify_claims(
-    specs: Specs, claims: Sequence[ClaimSpec], jobs: int = 1, directory: Path | None = None
+    specs: Specs, claims: Sequence[ClaimSpec], jobs: int = 1, directory: Path | None = None, source: str = PAPERS
 ) -> Iterator[Certified]:
     """Yield every verdict of some claims that is pinned as proved or derived, with its certificate if any.
 
-    ``jobs``: processes, each of which loads the specs of a ``directory`` anew.
+    ``jobs``: processes, each of which loads the specs of a ``directory`` anew. ``source``: of the checks.
     """
     keys = [claim.key for claim in claims]
     if jobs == 1:
-        _suites[:] = [Suite(specs, "smoke", 0)]
+        _suites[:] = [Suite(specs, "smoke", 0, source)]
         for key in keys:
             yield from _of_claim(key)
         return
-    with process_pool(jobs, _load, (directory,), wait=True) as pool:
+    with process_pool(jobs, _load, (directory, source), wait=True) as pool:
         for found in pool.map(_of_claim, keys):
             yield from found
 
 
-def _load(directory: Path | None) -> None:
-    _suites[:] = [Suite(load_specs(directory), "smoke", 0)]
+def _load(directory: Path | None, source: str) -> None:
+    _suites[:] = [Suite(load_specs(directory), "smoke", 0, source)]
 
 
 def _of_claim(key: str) -> list[Certified]:

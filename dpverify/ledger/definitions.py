@@ -123,7 +123,9 @@ def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, p
 def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Meaning:
     own = _with_letters(record, vocabulary, place, problems)
     quantity, left, relation = _left(record)
-    wording = Wording(quantity, left, relation, record.formula, None, record.requires, [], record.let)
+    wording = Wording(
+        quantity, left, relation, record.formula, None, record.requires, [], record.let, printed="formula"
+    )
     statement = StatementReader(wording, own, place, problems).read(None, place.claim, {})
     names = sorted(statement.domains.keys() | own.with_domains(record.letters))  # also letters of no formula
     domains, symbols = {name: own.domains[name] for name in names}, {name: own.symbols[name] for name in names}

@@ -25,9 +25,16 @@ PROJECT = "pyproject.toml"
 def outside_papers(folder: Path) -> dict[str, Path]:
     """Folders with the records of the papers that are known in a working folder, by key.
 
-    Packages that a pyproject.toml names can be imported from then on.
+    Packages that a pyproject.toml names can be imported from then on. Two with one key are refused, as Python would
+    import the code of one of them for the records of both.
     """
-    return {package.name: package / "specs" / package.name for package in (*_installed(), *_of_project(folder))}
+    found: dict[str, Path] = {}
+    for package in (*_installed(), *_of_project(folder)):
+        specs = package.resolve() / "specs" / package.name
+        if found.setdefault(package.name, specs) != specs:
+            rule = f"two papers have this key: {found[package.name]} and {specs}; uninstall or rename one"
+            raise SpecError("papers outside of dpverify", "", "", shown(package.name), rule)
+    return found
 
 
 def _installed() -> Iterator[Path]:

@@ -27,12 +27,13 @@ class Wording:
     assumes: list[str]
     let: list[Let]
     own: frozenset[str] = frozenset()
+    printed: str = "printed"  # the field in which the formula stands, where it is not an amendment's
 
     def field(self, name: str) -> str:
         """Return a field's name as its author wrote it: ``printed``, ``amendment.requires[0]``."""
         stem = name.partition("[")[0]
         if not self.own:
-            return {"formula": "printed", "words": "statement"}.get(name, name)
+            return {"formula": self.printed, "words": "statement"}.get(name, name)
         return f"amendment.{'statement' if name == 'words' else name}" if stem in self.own else name
 
 

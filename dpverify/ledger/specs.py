@@ -15,6 +15,8 @@ from dpverify.ledger.errors import UnknownClaim, shown, suggest
 from dpverify.ledger.records import PaperInfo
 from dpverify.ledger.vocabulary import Vocabulary
 
+OUTSIDE = " (one of yours: below its pyproject.toml, installed, or by --specs)"
+
 
 @dataclass(frozen=True, eq=False)
 class PaperSpec:
@@ -44,7 +46,7 @@ class Specs:
     def claims(self, paper: str | None = None) -> Iterator[ClaimSpec]:
         """Yield the claims of one paper, or of all; raises `UnknownClaim` for a paper that is not there."""
         if paper is not None and paper not in self.papers:
-            rule = f"unknown paper{suggest(paper, self.papers)}; there are {', '.join(self.papers)}"
+            rule = f"unknown paper{suggest(paper, self.papers)}; there are {', '.join(self.papers)}{OUTSIDE}"
             raise UnknownClaim(str(self.directory), "", "paper", shown(paper), rule)
         for key, spec in self.papers.items():
             if paper in (None, key):
@@ -83,5 +85,7 @@ class Specs:
     def _unknown(self, pattern: str, paper: str | None) -> UnknownClaim:
         """Make the error for a claim that is not there."""
         known = [name for claim in self.claims(paper) for name in (claim.key, claim.record.id)]
-        rule = f"unknown claim{suggest(pattern, known)}"
+        prefix = pattern.partition(":")[0]
+        unread = f"; no paper {prefix} is known here{OUTSIDE}" if ":" in pattern and prefix not in self.papers else ""
+        rule = f"unknown claim{suggest(pattern, known)}{unread}"
         return UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)

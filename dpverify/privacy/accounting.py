@@ -44,7 +44,9 @@ def epsilon(
     ----------
     sigma : float or dp_accounting.DpEvent
         Noise multiplier, above 0: deviation of the noise of a sum over the clip length. Or an event that is made up of
-        Gaussian ones, sampled or not, and composed; then the other arguments but ``delta`` are not asked for.
+        Gaussian ones, sampled or not, and composed; then the other arguments but ``delta`` and ``sampling`` are not
+        asked for. With "batches" its samples are drawn without replacement, and its noise multipliers are deviations
+        over what replacing one example changes: that is how dp-accounting reads such events.
     delta : float
         Privacy parameter in (0, 1).
     steps : int
@@ -75,7 +77,7 @@ def epsilon(
     """
     check_delta(delta)
     if not isinstance(sigma, int | float):
-        return _composed(steps_of_event(sigma), delta)
+        return _composed(steps_of_event(sigma, sampling), delta, sampling)
     return _composed([_step(sigma, steps, rate, sampling)], delta, sampling)
 
 
@@ -141,26 +143,31 @@ def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling
     return one if steps == 1 else dp_accounting.SelfComposedDpEvent(one, steps)
 
 
-def steps_of_event(event: Any) -> list[BatchSteps]:
-    """Read a ``dp_accounting.DpEvent`` that is made up of Gaussian ones; others are refused by their names."""
-    name = type(event).__name__
+def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchSteps]:
+    """Read a ``dp_accounting.DpEvent`` that is made up of Gaussian ones; others are refused by their names.
+
+    Its samples are Poisson's, or "batches" without replacement: the two have other neighbours, and are not mixed.
+    """
+    name, batches = type(event).__name__, sampling == "batches"
     if name == "GaussianDpEvent":
         return [BatchSteps(1.0, float(event.noise_multiplier))]
     if name == "NoOpDpEvent":
         return []
-    if name == "SingleEpochTreeAggregationDpEvent":  # an example is in one of its trees, the largest at worst
+    if name == "SingleEpochTreeAggregationDpEvent" and not batches:  # the example is in its largest tree at worst
         counts = event.step_counts
         return [_step(float(event.noise_multiplier), int(np.max(counts)), 1.0, "tree")]
     if name == "ComposedDpEvent":
-        return [one for part in event.events for one in steps_of_event(part)]
+        return [one for part in event.events for one in steps_of_event(part, sampling)]
     if name == "SelfComposedDpEvent":
-        return [BatchSteps(s.rate, s.noise, s.count * int(event.count)) for s in steps_of_event(event.event)]
-    if name == "PoissonSampledDpEvent":
-        inner = steps_of_event(event.event)
+        return [BatchSteps(s.rate, s.noise, s.count * int(event.count)) for s in steps_of_event(event.event, sampling)]
+    if name == ("SampledWithoutReplacementDpEvent" if batches else "PoissonSampledDpEvent"):
+        inner = steps_of_event(event.event, sampling)
         if len(inner) == 1 and (inner[0].rate, inner[0].count) == (1.0, 1):
-            return [BatchSteps(float(event.sampling_probability), inner[0].noise)]
+            rate = event.sample_size / event.source_dataset_size if batches else event.sampling_probability
+            return [BatchSteps(float(rate), inner[0].noise)]
         name = "a sample of several steps"
-    raise check.ArgumentError("event", name, "must be Gaussian events, sampled by Poisson or not, trees, and composed")
+    rule = "batches without replacement or not" if batches else "sampled by Poisson or not, trees"
+    raise check.ArgumentError("event", name, f"must be Gaussian events, {rule}, and composed, for sampling={sampling}")
 
 
 def _step(sigma: float, steps: int, rate: float, sampling: str) -> BatchSteps:

@@ -41,6 +41,9 @@ class Explained:
     stale: Sequence[str] = ()  # which of it is not today's, and why
 
 
+NO_RUN = "No run is recorded. Record one: dpverify verify {claim} --report FOLDER; --report FOLDER shows it here."
+
+
 def print_explained(known: Explained, console: Console) -> None:
     """Print all about a claim."""
     spec, claim, symbols = known.spec, known.spec.record, known.spec.statement().symbols
@@ -57,7 +60,7 @@ def print_explained(known: Explained, console: Console) -> None:
     for result in known.results:
         _evidence(console, result)
     if not known.results:
-        _section(console, "Evidence", [f"No run is stored. Make one: dpverify verify {known.paper.key}:{claim.id}"])
+        _section(console, "Evidence", [NO_RUN.format(claim=spec.key)])
 
 
 def _statement(lines: Iterable[Line]) -> Iterator[str]:

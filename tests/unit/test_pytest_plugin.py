@@ -91,7 +91,7 @@ def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytes
     )
 
 
-@pytest.mark.parametrize(("pins", "words"), [("", ["--dpverify-strict-pins"]), ("strict_pins = true\n", [])])
+@pytest.mark.parametrize(("pins", "words"), [("", ["--strict-pins"]), ("strict_pins = true\n", [])])
 def test_a_claim_without_a_pin_fails_where_one_is_asked_for(
     session: pytest.Pytester, pins: str, words: list[str]
 ) -> None:
@@ -203,6 +203,14 @@ def test_a_damaged_spec_is_one_clear_line(session: pytest.Pytester) -> None:
     result.assert_outcomes(errors=1)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["specs/demo/claims.toml: root: lhs: *"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_checks_that_are_not_there_are_one_clear_line(session: pytest.Pytester) -> None:
+    session.makeini("[pytest]\ndpverify_checks = no_such_checks:load\naddopts = -p no:cacheprovider\n")
+    result = run(session, "specs")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["checks: 'no_such_checks:load': they cannot be imported: *"])
     assert "Traceback" not in result.stdout.str()
 
 

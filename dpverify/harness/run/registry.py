@@ -91,7 +91,8 @@ def import_checks(module: str) -> PaperChecks:
         where = traceback.extract_tb(error.__traceback__)[-1]
         line = error.lineno if isinstance(error, SyntaxError) else where.lineno
         file = error.filename if isinstance(error, SyntaxError) else where.filename
-        rule = f"its checks cannot be imported: {type(error).__name__}: {error} ({Path(str(file)).name}, line {line})"
+        said = error.msg if isinstance(error, SyntaxError) else error
+        rule = f"its checks cannot be imported: {type(error).__name__}: {said} ({Path(str(file)).name}, line {line})"
         raise SpecError(module, "", "", "", rule) from error
     return checks
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import get_args
 
 from dpverify.harness.checks import Check
 from dpverify.harness.finite_check import FiniteCheck
@@ -14,6 +16,11 @@ from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
+from dpverify.ledger.errors import SpecError, shown
+from dpverify.ledger.statements import Variant
+
+BY_DEFAULT: dict[str, type[Check]] = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
+VARIANTS = get_args(Variant)  # where a refuted claim holds is a statement like any other
 
 PAPERS = "dpverify.papers:load"
 """The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""
@@ -24,8 +31,17 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     module, colon, function = source.partition(":")
     if not colon:
         return _of_package(source, paper)
-    load: Callable[[str], PaperChecks | None] = getattr(import_module(module), function)
+    load: Callable[[str], PaperChecks | None] | None = getattr(_module(module, source), function, None)
+    if load is None:
+        raise SpecError("checks", "", "", shown(source), f"{module} has no function of this name")
     return load(paper)
+
+
+def _module(name: str, source: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise SpecError("checks", "", "", shown(source), f"they cannot be imported: {error}") from error
 
 
 @cache
@@ -34,7 +50,9 @@ def _of_package(package: str, paper: str) -> PaperChecks | None:
         sys.path.append(str(Path.cwd()))
     checks = load_paper(paper, package, {})
     if checks is None:
-        raise ValueError(f"checks must be module:function or a package that can be imported, got {package!r}.")
+        raise SpecError(
+            "checks", "", "", shown(package), "it must be module:function or a package that can be imported"
+        )
     return checks
 
 
@@ -45,8 +63,7 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     """
     if checks is not None and (own := checks.entries(claim)):
         return own
-    default = FormulaProof(claim, "proof"), FiniteCheck(claim, "points"), FormulaSearch(claim, "search")
-    return [Entry(check, type(check).__module__) for check in default]
+    return [Entry(kind(claim, name, variants=VARIANTS), kind.__module__) for name, kind in BY_DEFAULT.items()]
 
 
 def find_check(source: str, paper: str, claim: str, name: str) -> Check:
@@ -58,5 +75,5 @@ def find_check(source: str, paper: str, claim: str, name: str) -> Check:
 def recorded_share(source: str, budget: str) -> float | None:
     """Core seconds of one divisible check, where the source's module has ``SEARCH_SECONDS`` for the budget."""
     module, colon, _ = source.partition(":")
-    recorded: Mapping[str, float] = getattr(import_module(module), "SEARCH_SECONDS", {}) if colon else {}
+    recorded: Mapping[str, float] = getattr(_module(module, source), "SEARCH_SECONDS", {}) if colon else {}
     return recorded.get(budget)

@@ -32,6 +32,9 @@ _OPERATORS = {
     "log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max", "normal_cdf": r"\Phi",
     "gaussian_delta": r"\delta_{\mathrm{Gauss}}", "sampled_gaussian_delta": r"\delta_{\mathrm{sampled}}",
     "gaussian_epsilon": r"\epsilon_{\mathrm{Gauss}}", "sampled_gaussian_epsilon": r"\epsilon_{\mathrm{sampled}}",
+    "batch_gaussian_delta": r"\delta_{\mathrm{batch}}", "batch_gaussian_epsilon": r"\epsilon_{\mathrm{batch}}",
+    "replaced_gaussian_delta": r"\delta_{\mathrm{replaced}}",
+    "replaced_gaussian_epsilon": r"\epsilon_{\mathrm{replaced}}",
 }  # fmt: skip
 _PLACE = re.compile("#([1-9])")
 _SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")

@@ -31,6 +31,10 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
     "gaussian_epsilon": (2, 2),  # gaussian_epsilon(delta, mu): the inverse
     "sampled_gaussian_epsilon": (3, 3),  # sampled_gaussian_epsilon(delta, q, mu)
+    "batch_gaussian_delta": (3, 3),  # (epsilon, q, mu): the part q of the data without replacement, one replaced
+    "batch_gaussian_epsilon": (3, 3),  # (delta, q, mu)
+    "replaced_gaussian_delta": (3, 3),  # (epsilon, q, mu): Poisson sampling, one replaced
+    "replaced_gaussian_epsilon": (3, 3),  # (delta, q, mu)
     "sampled_gaussian_renyi": (3, 3),  # sampled_gaussian_renyi(z, q, mu): of whole order z, Poisson sampling
     "renyi_delta": (3, 3),  # renyi_delta(epsilon, z, r): of what has divergence at most r at order z
     "renyi_epsilon": (3, 3),  # renyi_epsilon(delta, z, r)

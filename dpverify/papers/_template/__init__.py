@@ -1,1 +1,1 @@
-"""A small paper that is complete: the noise of a binary tree. docs/adding-a-paper.md walks through it."""
+"""A small paper that is complete: the noise of a binary tree."""

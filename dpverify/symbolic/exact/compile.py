@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
-from dpverify.symbolic.exact import conversions, elementary, laws
+from dpverify.symbolic.exact import conversions, elementary, laws, replaced
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -43,6 +43,10 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "sampled_gaussian_delta": laws.sampled_gaussian_delta,
     "gaussian_epsilon": laws.gaussian_epsilon,
     "sampled_gaussian_epsilon": laws.sampled_gaussian_epsilon,
+    "batch_gaussian_delta": replaced.batch_gaussian_delta,
+    "batch_gaussian_epsilon": replaced.batch_gaussian_epsilon,
+    "replaced_gaussian_delta": replaced.replaced_gaussian_delta,
+    "replaced_gaussian_epsilon": replaced.replaced_gaussian_epsilon,
     "sampled_gaussian_renyi": conversions.sampled_gaussian_renyi,
     "renyi_delta": conversions.renyi_delta,
     "renyi_epsilon": conversions.renyi_epsilon,

@@ -13,7 +13,7 @@ from flint import arb, fmpq
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.laws import need
 from dpverify.symbolic.exact.numbers import ONE, Value, to_ball
-from dpverify.symbolic.exact.roots import falls_to
+from dpverify.symbolic.exact.roots import changes_sign
 
 
 def renyi_delta(epsilon: Value, z: Value, r: Value) -> Value:
@@ -45,25 +45,37 @@ def zcdp_delta(epsilon: Value, rho: Value) -> Value:
     need("rho > 0", rho > 0, rho <= 0, rho)
     rate, room = to_ball(rho), to_ball(epsilon)
 
-    def slope(order: arb) -> arb:
-        return room - (1 - 1 / order).log() - rate * (2 * order - 1)  # turned: it falls
+    def slope(log_x: arb) -> arb:
+        return room - log_x + log_x.exp().log1p() - rate * (2 * log_x.exp() + 1)  # turned: it falls
 
-    low = 1 / (1 - (-room - 1 - 3 * rate).exp()) if room + rate < 40 else 1 + (-room - 2 - 3 * rate).exp()
-    best = falls_to(lambda order: slope(order).exp(), arb(1), to_ball(low))
-    middle = best.mid()
-    exponent = (middle - 1) * (rate * middle - room + (1 - 1 / middle).log()) - middle.log()
-    lower = exponent - abs(slope(best)) * best.rad()
+    # The order is 1 + x, and x is looked for by its logarithm: for a large rho it is about exp(-rho). At its ends the
+    # slope is at least room + 1, and at most log(2) - 1.
+    best = changes_sign(slope, -room - 2 - 3 * rate, ((room + 1) / (2 * rate)).log().max(arb(0)))
+    middle, ends = best.mid(), best.exp()
+    x = middle.exp()
+    exponent = x * (rate * (1 + x) - room + middle - x.log1p()) - x.log1p()
+    lower = exponent - abs(slope(best)) * (ends.upper() - ends.lower())
     return exponent.union(lower).exp().min(arb(1))
 
 
 def zcdp_epsilon(delta: Value, rho: Value) -> Value:
-    """Epsilon at delta of the same: the least at which :func:`zcdp_delta` is at most delta."""
+    """Epsilon at delta of the same: the least of :func:`renyi_epsilon` at all orders, at least 0.
+
+    At the order 1 + x its slope is ``rho - (log(1/delta) - log(1+x))/x^2``, which is 0 once. As 0 < log(1+x) < x, that
+    is between the x at which ``rho*x^2 + x`` and ``rho*x^2`` are log(1/delta).
+    """
     need("delta > 0", delta > 0, delta <= 0, delta)
     need("delta < 1", delta < 1, delta >= 1, delta)
-    level, zero = to_ball(delta), arb(0)
-    if to_ball(zcdp_delta(fmpq(0), rho)) <= level:
-        return zero
-    return falls_to(lambda epsilon: to_ball(zcdp_delta(epsilon, rho)), level, zero)
+    need("rho > 0", rho > 0, rho <= 0, rho)
+    rate, room = to_ball(rho), -to_ball(delta).log()
+    low = 2 * room / (1 + (1 + 4 * rate * room).sqrt())
+    ratio = changes_sign(
+        lambda y: room - rate * (low * y) ** 2 - (low * y).log1p(), arb(1) / 2, 2 * (room / rate).sqrt() / low
+    )
+    ball, x = low * ratio, low.mid() * ratio.mid()
+    slope = rate - (room - ball.log1p()) / ball**2
+    value = rate * (1 + x) - (1 / x).log1p() + (room - x.log1p()) / x
+    return value.union(value - abs(slope) * (ball.upper() - ball.lower())).max(arb(0))
 
 
 def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:

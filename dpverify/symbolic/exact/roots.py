@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from flint import arb, ctx
 
-from dpverify.symbolic.exact.numbers import UndecidedError
+from dpverify.symbolic.exact.numbers import UndecidedError, working_precision
 
 Falling = Callable[[arb], arb]
 _MOST_DOUBLINGS = 200
 _STEPS = 400
+_ROUGH_BITS = 64
 
 
 def falls_to(function: Falling, level: arb, low: arb) -> arb:
@@ -23,6 +24,34 @@ def falls_to(function: Falling, level: arb, low: arb) -> arb:
     else:
         raise UndecidedError(f"where a function falls to {level}.")
     return _around(function, level, _near(function, level, low.mid(), (low + gap).mid()), low)
+
+
+def changes_sign(function: Falling, low: arb, high: arb) -> arb:
+    """Ball around the zero of a falling function that is positive at ``low`` and negative at ``high``.
+
+    By halves with few bits, as a sign that is certain is certain with any number of them, and then by secants.
+    """
+    left, right = low.mid(), high.mid()
+    with working_precision(_ROUGH_BITS):
+        while right - left > (1 + abs(left)) * arb(2) ** -(_ROUGH_BITS // 3):
+            middle = ((left + right) / 2).mid()
+            value = function(middle)
+            if value > 0:
+                left = middle
+            elif value < 0:
+                right = middle
+            else:
+                break
+    older, newer = (left, function(left).mid()), (right, function(right).mid())
+    small = arb(2) ** (-ctx.prec // 2)
+    for _ in range(_STEPS):
+        cut = (newer[0] - newer[1] * (newer[0] - older[0]) / (newer[1] - older[1])).mid()
+        if not left <= cut <= right:
+            break
+        older, newer = newer, (cut, function(cut).mid())
+        if abs(cut - older[0]) <= small * (1 + abs(cut)):
+            break
+    return _around(function, arb(0), newer[0], low)
 
 
 def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:

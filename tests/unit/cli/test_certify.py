@@ -19,7 +19,7 @@ def test_it_writes_a_file_per_verdict_and_a_summary(tmp_path: Path, capsys: pyte
     assert json.loads(file.read_text())["statement"]["name"] == "tran2022:lemma-12-count"
     lines = capsys.readouterr().out.splitlines()
     assert "tran2022:lemma-12-count (amended): tran2022-lemma-12-count-amended.json" in lines
-    assert "proved verdicts" in lines[-1]
+    assert "verdicts pinned as proved" in lines[-1]
 
 
 def example(status: str, *, quantity: str = "", text: bool = True) -> Certified:
@@ -48,7 +48,7 @@ def test_a_fault_in_a_run_over_all_claims_gives_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], claims: list[str], code: int
 ) -> None:
     found = [example("proved", text=False)]
-    monkeypatch.setattr("dpverify.harness.certificates.certify_claims", lambda specs, chosen, jobs, folder: found)
+    monkeypatch.setattr("dpverify.harness.certificates.certify_claims", lambda *given: found)
     assert main(["certify", *claims, "--out", str(tmp_path)]) == code
     said = capsys.readouterr().out
     assert "p:c (printed): no certificate: there is no derivation" in said

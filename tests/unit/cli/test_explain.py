@@ -57,7 +57,7 @@ def test_explain_says_where_there_is_no_evidence_and_no_figure(toy: Path, tmp_pa
     words = ["explain", "lemma-2", "--specs", str(toy)]
     assert main([*words, "--figure", str(tmp_path / "lemma-2.svg")]) == 2
     out, err = capsys.readouterr()
-    assert "No run is stored" in out
+    assert "No run is recorded" in out
     assert "the recorded run has no figure of this claim" in err
 
 

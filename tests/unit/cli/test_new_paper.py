@@ -55,7 +55,13 @@ def test_a_new_paper_is_judged_by_verify_and_by_pytest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "message"), [("Mine", "'Mine'"), ("tran2022", "is a paper of dpverify"), ("old", "must not be there yet")]
+    ("key", "message"),
+    [
+        ("Mine", "'Mine'"),
+        ("tran2022", "is a paper of dpverify"),
+        ("old", "must not be there yet"),
+        ("numpy", "is the name of a module that Python has already"),
+    ],
 )
 def test_a_paper_is_written_over_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, message: str
@@ -80,6 +86,23 @@ def test_a_project_that_names_no_paper_is_refused(tmp_path: Path, table: str, me
     (tmp_path / "pyproject.toml").write_text(f"[tool.dpverify]\n{table}\n")
     with pytest.raises(SpecError, match=message):
         outside_papers(tmp_path / "below")
+
+
+def test_two_papers_with_one_key_are_refused(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        assert main(["new-paper", "same2026", str(tmp_path / folder)]) == 0
+    (tmp_path / "pyproject.toml").write_text('[tool.dpverify]\npapers = ["one/same2026", "two/same2026"]\n')
+    with pytest.raises(SpecError, match=r"same2026.*two papers have this key: .*one.* and .*two"):
+        outside_papers(tmp_path)
+
+
+def test_a_claim_of_a_paper_that_is_not_known_here_says_what_makes_one_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["list", "mine2026:lemma-1"]) == 2
+    assert "no paper mine2026 is known here (one of yours: below its pyproject.toml" in capsys.readouterr().err
+    assert main(["verify", "--specs", str(ROOT / "docs" / "examples" / "specs"), "--checks", "no_such_module"]) == 2
+    assert "checks: 'no_such_module'" in capsys.readouterr().err
 
 
 def test_an_installed_paper_is_known_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

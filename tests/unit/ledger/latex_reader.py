@@ -24,6 +24,9 @@ _HEADS = {r"\log_2": "log2", r"\log": "log", r"\exp": "exp", r"\min": "min", r"\
 _HEADS |= {r"\delta_{\mathrm{Gauss}}": "gaussian_delta", r"\delta_{\mathrm{sampled}}": "sampled_gaussian_delta"}
 _HEADS |= {r"\epsilon_{\mathrm{Gauss}}": "gaussian_epsilon"}
 _HEADS |= {r"\epsilon_{\mathrm{sampled}}": "sampled_gaussian_epsilon"}
+_HEADS |= {
+    rf"\{x}_{{\mathrm{{{s}}}}}": f"{s}_gaussian_{x}" for x in ("delta", "epsilon") for s in ("batch", "replaced")
+}
 _WORD = re.compile(r"\\mathrm\{((?:[A-Za-z0-9]|\\_)+)\}")
 _ENDS = re.compile(r"$|[-+,)\]}<>=/]|\\(right|le|ge|bmod|rfloor|rceil|rvert|rVert|rangle)(?![A-Za-z])|\\,")
 

@@ -79,7 +79,7 @@ def test_the_record_that_says_most_comes_first(write: Write) -> None:
         ('at = "G_win(N, T)"', 'at = "G_win(N, N)"', "each place of the left side has a letter of its own"),
         ('at = "G_win(N, T)"', 'at = "G_win(N)"', "takes 2 argument"),
         ('name = "expected_noise_norm"', 'name = "noise"', "unknown quantity"),
-        ('"alpha*G*k"', '"alpha*G*m"', "unknown symbol 'm'"),
+        ('"alpha*G*k"', '"alpha*G*m"', "formula: 'alpha*G*m': unknown symbol 'm'"),
         ("{k = {", "{N = {", "a letter is new"),
         ("0 <= k, k <= N", "0 <= m", "unknown symbol 'm'"),
         ('words = "one for each visit"', 'words = ""', "a definition says where the paper has it"),

@@ -53,9 +53,10 @@ def test_its_commands_make_a_paper_and_add_a_claim(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_paper_of_ones_own_is_judged_from_its_formulas(tmp_path: Path) -> None:
-    first, refuted, pinned = follow(YOURS, tmp_path, ROOT)
+    first, refuted, pinned, simulated = follow(YOURS, tmp_path, ROOT)
     assert "3 verdicts on 3 claims: 1 proved, 1 not refuted, 1 refuted." in first
     assert "WITHOUT A PIN: mine2026:corollary-3: refuted." in refuted
     assert "not refuted" in pinned.splitlines()[0]
     assert re.search(r"\b3 passed\b", pinned), pinned
+    assert "not refuted   mine2026:lemma-4  not refuted by simulation" in simulated
     assert "corollary-3" in (tmp_path / "pages" / "mine2026.md").read_text(encoding="utf-8")

@@ -65,7 +65,7 @@ def test_all_of_the_record_is_there() -> None:
         "ordering = fresh | once: how often the data are shuffled",
         "tran2022:proposition-18",
         "Both texts agree.",
-        "No run is stored. Make one: dpverify verify tran2022:lemma-12",
+        "No run is recorded. Record one: dpverify verify tran2022:lemma-12 --report FOLDER;",
     ):
         assert part in text, part
     assert "Pinned verdict" not in text
@@ -84,7 +84,7 @@ def test_evidence_of_each_reading_is_there() -> None:
     assert "✗ refuted (ordering = once)" in text
     assert "smallest: at G=1, N=1, T=1, alpha=1, d=1, sigma=1: left ≈1.596, right 0" in text
     assert "its slack (smallest / typical): 1.003 / 2.2" in text
-    assert "No run is stored" not in text
+    assert "No run is recorded" not in text
 
 
 def test_derivation_and_plan_of_a_check_are_there() -> None:

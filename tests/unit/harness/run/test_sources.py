@@ -41,14 +41,16 @@ def test_checks_are_loaded_from_a_package_in_the_working_folder(
     assert recorded_share("two_papers", "smoke") is None
     with pytest.raises(SpecError, match=r"two_papers\.c: its checks .* ModuleNotFoundError: .* \(c\.py, line 5\)"):
         load_checks("two_papers", "third")
-    with pytest.raises(ValueError, match="no_such_package"):
-        load_checks("no_such_package", "first")
+    for missing in ("no_such_package", "no_such_package:load", "two_papers:load"):
+        with pytest.raises(SpecError, match=missing):
+            load_checks(missing, "first")
 
 
 def test_a_claim_without_a_check_is_searched_and_proved_if_possible() -> None:
     kinds = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
     assert {entry.check.name: type(entry.check) for entry in entries_of(None, "lemma-9")} == kinds
     assert {entry.check.claim for entry in entries_of(None, "lemma-9")} == {"lemma-9"}
+    assert all("held" in entry.check.variants for entry in entries_of(None, "lemma-9"))
     demo = load_checks("tests.unit.harness.demo.demo_checks:load", "demo")
     assert kinds.keys().isdisjoint(entry.check.name for entry in entries_of(demo, "walk"))
     assert [entry.check.name for entry in entries_of(demo, "none-is-written")] == list(kinds)

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import decide, evaluate
-from dpverify.symbolic.exact.numbers import DomainError, Exact
+from dpverify.symbolic.exact.numbers import DomainError, Exact, ball
 from tests.unit.symbolic.exact.test_laws import integrated
 
 BITS = 40  # to which a value has to be known at 256 bits
@@ -150,3 +150,18 @@ def test_the_divergence_of_two_laws_on_a_grid() -> None:
         return evaluate(parse(grid), {"e": Fraction(3, 5)}, precision=bits)
 
     assert decide(below, "<=", lambda bits: evaluate(parse("gaussian_delta(3/5, 1)"), {}, precision=bits)) is True
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**9), Fraction(1, 2), Fraction(10), Fraction(10**6), Fraction(10**30)])
+@pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(1, 10**9), Fraction(1, 10**100)])
+def test_a_zero_concentrated_bound_of_any_size_has_an_epsilon_below_the_classic_one(
+    rho: Fraction, delta: Fraction
+) -> None:
+    """Its best order is 1 + exp(-rho) or so where rho is large, which no order of so many bits can be."""
+    found = evaluate(parse("zcdp_epsilon(delta, rho)"), {"rho": rho, "delta": delta})
+    classic = rho + 2 * math.sqrt(rho * -math.log(delta))
+    assert float(found) < classic * (1 + 1e-15)
+    assert float(found) > float(rho) or rho < 10
+    if found != 0:
+        back = evaluate(parse("zcdp_delta(epsilon, rho)"), {"rho": rho, "epsilon": found})
+        assert abs(ball(back) - ball(delta)) < ball(delta) / 2**20

@@ -1,0 +1,172 @@
+"""Epsilon for a noise, the noise for an epsilon, and events of dp-accounting: of steps, and of bundled optimizers.
+
+The accountants of Algorithms 1 and 2 are imported when one is named: a Gaussian step needs no compiled kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dpverify.kernels import check
+from dpverify.papers.wang2019.accounting.runs import BatchRun, needed
+from dpverify.privacy import accounting
+from dpverify.privacy.batches import batch_epsilon, check_delta, check_epsilon, upper_epsilon
+from dpverify.privacy.gaussian_safe import missed_epsilon
+from dpverify.privacy.participation import Bounds
+
+if TYPE_CHECKING:
+    from dpverify.papers.tran2022.accounting.noise import UnitNoise
+
+UP = 1.0 + 1e-12  # moves a quotient of a few floats to the safe side
+ANY = 1.0  # an epsilon or delta for requests whose run does not depend on it
+
+
+def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, **run: Any) -> Bounds:
+    """Bound the smallest epsilon of Gaussian steps, of an event, or of a bundled optimizer, from both sides.
+
+    Parameters
+    ----------
+    sigma : float or dp_accounting.DpEvent
+        Without ``algorithm``, and for events, as for :func:`dpverify.privacy.epsilon`. Of "dp-nsgd" and "sr-nsgd" the
+        noise multiplier of the box; of methods on batches the standard deviation of a coordinate of an estimate's
+        noise (of DP-SRM after the first estimate, whose noise follows from it). Above 0.
+    delta : float
+        Privacy parameter in (0, 1).
+    algorithm : str, optional
+        A name that :func:`dpverify.calibration` knows; "dp-agd" has a budget in place of a sigma and is refused.
+    **run
+        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``. With it: ``n`` and what else a run of it has, as
+        for :func:`dpverify.calibration`, without ``epsilon``. Algorithms 1 and 2 ask for ``alpha`` and their steps
+        besides, for what their theorems print there depends on epsilon.
+
+    Returns
+    -------
+    Bounds
+        ``upper`` is certified. ``lower`` is reached, but of "sr-nsgd" by no run we know: it counts each node at the
+        most that it can show. For replacing one example where an optimizer is named.
+
+    Raises
+    ------
+    ValueError
+        If an argument is missing, does not belong to the algorithm, or is out of its range.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> found = dv.epsilon(1.56, 1e-6, algorithm="dp-nsgd", n=1000, epochs=1, alpha=0.01)
+    >>> 0.99 < found.lower <= found.upper < 1.0
+    True
+    """
+    if algorithm is None:
+        return accounting.epsilon(sigma, delta, **run)
+    check_delta(delta)
+    noise = check.positive(sigma=sigma)
+    found = _run(algorithm, run)
+    if not isinstance(found, BatchRun):
+        from dpverify.papers.tran2022.accounting.noise import epsilon_for
+
+        return Bounds(missed_epsilon(found.mu.lower / noise / UP, delta), epsilon_for(found, noise, delta), exact=False)
+    factor = _factor(found, noise)
+    upper = upper_epsilon(found.steps_at(factor / UP), delta)
+    return Bounds(min(batch_epsilon(found.steps_at(factor * UP), delta).lower, upper), upper, exact=False)
+
+
+def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any) -> float:
+    """Find a noise that is certain to give an epsilon, as small as the upper bound allows to six digits.
+
+    Parameters
+    ----------
+    epsilon : float
+        What is asked for, from 1e-6 to 300.
+    delta, algorithm, **run
+        As for :func:`epsilon`.
+
+    Returns
+    -------
+    float
+        What :func:`epsilon` takes as its ``sigma``.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`epsilon`.
+    """
+    if algorithm is None:
+        return accounting.sigma(epsilon, delta, **run)
+    check_epsilon(epsilon)
+    check_delta(delta)
+    found = _run(algorithm, run)
+    if not isinstance(found, BatchRun):
+        from dpverify.papers.tran2022.accounting.noise import sigma_for
+
+        return sigma_for(found, epsilon, delta)
+    return found.deviations(needed(found, epsilon, delta).noise)[1] * UP**2
+
+
+def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
+    """Make the event of dp-accounting that :func:`epsilon` would be asked about (the extra ``accounting``).
+
+    Parameters
+    ----------
+    sigma, algorithm, **run
+        As for :func:`epsilon`. Algorithms 1 and 2 are no events: what a node shows depends on the steps before it.
+
+    Returns
+    -------
+    dp_accounting.DpEvent
+        Of an optimizer on batches: samples without replacement, with noise over what replacing one example changes, as
+        ``epsilon(event, delta, sampling="batches")`` reads them, and dp-accounting for neighbours that replace one.
+
+    Raises
+    ------
+    ValueError
+        As for :func:`epsilon`.
+    ModuleNotFoundError
+        If dp-accounting is not installed.
+    """
+    if algorithm is None:
+        return accounting.event(sigma, **run)
+    noise = check.positive(sigma=sigma)
+    found = _run(algorithm, run)
+    if not isinstance(found, BatchRun):
+        raise check.ArgumentError("algorithm", algorithm, "has no event: its nodes are no independent Gaussian steps")
+    import dp_accounting
+
+    parts = []
+    for step in found.steps_at(_factor(found, noise)):
+        one = dp_accounting.GaussianDpEvent(step.noise)
+        if step.rate < 1.0:
+            size = found.examples // found.parties
+            one = dp_accounting.SampledWithoutReplacementDpEvent(size, round(step.rate * size), one)
+        parts.append(dp_accounting.SelfComposedDpEvent(one, step.count))
+    return dp_accounting.ComposedDpEvent(parts)
+
+
+def _factor(run: BatchRun, deviation: float) -> float:
+    """Noise over the sensitivity of a mean over all data, for a deviation of later estimates."""
+    return deviation / run.deviations(1.0)[1]
+
+
+def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
+    """Give what an optimizer releases, per unit of its noise."""
+    from dpverify.calibrate.batches import BatchRequest
+    from dpverify.calibrate.by_name import request_for
+    from dpverify.calibrate.calibrate import THEOREMS, accounted_run
+    from dpverify.calibrate.records import CalibrateRequest
+    from dpverify.papers.tran2022.accounting.noise import unit_noise
+
+    for name in ("epsilon", "beta"):
+        if name in run:
+            raise check.ArgumentError(name, run[name], "does not belong to a run whose noise is given")
+    sizes = {"d": 1} if algorithm in THEOREMS else {}
+    request = request_for(algorithm, {**sizes, **run, "epsilon": ANY, "delta": ANY / 2})
+    if isinstance(request, BatchRequest):
+        return request.run()
+    if not isinstance(request, CalibrateRequest):
+        raise check.ArgumentError("algorithm", algorithm, "has a budget in place of a sigma: dv.calibration has both")
+    for name, value in (("steps or epochs", request.asked_steps), ("alpha", request.alpha)):
+        if value is None:
+            raise check.ArgumentError(name, None, "must be given: what the theorem prints depends on epsilon")
+    theorem = THEOREMS[algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
+    return unit_noise(algorithm, accounted_run(request, theorem))
