@@ -141,30 +141,32 @@ class Peers:
         pid, parties = self.runtime.pid, self.runtime.parties
         server = await self.loop.create_server(lambda: Link(self), sock=listener) if pid else None
         deadline = time.monotonic() + patience
-        for peer in parties[pid + 1 :]:
-            while not await self._reach(peer.pid, peer.host, peer.port):
-                if self.failed.done():
-                    raise PartyError(self.failed.result())
-                if time.monotonic() > deadline:
-                    raise PartyError(f"party {peer.pid} did not answer at {peer.host}:{peer.port} in {patience:g} s")
-                await asyncio.sleep(0.05)
-        left = max(deadline - time.monotonic(), 0.1)
+        calls = [self.loop.create_task(self._call(peer.pid, peer.host, peer.port)) for peer in parties[pid + 1 :]]
         try:
-            await self.until(asyncio.wait_for(asyncio.shield(self._connected), left))
+            await self.until(asyncio.wait_for(asyncio.shield(self._connected), patience))
+            left = max(deadline - time.monotonic(), 0.1)
             told = {link.peer_pid: await self.until(asyncio.wait_for(link.hello, left)) for link in self.links}
         except TimeoutError:
-            missing = ", ".join(str(p.pid) for p in parties if p.pid != pid and not isinstance(p.protocol, Link))
-            raise PartyError(f"party {missing or 'unknown'} did not connect in {patience:g} s") from None
+            missing = [p.pid for p in parties if p.pid != pid and not isinstance(p.protocol, Link)]
+            places = (f"{i} ({parties[i].host}:{parties[i].port})" if i > pid else f"{i}" for i in missing)
+            raise PartyError(f"party {', '.join(places) or 'unknown'} did not come within {patience:g} s") from None
         finally:
+            for call in calls:
+                call.cancel()
             if server is not None:
                 server.close()
         own = {peer: self._compare(peer, said) for peer, said in sorted(told.items())} | {pid: self._own}
         return [own[i] for i in range(len(parties))]
 
+    async def _call(self, peer: int, host: str, port: int) -> None:
+        """Try to reach a party, all of them at once, so that one that is late keeps no other waiting."""
+        while not await self._reach(peer, host, port):
+            await asyncio.sleep(0.05)
+
     async def _reach(self, peer: int, host: str, port: int) -> bool:
         try:
             await self.loop.create_connection(lambda: Link(self, peer), host, port)
-        except OSError:
+        except (OSError, UnicodeError):  # nobody there, or no name of a host
             return False
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.problems.data import Dataset, load_dataset
+from dpverify.problems.errors import DataError
 from dpverify.problems.regression import scaled
 from dpverify.report.files import answer, deliver
 from dpverify.report.numbers import show_float
@@ -48,17 +50,26 @@ def run_party_command(
     *, index: int, peers: str, data: Path, json: str | None, timeout: float, patience: float, delta: float | None,
     **asked: Any,
 ) -> int:  # fmt: skip
-    """Be one party of ddp-srm as ``Request`` asks; write what all may know (``-``: to stdout); the exit code."""
+    """Be one party of ddp-srm as ``Request`` asks; write what all may know (``-``: to stdout); the exit code.
+
+    Where its file is of no use, it says why here, and then tells the others that it is, so that they do not wait.
+    """
+    unusable: list[Request] = []
 
     def work() -> bool:
         request = Request("ddp-srm", **asked)
         addresses = [_address(text) for text in peers.split(",")]
-        with rounds_on_stderr() as progress:
-            dataset = load(replace(request, data=data, standardise=None), progress)
-        rows = scaled(dataset.x, request.scale)
+        try:
+            with rounds_on_stderr() as progress:
+                dataset = load(replace(request, data=data, standardise=None), progress)
+            rows = scaled(dataset.x, request.scale)
+        except DataError:
+            unusable.append(request)
+            raise
         from dpverify.train.party import run_party  # the extra
 
-        run, s, holds = run_party(index, addresses, rows, dataset.y, request, timeout=timeout, patience=patience)
+        how: dict[str, Any] = {"timeout": timeout, "patience": patience, "classes": dataset.classes}
+        run, s, holds = run_party(index, addresses, rows, dataset.y, request, **how)
         privacy = NOT_CERTIFIED
         if delta is not None and s.sigma > 0.0:
             told = f"epsilon = {ddp_epsilon(s, holds, rows.shape[1], delta):.6g}, delta = {delta:.6g}"
@@ -68,7 +79,13 @@ def run_party_command(
         deliver(said, encode(found), json, None, bytes)
         return False
 
-    return answer(work, json)
+    code = answer(work, json)
+    for request in unusable:
+        from dpverify.train.party import decline
+
+        with suppress(ArgumentError, KeyboardInterrupt):
+            decline(index, [_address(text) for text in peers.split(",")], request, timeout=timeout, patience=patience)
+    return code
 
 
 def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset:

@@ -6,7 +6,7 @@ import random
 import secrets
 import socket
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,6 +34,8 @@ SHARED: Final = (
     *("noise", "fraction_bits", "standardise"),
 )
 
+UNUSABLE: Final = "has a number that is not finite in its rows, or a label that is not 0 or 1"
+
 Follow = Callable[[int, Vector], None]
 
 SecureSum = Callable[[Vector, bool], Vector]
@@ -41,24 +43,22 @@ SecureSum = Callable[[Vector, bool], Vector]
 
 
 def run_party(
-    index: int, peers: Sequence[tuple[str, int]], x: Rows, y: Vector, request: Request, *,
+    index: int, peers: Sequence[tuple[str, int]], x: Rows, y: Vector, request: Request, *, classes: Sequence[str] = (),
     timeout: float = 30.0, patience: float = 60.0, listener: socket.socket | None = None,
     batch_seed: int | Sequence[int] | None = None, follow: Follow | None = None,
     stops: Callable[[int], Sequence[int]] = lambda steps: (steps,),
 ) -> tuple[DdpSrm, Settings, list[int]]:  # fmt: skip
     """Run one party to the end: its run, the settings of all, and how many examples each party has.
 
-    ``x`` (n_j, d): scaled rows of this party alone, with labels ``y``. ``batch_seed``: what draws its batches; None:
-    the system's randomness. ``follow(t, w)`` sees the public iterate at each of ``stops(T)``.
+    ``x`` (n_j, d): scaled rows of this party alone, with labels ``y``, places in ``classes``, which all must have in
+    common. ``batch_seed``: what draws its batches; None: the system's randomness. ``follow(t, w)`` sees the public
+    iterate at each of ``stops(T)``.
     """
-    same = {name: getattr(request, name) for name in SHARED}
-    same |= {"version": __version__, "d": x.shape[1], "parties": len(peers)}
-    with Session(index, peers, same, {"n": len(x)}, timeout=timeout, patience=patience, listener=listener) as session:
-        numbers = x.values if isinstance(x, CsrRows) else x
-        if not (np.isfinite(numbers).all() and np.isin(y, (0.0, 1.0)).all()):  # said here, all others learn it at once
-            raise PartyError(
-                f"party {index} has a number that is not finite in its rows, or a label that is not 0 or 1"
-            )
+    numbers = x.values if isinstance(x, CsrRows) else x
+    usable = np.isfinite(numbers).all() and np.isin(y, (0.0, 1.0)).all()
+    own = {"n": len(x), "d": x.shape[1], "labels": list(classes), "fault": "" if usable else UNUSABLE}
+    with _meet(index, peers, request, own, timeout, patience, listener) as session:
+        compare_parties(session.told)
         holds = [check.whole(1, examples=told["n"]) for told in session.told]
         settings = request.settle(sum(holds))
         seed = secrets.randbits(128) if batch_seed is None else batch_seed
@@ -68,6 +68,35 @@ def run_party(
             if follow is not None:
                 follow(run.t, run.w)
     return run, settings, holds
+
+
+def decline(
+    index: int, peers: Sequence[tuple[str, int]], request: Request, *, timeout: float = 30.0, patience: float = 60.0
+) -> None:
+    """Tell all others that this party's file is of no use: a PartyError here and there. Why is its own affair."""
+    with _meet(index, peers, request, {"fault": "cannot use its file"}, timeout, patience, None) as session:
+        compare_parties(session.told)
+
+
+def _meet(
+    index: int, peers: Sequence[tuple[str, int]], request: Request, own: dict[str, Any],
+    timeout: float, patience: float, listener: socket.socket | None,
+) -> Session:  # fmt: skip
+    """Connect to all others; settings must be the same, and each says what it has."""
+    same = {name: getattr(request, name) for name in SHARED} | {"version": __version__, "parties": len(peers)}
+    return Session(index, peers, same, own, timeout=timeout, patience=patience, listener=listener)
+
+
+def compare_parties(told: Sequence[dict[str, Any]]) -> None:
+    """Refuse the first party whose rows are of no use, or not of the kind that party 0 has; all parties find it."""
+    for j, said in enumerate(told):
+        if said.get("fault"):
+            raise PartyError(f"party {j} {said['fault']}")
+    for j, said in enumerate(told):
+        for name in ("d", "labels"):
+            first, other = told[0].get(name), said.get(name)
+            if first != other:
+                raise PartyError(f"party 0 has {name} = {first}, and party {j} has {other}")
 
 
 def set_up(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -27,8 +28,11 @@ import numpy as np
 from dpverify.mpc.errors import PartyError
 from dpverify.mpc.session import Session
 index, ports = int(sys.argv[1]), [int(p) for p in sys.argv[2].split(",")]
+time.sleep({late})
 try:
-    with Session(index, [("127.0.0.1", p) for p in ports], {same}, {{"n": index}}, timeout={timeout}) as session:
+    with Session(
+        index, [("127.0.0.1", p) for p in ports], {same}, {{"n": index}}, timeout={timeout}, patience={patience}
+    ) as session:
         {body}
 except PartyError as error:
     print(error, file=sys.stderr)
@@ -38,14 +42,16 @@ except PartyError as error:
 
 @contextmanager
 def running(
-    body: str, parties: int = 3, same: str = "{}", timeout: float = 2.0
+    body: str, parties: int = 3, same: str = "{}", timeout: float = 2.0, patience: float = 60.0, late: str = "0"
 ) -> Iterator[list[subprocess.Popen[str]]]:
-    """Start parties; none is left."""
+    """Start parties, each after ``late`` seconds, an expression; none is left."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(parties)]
     ports = ",".join(str(s.getsockname()[1]) for s in held)
     for s in held:
         s.close()
-    program = PARTY.format(body=body.replace("\n", "\n        "), same=same, timeout=timeout)
+    program = PARTY.format(
+        body=body.replace("\n", "\n        "), same=same, timeout=timeout, patience=patience, late=late
+    )
     children = [
         subprocess.Popen(
             [sys.executable, "-c", program, str(i), ports], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -197,12 +203,47 @@ def test_a_party_that_gives_up_says_why_to_all() -> None:
         assert [(code, err) for code, _, err in ends(children)] == 3 * [(2, "party 2 has a NaN")]
 
 
+def test_who_does_not_come_is_named_by_all_and_nobody_else_is() -> None:
+    """Party 1 never listens: party 0 reaches party 2 all the same, and party 2 has no word against party 0."""
+    with running("pass", patience=4.0, late="100 * (index == 1)") as children:
+        found = ends([children[0], children[2]])
+    assert {(code, out) for code, out, _ in found} == {(2, "")}
+    assert all(re.fullmatch(r"party 1( \(127.0.0.1:\d+\))? did not come within 4 s", err) for _, _, err in found), found
+
+
+def test_who_waits_for_a_late_party_is_not_silent() -> None:
+    """The third of four comes after more than the others' timeout; those who wait for it show that they live."""
+    with running("print(session.open_sum(np.arange(2)).tolist())", parties=4, late="3.5 * (index == 2)") as children:
+        assert [(code, out) for code, out, _ in ends(children)] == 4 * [(0, "[0, 4]")]
+
+
 def test_parties_with_different_settings_say_so() -> None:
     with running(LOOP, same="{'d': 7 + (index == 1), 'seed': 3}") as children:
         found = ends(children)
     assert {code for code, _, _ in found} == {2}
     errors = [err for _, _, err in found]
     assert set(errors) <= {"party 0 has d = 7, and party 1 has 8", "party 1 has d = 8, and party 2 has 7"}, errors
+
+
+@pytest.mark.parametrize(("inside", "clear"), [(None, False), ("bits", False), ("ratio", False), (None, True)])
+def test_no_party_sends_its_own_numbers_in_the_clear(inside: str | None, clear: bool) -> None:
+    """In all that it sends; a threshold of 0 is the planted fault, with which they are found, as bytes of residues."""
+    body = (
+        "from dpverify.mpc.links import Link\n"
+        "real, sent = Link.send, bytearray()\n"
+        "def kept(link, label, payload):\n    sent.extend(payload)\n    real(link, label, payload)\n"
+        "Link.send = kept\n"
+        f"if {clear}: session.mpc.threshold = 0\n"
+        "own = np.array([(1 << 50) + 987654321 * (index + 1), -(1 << 49) - 123456789 * (index + 1)])\n"
+        f"session.open_sum(own, inside={inside!r})\n"
+        "forms = [f(int(v)) for v in own for f in (lambda v: (v % ((1 << 61) - 1)).to_bytes(8, 'little'),\n"
+        "    lambda v: str(v).encode(), lambda v: np.float64(v).tobytes())]\n"
+        "print(sum(sent.count(form) for form in forms), len(sent) > 30)"
+    )
+    with running(body, timeout=30.0) as children:
+        found = ends(children)
+    assert {code for code, _, _ in found} == {0}, found
+    assert {(out.split()[0] != "0", out.split()[1]) for _, out, _ in found} == {(clear, "True")}, found
 
 
 def test_shares_hide_from_any_minority() -> None:

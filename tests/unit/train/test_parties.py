@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import socket
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +25,7 @@ from dpverify.problems.rows import scale_rows
 from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
 from dpverify.train.parties import batch_seed, run_parties
+from dpverify.train.party import compare_parties
 from dpverify.train.records import Request
 from dpverify.train.run import train
 
@@ -82,3 +89,51 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
 def test_bad_input(asked: dict[str, Any], word: str) -> None:
     with pytest.raises(ArgumentError, match=word):
         train(Request(**asked))
+
+
+def said(**changes: Any) -> dict[str, Any]:
+    """What a party says of itself."""
+    return {"n": 30, "d": 2, "labels": ["-1", "1"], "fault": ""} | changes
+
+
+@pytest.mark.parametrize(
+    ("third", "word"),
+    [
+        (said(), ""),
+        (said(n=7), ""),
+        (said(d=3), "party 0 has d = 2, and party 2 has 3"),
+        (said(labels=["1", "2"]), "party 0 has labels = ['-1', '1'], and party 2 has ['1', '2']"),
+        ({"fault": "cannot use its file"}, "party 2 cannot use its file"),
+    ],
+)
+def test_rows_of_another_kind_are_refused(third: dict[str, Any], word: str) -> None:
+    """Labels, too: 1 is the higher of -1 and 1, and the lower of 1 and 2."""
+    with pytest.raises(PartyError, match=re.escape(word)) if word else nullcontext():
+        compare_parties([said(), said(), third])
+
+
+def test_a_file_that_is_of_no_use_ends_the_runs_of_all_at_once(tmp_path: Path) -> None:
+    """Its party says what is wrong with it; the others learn only whose it is, long before their patience ends."""
+    for j in range(3):
+        rows = "".join(f"{1 - 2 * (i % 2)} 1:0.5 2:{'nan' if (i, j) == (3, 1) else 0.25}\n" for i in range(12))
+        (tmp_path / f"{j}.libsvm").write_text(rows)
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    peers = ",".join(f"127.0.0.1:{s.getsockname()[1]}" for s in held)
+    for s in held:
+        s.close()
+    usual = ["--peers", peers, "--sigma", "1", "--steps", "2", "--batch", "3", "--patience", "600"]
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-m", "dpverify", "party", "--index", str(j), "--data", f"{j}.libsvm", *usual],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for j in range(3)
+    ]  # fmt: skip
+    try:
+        ends = [child.communicate(timeout=300) for child in children]
+    finally:
+        for child in children:
+            child.kill()
+    assert [child.returncode for child in children] == [2, 2, 2]
+    others = ("", "dpverify: party 1 cannot use its file\n")
+    assert ends == [others, ("", "dpverify: 1.libsvm: line 4: value of '2:nan' must be finite.\n"), others]

@@ -10,6 +10,7 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, 
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
+from dpverify.papers.wang2019.privacy.composition_derivations import derive_composition
 from dpverify.papers.wang2019.privacy.subsampling_bounds import composed_moment
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
@@ -69,6 +70,7 @@ CHECKS.add(
     ExhaustiveCheck(
         "lemma-3-9", "two-point-laws", points=_laws, lhs=_law_delta, region="two-point laws near the worst ones"
     ),
+    DerivationCheck("lemma-b-1", "derivation", build=derive_composition),
     ExhaustiveCheck(
         "lemma-b-1",
         "two-outcomes",
