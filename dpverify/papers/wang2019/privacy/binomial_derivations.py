@@ -62,19 +62,20 @@ def derive_terms(statement: Statement) -> Derivation:
     (terms,), (last,) = start.atoms(Sum), end.atoms(Sum)
     ((j, lo, hi),) = terms.limits
     around, weight = (j, lo, hi), 2 * tau**j
-    before, after = (first * j / (2 * sigma**2) for first in (j - 1, order - 1))
+    loss = j / (2 * sigma**2)
     most, pair = order**2 * order ** (j - 2) / 6, order * (order - 1) / 2
-    rest = tau**2 * last.function / j
+    rest = tau**2 * last.function
     steps = (
         Step(terms, "=", "guarded-sum", {"f": Lambda(j, terms.function), "lo": lo, "hi": hi}),
-        Step.within(Sum(weight * HOLE * exp(before), around), most, "premise", premises=("binomial",)),
-        Step.within(Sum(weight * most * HOLE, around), exp(after), "exp-monotone", {"a": before, "b": after}),
-        Step(Sum(order**2 * j / 3 * rest, around), "="),
-        Step.order(Sum(HOLE * rest, around), order**2 * j / 3, pair * j),
+        Step.within(Sum(weight * HOLE * exp((j - 1) * loss), around), most, "premise", premises=("binomial",)),
+        Step.order(Sum(weight * most * exp(HOLE * loss), around), j - 1, order - 1),
+        Step(Sum(order**2 / 3 * rest, around), "="),
+        # With j, since 3 <= order is known inside the sum alone.
+        Step.order(Sum((HOLE + j) * rest, around), order**2 / 3 - j, pair - j),
         Step(tau**2 * pair * last, "=", "sum-scale",
              {"c": tau**2 * pair, "f": Lambda(j, last.function), "lo": lo, "hi": hi}),
         Step(tau**2 * Binomial(order, 2) * last, "=", "premise", {}, ("pair",), context=tau**2 * HOLE * last),
-        Step(end, "="),
+        Step(end, "=", "guarded-sum", {"f": Lambda(j, last.function), "lo": lo, "hi": hi}),
     )  # fmt: skip
     premises = {"binomial": refer(statement, "lemma-3-7-binomial", chosen=j), "pair": cite(written_out(2), order=order)}
     return replace(one_chain(statement, start, *steps), premises=premises)
