@@ -18,7 +18,7 @@ from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 def derive_geometric(statement: Statement) -> Derivation:
     """Derive the sum's bound: from j = 3 on it is its first term times a geometric sum, which is below the series."""
     start, end = sympy_sides(statement)
-    order, tau, sigma = _letters(statement)
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
     loss = (order - 1) / (2 * sigma**2)
     ratio, first = tau * order * exp(loss), tau * order * exp(3 * loss)
     (terms,) = start.atoms(Sum)
@@ -41,18 +41,26 @@ def derive_geometric(statement: Statement) -> Derivation:
 def derive_ratio(statement: Statement) -> Derivation:
     """Derive that the ratio is below 1: by C.2 its logarithm is at most -log(1 + sigma^2) - (alpha - 1)/sigma^2."""
     start, _ = sympy_sides(statement)
-    return one_chain(statement, start, *below(*_letters(statement), start, 1))
+    return one_chain(statement, start, *_below(statement, start, 1))
+
+
+def ratio_below_one(statement: Statement) -> Derivation:
+    """Derive that the ratio is at most ``1 - sigma^2/(1 + sigma^2)`` by C.2, which keeps it away from 1."""
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
+    ratio = tau * order * exp((order - 1) / (2 * sigma**2))
+    return one_chain(statement, ratio, *_below(statement, ratio, 1), Step(1 - sigma**2 / (1 + sigma**2), "="))
 
 
 def derive_c_2(statement: Statement) -> Derivation:
     """Derive C.2's bound: the first term is at most 1/(1 + sigma^2), and so is the ratio, which is thus not 1."""
     start, end = sympy_sides(statement)
-    order, tau, sigma = _letters(statement)
-    ratio, first = (tau * order * exp(third * (order - 1) / (2 * sigma**2)) for third in (1, 3))
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
+    below_one = ratio_below_one(statement)
+    ratio, first = below_one.start, tau * order * exp(3 * (order - 1) / (2 * sigma**2))
     most, left = 1 / (1 + sigma**2), sigma**2 / (1 + sigma**2)
     chains = {
-        "the ratio": one_chain(statement, ratio, *below(order, tau, sigma, ratio, 1), Step(1 - left, "=")),
-        "the first term": one_chain(statement, first, *below(order, tau, sigma, first, 3)),
+        "the ratio": below_one,
+        "the first term": one_chain(statement, first, *_below(statement, first, 3)),
     }
     chain = one_chain(
         statement,
@@ -65,8 +73,9 @@ def derive_c_2(statement: Statement) -> Derivation:
     return replace(chain, premises=cited, shown=("the ratio",))
 
 
-def below(order: Any, tau: Any, sigma: Any, start: Any, third: int) -> tuple[Step, ...]:
+def _below(statement: Statement, start: Any, third: int) -> tuple[Step, ...]:
     """Bound ``tau alpha exp(third (alpha - 1)/(2 sigma^2))`` by ``1/(1 + sigma^2)``, for a third of at most 3."""
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
     loss, room = (order - 1) / (2 * sigma**2), -log(1 + sigma**2)
     inside = room - log(1 / (tau * order * (1 + sigma**2))) + third * loss
     end = room - (3 - third) * loss
@@ -76,8 +85,3 @@ def below(order: Any, tau: Any, sigma: Any, start: Any, third: int) -> tuple[Ste
         Step(exp(room), "<=", "exp-monotone", {"a": end, "b": room}),
         Step(1 / (1 + sigma**2), "="),
     )
-
-
-def _letters(statement: Statement) -> tuple[Any, Any, Any]:
-    symbols = sympy_symbols(statement)
-    return symbols["order"], symbols["tau"], symbols["sigma"]
