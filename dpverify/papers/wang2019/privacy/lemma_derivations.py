@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import Symbol, log
+from sympy import Integer, Min, Symbol, log
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.binomial_derivations import written_out
@@ -30,6 +30,13 @@ def derive_lemma(statement: Statement) -> Derivation:
         line: refer(statement, f"lemma-3-7-{line}", letters.get(line), sigma=unit)
         for line in ("c-1", "min", "sum-terms", "sum-geometric", "c-2", "last")
     }
+    c_1 = lines["c-1"].statement
+    (least,) = sympy_sides(c_1)[1].atoms(Min)
+    part, (tail, _) = tau**2 * Binomial(order, 2) * least, sympy_sides(lines["sum-terms"].statement)
+    terms = one_chain(
+        c_1, Integer(0), Step.order(tau**2 * Binomial(order, 2) * HOLE, Integer(0), least),
+        Step.order(part + HOLE, Integer(0), tail),
+    )  # fmt: skip
     below_one = replace(ratio_below_one(lines["c-2"].statement), name="the ratio")
     pairs, factor = tau**2 * Binomial(order, 2), 1 / (order - 1)
 
@@ -52,7 +59,8 @@ def derive_lemma(statement: Statement) -> Derivation:
     )  # fmt: skip
     chain = one_chain(statement, DIVERGENCE, *steps)
     more = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit)}
+    more["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit)
     return replace(
         chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises=lines | more,
-        shown=("the ratio",), local=("D",),
+        shown=("the ratio", "what C.1 adds to 1"), local=("D",),
     )  # fmt: skip
