@@ -1,4 +1,4 @@
-"""Rules about the convolution of two geometric sequences, about sums over blocks, polynomials on intervals, and binomials.
+"""Rules on the convolution of two geometric sequences, sums over blocks, polynomials on intervals, and binomials.
 
 The convolution is ``c_i = sum_{j<i} u**j * v**(i-1-j)``, so that ``c_0 = 0`` and ``c_(i+1) = u*c_i + v**i``. A sum
 telescopes where its terms are differences of a form in ``c_i`` and ``v**i``; the conditions say that they are.
