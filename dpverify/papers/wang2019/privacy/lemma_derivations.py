@@ -61,6 +61,6 @@ def derive_lemma(statement: Statement) -> Derivation:
     more = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit)}
     more["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit)
     return replace(
-        chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises=lines | more,
+        chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises={**lines, **more},
         shown=("the ratio", "what C.1 adds to 1"), local=("D",),
     )  # fmt: skip

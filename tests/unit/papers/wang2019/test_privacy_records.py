@@ -21,8 +21,7 @@ CASES = [(2, "1/100", "1"), (7, "1/2", "5/6"), (30, "1/1000", "3")]
 LOADED = load("wang2019")
 assert LOADED is not None
 CHECKS = LOADED
-C_1 = load_specs().claim("wang2019:lemma-3-7-c-1").statement({}, "printed").rhs
-assert C_1 is not None
+C_1 = load_specs().claim("wang2019:lemma-3-7-c-1").statement({}, "printed")
 
 
 @pytest.mark.parametrize(("order", "tau", "sigma"), CASES)
@@ -31,7 +30,8 @@ def test_balls_agree_with_the_floats_of_the_privacy_layer(order: int, tau: str, 
     pair = float(pair_divergence(order, rate, variance))
     assert pair == pytest.approx(poisson_gaussian_rdp(order, float(rate), float(variance) ** 0.5), rel=1e-12)
     curve = [j / (2 * float(variance)) for j in range(2, order + 1)]
-    bound = float(to_value(evaluate(C_1, {"order": order, "tau": rate, "sigma": Fraction(sigma)})))
+    assert C_1.rhs is not None
+    bound = float(to_value(evaluate(C_1.rhs, {"order": order, "tau": rate, "sigma": Fraction(sigma)})))
     assert min(bound, curve[-1]) == pytest.approx(without_replacement_rdp(order, float(rate), curve), rel=1e-12)
     assert pair <= bound
 
