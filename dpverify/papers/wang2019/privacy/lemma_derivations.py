@@ -30,15 +30,13 @@ def derive_lemma(statement: Statement) -> Derivation:
         line: refer(statement, f"lemma-3-7-{line}", letters.get(line), sigma=unit)
         for line in ("c-1", "min", "sum-terms", "sum-geometric", "c-2", "last")
     }
+    pairs, factor = tau**2 * Binomial(order, 2), 1 / (order - 1)
     c_1 = lines["c-1"].statement
-    (least,) = sympy_sides(c_1)[1].atoms(Min)
-    part, (tail, _) = tau**2 * Binomial(order, 2) * least, sympy_sides(lines["sum-terms"].statement)
+    (least,), (tail, _) = sympy_sides(c_1)[1].atoms(Min), sympy_sides(lines["sum-terms"].statement)
     terms = one_chain(
-        c_1, Integer(0), Step.order(tau**2 * Binomial(order, 2) * HOLE, Integer(0), least),
-        Step.order(part + HOLE, Integer(0), tail),
+        c_1, Integer(0), Step.order(pairs * HOLE, Integer(0), least), Step.order(pairs * least + HOLE, Integer(0), tail)
     )  # fmt: skip
     below_one = replace(ratio_below_one(lines["c-2"].statement), name="the ratio")
-    pairs, factor = tau**2 * Binomial(order, 2), 1 / (order - 1)
 
     def inside(first: Any, rest: Any) -> Any:
         return factor * log(1 + pairs * first + rest)
