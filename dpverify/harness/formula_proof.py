@@ -19,7 +19,7 @@ from dpverify.ledger.statements import Statement
 if TYPE_CHECKING:
     from dpverify.symbolic.derive.derivation import Derivation
 
-FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount"}
+FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount", "binomial"}
 """What certificates know."""
 
 NOT_FOUND = "no proof was found by signs and rules"

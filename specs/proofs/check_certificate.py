@@ -31,13 +31,13 @@ ctx.prec = 256
 MOST_EXPANDED = 24  # integer powers of sums up to this one are multiplied out
 MOST_TERMS = 6000
 FEW = 6  # finite sums of so few terms are written out
-ARITY = {"^": 2, "exp": 1, "log": 1, "floor": 1, "bit": 2, "popcount": 1, "moment": 2, "norm": 1, "inner": 2}
+NONNEGATIVE = {"bit": 2, "popcount": 1, "binomial": 2, "moment": 2, "norm": 1}  # functions that are never below 0
+ARITY = {"^": 2, "exp": 1, "log": 1, "floor": 1, "inner": 2, **NONNEGATIVE}
 MANY = ("+", "*", "max")
 CONSTANTS = ("oo", "-oo", "pi")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-NUMBERS = ("real", "integer")
+NUMBERS, FUNCTIONS = ("real", "integer"), ("sequence", "bits")
 NO_NUMBERS = ("vector", "random", "gaussian")
-FUNCTIONS = ("sequence", "bits")
 KINDS = (*NUMBERS, *NO_NUMBERS, *FUNCTIONS)
 
 
@@ -385,7 +385,7 @@ class Scope:
         if kind == "base":
             return self.sign(rest[0])
         found = self.known(alone(atom))
-        if kind in ("bit", "popcount", "moment", "norm") or (kind == "apply" and self.kinds.get(rest[0]) == "bits"):
+        if kind in NONNEGATIVE or (kind == "apply" and self.kinds.get(rest[0]) == "bits"):
             found |= 1  # a function of the kind bits lists positions
         elif kind == "max":
             found |= max((s for s in map(self.sign, rest) if s & 1), default=0)
@@ -445,7 +445,7 @@ class Scope:
             return self.floor(values[0])
         if op == "max":
             return self.maximum(values)
-        need(op in ("bit", "popcount", "moment", "norm", "inner"), f"{op} has no value here")
+        need(op in ("inner", *NONNEGATIVE), f"{op} has no value here")
         return alone(row(op, *values))
 
     def raised(self, e, exponent):

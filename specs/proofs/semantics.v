@@ -56,6 +56,11 @@ Definition popcount (n : R) : R := INR (length (ones_of (Int_part n))).
 Definition lists_set_bits (pos : R -> R) (s : R) : Prop :=
   forall k : nat, (k < length (ones_of (Int_part s)))%nat -> pos (INR (S k)) = IZR (nth k (ones_of (Int_part s)) 0%Z).
 
+(* How many sets of k there are among n things, for whole n >= 0 and k: none where k is outside of 0 .. n. *)
+Definition binomial (n k : R) : R :=
+  if andb (0 <=? Int_part k)%Z (Int_part k <=? Int_part n)%Z
+  then Binomial.C (Z.to_nat (Int_part n)) (Z.to_nat (Int_part k)) else 0.
+
 (* The difference of b and a has Bernstein coefficients on [low, high] that are not negative. *)
 Definition bernstein_order (a b x low high : R) : Prop :=
   low < high /\

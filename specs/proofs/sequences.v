@@ -1,4 +1,4 @@
-(* Rules about the convolution of two geometric sequences, sums over blocks, and functions on an interval. *)
+(* Rules about the convolution of two geometric sequences, sums over blocks, functions on an interval, and binomials. *)
 From Coq Require Import Reals ZArith Lra Lia.
 From Coquelicot Require Import Coquelicot.
 Require Import semantics statements lemmas scalars sums.
@@ -188,4 +188,28 @@ Proof.
     induction m as [| m IH]; intros M; [apply (G 0%nat M) |].
     simpl sum_f_R0. apply Rplus_le_le_0_compat; [apply IH; lia | now apply G]. }
   now apply S.
+Qed.
+
+Lemma binomial_nat : forall n k : nat, binomial (INR n) (INR k) = if (k <=? n)%nat then Binomial.C n k else 0.
+Proof.
+  intros n k. unfold binomial. rewrite !INR_IZR_INZ, !Int_part_IZR, !Nat2Z.id.
+  replace (0 <=? Z.of_nat k)%Z with true by (symmetry; apply Z.leb_le; lia). simpl andb.
+  destruct (Nat.leb_spec k n), (Z.leb_spec (Z.of_nat k) (Z.of_nat n)); try reflexivity; lia.
+Qed.
+
+Theorem binomial_zero : binomial_zero_statement.
+Proof.
+  intros n N I. destruct (natural n I N) as [m ->].
+  replace 0 with (INR 0) by reflexivity. rewrite binomial_nat. simpl. unfold Binomial.C. rewrite Nat.sub_0_r.
+  simpl. field. apply INR_fact_neq_0.
+Qed.
+
+Theorem binomial_next : binomial_next_statement.
+Proof.
+  intros k n N K I J. destruct (natural n I N) as [m ->], (natural k J K) as [i ->].
+  rewrite <- S_INR, !binomial_nat.
+  destruct (Nat.leb_spec (S i) m) as [L | L], (Nat.leb_spec i m) as [M | M]; try lia.
+  - rewrite pascal_step3 by lia. rewrite minus_INR by lia. unfold Rdiv. ring.
+  - replace m with i by lia. ring.
+  - ring.
 Qed.

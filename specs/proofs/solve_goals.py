@@ -23,7 +23,8 @@ MILLISECONDS = 150  # a tenth of a second of work where three processes share tw
 #: What is known of a letter that stands for a function: reviewed by hand, each a fact of every value of the function.
 AXIOMS = {
     "e": "above 0", "prime": "above 0", "pi": "between 3 and 4", "norm": "not below 0", "bit": "0 or 1",
-    "popcount": "not below 0", "floor": "whole, at most its argument, and above it minus 1",
+    "popcount": "not below 0", "binomial": "not below 0",
+    "floor": "whole, at most its argument, and above it minus 1",
 }  # fmt: skip
 
 
@@ -104,7 +105,7 @@ class Written:
             return []
         if kind == "pi":
             return [f"(< 3.0 {name} 4.0)"]
-        if kind in ("norm", "popcount"):
+        if kind in ("norm", "popcount", "binomial"):
             return [f"(>= {name} 0.0)"]
         if kind == "bit":
             return [f"(or (= {name} 0.0) (= {name} 1.0))"]

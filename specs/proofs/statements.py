@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 FUNCTIONS = {
     "exp": "exp", "log": "ln", "log2": "log2", "sqrt": "sqrt", "abs": "Rabs", "floor": "floor", "ceil": "ceiling",
     "max": "Rmax", "min": "Rmin", "mod": "modulo", "bit": "bit", "popcount": "popcount",
+    "binomial": "binomial",
 }  # fmt: skip
 TYPES = {
     "real": "R",

@@ -388,6 +388,20 @@ Definition bernstein_statement : Prop :=
   x <= high ->
   a <= b.
 
+Definition binomial_zero_statement : Prop :=
+  forall (n : R),
+  (0) <= n ->
+  is_integer n ->
+  (binomial n (0)) = (1).
+
+Definition binomial_next_statement : Prop :=
+  forall (k : R) (n : R),
+  (0) <= n ->
+  (0) <= k ->
+  is_integer n ->
+  is_integer k ->
+  (binomial n (k + (1))) = ((n + ((-1) * k)) * (/ (k + (1))) * (binomial n k)).
+
 Definition popcount_log2_statement : Prop :=
   forall (n : R),
   (0) <= n ->

@@ -26,6 +26,7 @@ def _floor(value: float) -> int:
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "exp": math.exp, "log": math.log, "floor": _floor, "max": max, "^": _power, "pi": lambda: math.pi,
     "bit": lambda s, i: float(int(s) >> int(i) & 1), "popcount": lambda n: float(int(n).bit_count()),
+    "binomial": lambda n, k: float(math.comb(int(n), int(k))),
     "+": lambda *xs: math.fsum(xs), "*": lambda *xs: math.prod(xs),
 }  # fmt: skip
 

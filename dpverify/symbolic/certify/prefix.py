@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum
-from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
 
 #: Lists of an operator and its arguments; strings are letters.
 Prefix = Any
@@ -21,8 +21,8 @@ class NotExpressibleError(ValueError):
 
 _NAMES: dict[Any, str] = {
     sympy.exp: "exp", sympy.log: "log", Log2: "log2", sympy.Abs: "abs", sympy.floor: "floor", sympy.ceiling: "ceil",
-    sympy.Max: "max", sympy.Min: "min", sympy.Mod: "mod", Bit: "bit", PopCount: "popcount", Moment: "moment",
-    Norm: "norm", Inner: "inner", sympy.Add: "+", sympy.Mul: "*",
+    sympy.Max: "max", sympy.Min: "min", sympy.Mod: "mod", Bit: "bit", PopCount: "popcount", Binomial: "binomial",
+    Moment: "moment", Norm: "norm", Inner: "inner", sympy.Add: "+", sympy.Mul: "*",
 }  # fmt: skip
 
 

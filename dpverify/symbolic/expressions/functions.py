@@ -1,4 +1,4 @@
-"""Functions that derivations use and sympy lacks: log2, bits, popcounts; moments, norms and inner products.
+"""Functions that derivations use and sympy lacks: log2, bits, popcounts, binomials; moments, norms and inner products.
 
 Norms, inner products and moments are named scalars here: their arguments are symbols that stand for vectors and random
 variables, and nothing is known of them but what the catalogue's rules say.
@@ -87,6 +87,18 @@ class PopCount(sympy.Function):  # type: ignore[misc]  # sympy ships no types
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         return _raised(rf"\mathrm{{popcount}}\left({printer._print(self.args[0])}\right)", exp)
+
+
+class Binomial(sympy.Function):  # type: ignore[misc]  # sympy ships no types
+    """``Binomial(n, k)`` is the number of ways to choose k of n; nothing is worked out but by rules."""
+
+    nargs: ClassVar[int] = 2
+    is_integer = True
+    is_nonnegative = True
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        n, k = (printer._print(arg) for arg in self.args)
+        return _raised(rf"\binom{{{n}}}{{{k}}}", exp)
 
 
 class Moment(sympy.Function):  # type: ignore[misc]  # sympy ships no types

@@ -25,7 +25,7 @@ from dpverify.ledger.formula import (
 )
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Norm, PopCount
+from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Norm, PopCount
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -40,6 +40,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mod": sympy.Mod,
     "bit": Bit,
     "popcount": PopCount,
+    "binomial": Binomial,
     "sqrt": sympy.sqrt,
     "exp": sympy.exp,
     "min": sympy.Min,

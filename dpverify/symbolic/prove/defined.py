@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.expressions.from_sympy import gaussian_integral
-from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, renamed
@@ -54,7 +54,7 @@ def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
         return _has_sign(args[0], True, facts)
     if isinstance(expr, sympy.Mod):
         return is_positive(args[1], facts)
-    if isinstance(expr, Bit | PopCount):
+    if isinstance(expr, Bit | PopCount | Binomial):
         return all(arg.is_integer and is_nonnegative(arg, facts) for arg in args)
     if isinstance(expr, Moment):
         return is_nonnegative(args[1], facts)

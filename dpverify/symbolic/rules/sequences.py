@@ -1,4 +1,4 @@
-"""Rules about the convolution of two geometric sequences, about sums over blocks, and about polynomials on intervals.
+"""Rules on the convolution of two geometric sequences, sums over blocks, polynomials on intervals, and binomials.
 
 The convolution is ``c_i = sum_{j<i} u**j * v**(i-1-j)``, so that ``c_0 = 0`` and ``c_(i+1) = u*c_i + v**i``. A sum
 telescopes where its terms are differences of a form in ``c_i`` and ``v**i``; the conditions say that they are.
@@ -14,6 +14,7 @@ from typing import Any
 import sympy
 from sympy import Dummy, Function, Integer, Lambda, Rational, Sum, Symbol, floor
 
+from dpverify.symbolic.expressions.functions import Binomial
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
@@ -21,7 +22,7 @@ from dpverify.symbolic.rules.base import Condition, ForAll, Holds, IsInteger, Ru
 
 a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")
 low, high = Symbol("low", real=True), Symbol("high", real=True)
-m, n, top = (Symbol(name, integer=True) for name in ("m", "n", "top"))
+k, m, n, top = (Symbol(name, integer=True) for name in ("k", "m", "n", "top"))
 i, j, t = (Dummy(name, integer=True) for name in "ijt")
 f = Function("f", real=True)
 
@@ -189,5 +190,19 @@ RULES = (
         "b - a is a combination of its Bernstein coefficients, with weights that are not negative on the interval.",
         (BernsteinOrder(a, b, x, low, high), Holds(low <= x), Holds(x <= high)),
         {"low": real(-1, 0), "high": real(1, 2), "x": real(low, high), "a": _ANY, "b": real(a, 9)},
+    ),
+    Rule(
+        "binomial-zero",
+        equal(Binomial(n, 0), Integer(1)),
+        "There is one way to choose nothing.",
+        (Holds(n >= 0), IsInteger(n)),
+        {"n": integer(0, 30)},
+    ),
+    Rule(
+        "binomial-next",
+        equal(Binomial(n, k + 1), Binomial(n, k) * (n - k) / (k + 1)),
+        "n!/((k + 1)! (n - k - 1)!) is n!/(k! (n - k)!) times (n - k)/(k + 1); from k = n on both sides are 0.",
+        (Holds(n >= 0), Holds(k >= 0), IsInteger(n), IsInteger(k)),
+        {"n": integer(0, 30), "k": integer(0, 32)},
     ),
 )  # fmt: skip

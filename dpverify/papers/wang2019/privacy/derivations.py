@@ -81,6 +81,25 @@ def derive_larger_log(statement: Statement) -> Derivation:
     return one_chain(statement, start, Step(end, "<=", "log-monotone", {"a": smaller.args[0], "b": larger.args[0]}))
 
 
+def derive_conditions(statement: Statement) -> Derivation:
+    """Derive C.2 from the end's condition where 2 sigma^2/3 >= 6/5: log(alpha) is below its tangent at 6."""
+    start, end = sympy_sides(statement)
+    order, sigma, tau = (sympy_symbols(statement)[name] for name in ("order", "sigma", "tau"))
+    left, most, factor = order - log(order), log(1 / (tau * (1 + sigma**2))), 2 * sigma**2 / 3
+    tangent = order - (log(6) + order / 6 - 1)
+    return one_chain(
+        statement,
+        start,
+        Step.order(HOLE, start, tangent * Rational(6, 5)),
+        Step((order - log(6) - log(order / 6)) * Rational(6, 5), "<=", "log-tangent", {"x": order / 6},
+             context=(order - log(6) - HOLE) * Rational(6, 5)),
+        Step(left * Rational(6, 5), "="),
+        Step.order(left * HOLE, Rational(6, 5), factor),
+        Step.order((HOLE - log(order)) * factor, order, most),
+        Step(end, "="),
+    )  # fmt: skip
+
+
 def derive_min(statement: Statement) -> Derivation:
     """Derive the minimum after C.1 by two chords of exp: up to y = 1/sigma^2 = 3/4 and from there to 10/7."""
     start, end = sympy_sides(statement)

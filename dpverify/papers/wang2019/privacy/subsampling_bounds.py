@@ -1,4 +1,4 @@
-"""Subsampling without replacement in exact arithmetic: one pair of neighbours, and the bound C.1."""
+"""Subsampling without replacement in exact arithmetic: one pair of neighbours."""
 
 from __future__ import annotations
 
@@ -39,25 +39,6 @@ def pair_divergence_at(order: Fraction, tau: Fraction, ratio: Fraction) -> arb:
         reach = 12 * s.sqrt()
         found = acb.integral(integrand, -reach, z + reach, rel_tol=arb(2) ** -70).real / (2 * arb.pi() * s).sqrt()
         return found.log1p() / (z - 1)
-
-
-def c_1_bound(order: int, tau: Fraction, ratio: Fraction) -> arb:
-    """Right side of C.1: Theorem 9 of Wang, Balle and Kasiviswanathan (2019) for a Gaussian mechanism."""
-    two = ball(1 / ratio)
-    total = ball(tau**2 * comb(order, 2)) * (4 * two.expm1()).min(2 * two.exp())
-    return (total + c_1_tail(order, tau, ratio)).log1p() / (order - 1)
-
-
-def c_1_tail(order: int, tau: Fraction, ratio: Fraction) -> arb:
-    """Sum over j from 3 on inside C.1. sum over j = 3 .. order of tau^j C(order, j) 2 exp((j-1) j/(2 ratio))."""
-    terms = (ball(2 * tau**j * comb(order, j)) * ball((j - 1) * j / (2 * ratio)).exp() for j in range(3, order + 1))
-    return sum(terms, start=arb(0))
-
-
-def c_1_tail_terms(order: int, tau: Fraction, ratio: Fraction) -> arb:
-    """First line of the paper's bound: tau^2 C(order, 2) sum_j (tau order)^(j-2) exp((order-1) j/(2 ratio)), j >= 3."""
-    terms = (ball((tau * order) ** (j - 2)) * ball((order - 1) * j / (2 * ratio)).exp() for j in range(3, order + 1))
-    return ball(tau**2 * comb(order, 2)) * sum(terms, start=arb(0))
 
 
 def composed_moment(

@@ -44,14 +44,22 @@ def derive_ratio(statement: Statement) -> Derivation:
     return one_chain(statement, start, *_below(statement, start, 1))
 
 
+def ratio_below_one(statement: Statement) -> Derivation:
+    """Derive that the ratio is at most ``1 - sigma^2/(1 + sigma^2)`` by C.2, which keeps it away from 1."""
+    order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
+    ratio = tau * order * exp((order - 1) / (2 * sigma**2))
+    return one_chain(statement, ratio, *_below(statement, ratio, 1), Step(1 - sigma**2 / (1 + sigma**2), "="))
+
+
 def derive_c_2(statement: Statement) -> Derivation:
     """Derive C.2's bound: the first term is at most 1/(1 + sigma^2), and so is the ratio, which is thus not 1."""
     start, end = sympy_sides(statement)
     order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
-    ratio, first = (tau * order * exp(third * (order - 1) / (2 * sigma**2)) for third in (1, 3))
+    below_one = ratio_below_one(statement)
+    ratio, first = below_one.start, tau * order * exp(3 * (order - 1) / (2 * sigma**2))
     most, left = 1 / (1 + sigma**2), sigma**2 / (1 + sigma**2)
     chains = {
-        "the ratio": one_chain(statement, ratio, *_below(statement, ratio, 1), Step(1 - left, "=")),
+        "the ratio": below_one,
         "the first term": one_chain(statement, first, *_below(statement, first, 3)),
     }
     chain = one_chain(

@@ -89,6 +89,9 @@ def rule(name: str, **where: Any) -> list[Any]:
     return ["instance", "rule", name, where]
 
 
+PAIR = {"n": WHOLE, "k": WHOLE}
+CHOOSE, FOLLOWING = ["binomial", "n", "k"], ["binomial", "n", ["+", "k", ONE]]
+NEXT = ["*", CHOOSE, minus("n", "k"), power(["+", "k", ONE], q("-1"))]
 LEAK = {"within": "n", "facts": [fact(">=", "n", "combine", [], [["1", [minus("n", "%0")]], ["1", ["%0"]]])]}
 FACTS: dict[str, Any] = {
     "a negative weight": certificate(
@@ -194,6 +197,15 @@ FACTS: dict[str, Any] = {
     ),
     "a logarithm of 0": certificate(X, ["log", "x"], "=", ["log", "x"], NONNEGATIVE),
     "a logarithm of a square": certificate(X, ["log", power("x", TWO)], "=", ["log", power("x", TWO)]),
+    "a binomial that may be 0": certificate(PAIR, ["log", CHOOSE], "=", ["log", CHOOSE]),
+    "a binomial of a real number": certificate(
+        {"n": WHOLE, "k": REAL}, FOLLOWING, "<=", NEXT, ["<=", ZERO, "n"], ["<=", ZERO, "k"],
+        **body(fact("=", minus(NEXT, FOLLOWING), *rule("binomial-next", n="n", k="k"))),
+    ),
+    "a binomial of fewer than no things": certificate(
+        PAIR, ["binomial", "n", ZERO], "=", ONE,
+        **body(fact("=", minus(ONE, ["binomial", "n", ZERO]), *rule("binomial-zero", n="n"))),
+    ),
     "a method that does not exist": certificate(X, ZERO, "<=", "x", **body(fact(">=", "x", "conclude"))),
 }  # fmt: skip
 

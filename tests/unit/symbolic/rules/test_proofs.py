@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sympy
 
-from dpverify.symbolic.expressions.functions import Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
 from dpverify.symbolic.rules.base import (
@@ -42,6 +42,7 @@ FUNCTIONS = {
     sympy.Mod: "mod",
     Bit: "bit",
     PopCount: "popcount",
+    Binomial: "binomial",
     Moment: "moment",
     Norm: "norm",
     Inner: "inner",
