@@ -181,12 +181,10 @@ def test_an_array_that_is_given_receives_the_noise(bits: Bits) -> None:
     ],
 )
 def test_an_array_that_cannot_receive_the_noise(out: Matrix, text: str) -> None:
-    for make in (
-        lambda: noise_from_tape(np.ones((4, 2)), alpha=0.5, scale=1.0, out=out),
-        lambda: noise_from_generator(generator(0), 4, 2, alpha=0.5, scale=1.0, out=out),
-    ):
-        with pytest.raises(ArgumentError, match=text):
-            make()
+    with pytest.raises(ArgumentError, match=text):
+        noise_from_tape(np.ones((4, 2)), alpha=0.5, scale=1.0, out=out)
+    with pytest.raises(ArgumentError, match=text):
+        noise_from_generator(generator(0), 4, 2, alpha=0.5, scale=1.0, out=out)
     tape = np.ones((4, 2))
     with pytest.raises(ArgumentError, match="out must not share memory with what is read"):
         noise_from_tape(tape, alpha=0.5, scale=1.0, out=tape)
