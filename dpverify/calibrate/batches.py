@@ -62,6 +62,8 @@ class BatchRequest:
         batch = self._wanted("batch", fixed is None) or fixed
         assert batch is not None
         gamma, zeta = self._wanted("gamma", recursive), self._wanted("zeta", recursive)
+        if gamma is not None:
+            check.weight(gamma=gamma)
         parties = self._wanted("parties", self.algorithm == "ddp-srm")
         first = self.batch_0 if self.batch_0 is not None and recursive else self._wanted("batch_0", False) or batch
         if (self.steps is None) == (self.epochs is None):

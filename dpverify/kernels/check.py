@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,20 @@ def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
     return found
 
 
+def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArray[np.float64]:
+    """Take an array that can receive a result while those of ``apart`` are read; None makes a new one."""
+    ((variable, value),) = named.items()
+    if value is None:
+        return np.empty(shape)
+    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
+        raise ArgumentError(variable, _form(value), f"must be an array of float64 of shape {shape}")
+    if not (value.flags.c_contiguous and value.flags.aligned and value.flags.writeable):
+        raise ArgumentError(variable, _form(value), "must be contiguous, aligned and writeable")
+    if any(np.may_share_memory(value, other) for other in apart):
+        raise ArgumentError(variable, _form(value), "must not share memory with what is read")
+    return value
+
+
 def memory(floats: int, **named: int) -> None:
     """Refuse sizes whose arrays cannot fit in this machine's memory, before anything is allocated."""
     have = physical_bytes()
@@ -106,6 +120,10 @@ def _number(named: dict[str, Any], rule: str, fits: Callable[[float], bool]) -> 
     if not fits(number):
         raise ArgumentError(variable, number, rule)
     return number
+
+
+def _form(value: object) -> str:
+    return f"an array of {value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
 
 
 def _short(value: object) -> str:

@@ -182,6 +182,37 @@ def _trailing_zeros(t: Any) -> Any:
     return count
 
 
+def unlikely(condition: bool) -> bool:
+    """Tell the compiler that a condition seldom holds; the condition itself.
+
+    What follows then keeps out of the registers and of the code of the loop around it.
+    """
+    return condition
+
+
+@intrinsic
+def _expect_not(_: Any, condition: Any) -> Any:
+    """Emit the compiler's own mark."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        bit = ir.IntType(1)
+        mark = builder.module.declare_intrinsic("llvm.expect", [bit], ir.FunctionType(bit, [bit, bit]))
+        return builder.call(mark, [arguments[0], bit(0)])
+
+    return types.boolean(types.boolean), emit
+
+
+expect_not: Any = _expect_not
+
+
+@overload(unlikely, strict=False, inline="always")
+def _unlikely(condition: Any) -> Any:
+    def expect(condition: Any) -> Any:
+        return expect_not(condition)
+
+    return expect
+
+
 def prefetch(values: Vector, place: np.uint64) -> None:
     """Ask for the cache line of ``values[place]``; nothing is read or changed, so plain Python does nothing."""
 

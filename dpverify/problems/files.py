@@ -34,7 +34,7 @@ def separator(path: Path) -> str | None:
 Progress: TypeAlias = Callable[[int, int], None]
 """``progress(done, whole)``: so many of a file's bytes were read."""
 
-PART: Final = 1 << 20  # bytes of a LIBSVM file that are read at a time
+PART: Final = 1 << 18  # bytes of a LIBSVM file that are read at a time, and more the longer it is
 CELLS: Final = 1 << 17  # numbers of a table
 
 
@@ -129,7 +129,7 @@ def read_libsvm(
     builder, labels, least, whole = RowBuilder(path, limit), list[Vector](), MOST_COLUMNS, path.stat().st_size
     try:
         with _opened(path) as (stream, raw):
-            while part := stream.read(PART):
+            while part := stream.read(max(PART, raw.tell() // 64)):
                 x, found = load_svmlight_file(BytesIO(part + stream.readline()), dtype=np.float64, zero_based=True)
                 if not np.isfinite(x.data).all() or not np.isfinite(found).all():
                     rule = "a value is NaN or infinite, every value must be finite."

@@ -29,18 +29,25 @@ def scaled(x: Rows, how: RowScaling) -> Rows:
     return scale_sparse(x, how) if isinstance(x, CsrRows) else scale_rows(x, how)
 
 
+def logistic_problem(
+    x: Rows, y: Vector, *, lam: float, radius: float | None = None
+) -> LogisticRegression | SparseLogistic:
+    """Make the problem of a data set of two classes, on rows as they are kept."""
+    if isinstance(x, CsrRows):
+        return SparseLogistic(x, y, lam=lam, radius=radius)
+    return LogisticRegression(x, y, lam=lam, radius=radius)
+
+
 def regression_problem(x: Rows, y: Vector, classes: int = 2, *, lam: float, radius: float | None = None) -> Regression:
     """Make the problem of a data set, with certified constants; labels are 0..K-1.
 
     A ValueError if rows or labels are wrong, an ArgumentError for sparse rows of more than two classes.
     """
+    if classes <= 2:
+        return logistic_problem(x, y, lam=lam, radius=radius)
     if isinstance(x, CsrRows):
-        if classes > 2:
-            raise check.ArgumentError("data", f"sparse rows of {classes} classes", "must be dense for more than two")
-        return SparseLogistic(x, y, lam=lam, radius=radius)
-    if classes > 2:
-        return SoftmaxRegression(x, y, classes, lam=lam, radius=radius)
-    return LogisticRegression(x, y, lam=lam, radius=radius)
+        raise check.ArgumentError("data", f"sparse rows of {classes} classes", "must be dense for more than two")
+    return SoftmaxRegression(x, y, classes, lam=lam, radius=radius)
 
 
 def batch_gradient(

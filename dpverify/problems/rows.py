@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from dpverify.kernels.typing import Matrix, Vector
 
 RowScaling: TypeAlias = Literal["unit", "clip", "none"]
+
+RowsT = TypeVar("RowsT")
 
 
 def _slack(width: int) -> float:
@@ -43,6 +46,28 @@ def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
         exact = sum((Fraction(float(v)) ** 2 for v in x[i] if v), Fraction(0))
         inside[i] = exact <= Fraction(radius) ** 2
     return inside
+
+
+def check_rows(x: Matrix, y: Vector) -> None:
+    """Refuse rows, shape (n, p), that are not finite, and labels that are not one for each, by a ValueError."""
+    if x.ndim != 2 or min(x.shape) < 1:
+        raise ValueError(f"x must be a matrix with at least one row and column, got shape {x.shape}.")
+    if y.shape != x.shape[:1]:
+        raise ValueError(f"y must have shape {x.shape[:1]}, got shape {y.shape}.")
+    if not np.isfinite(x).all():
+        raise ValueError("x must be finite, got a NaN or an infinity.")
+
+
+def radius_of(
+    x: RowsT, radius: float | None, bounds: Callable[[RowsT], Vector],
+    within: Callable[[RowsT, float], NDArray[np.bool_]],
+) -> float:  # fmt: skip
+    """Give the radius, by default the largest of the rows' norms; a ValueError where a row is longer."""
+    if radius is None:
+        return float(bounds(x).max())
+    if not within(x, radius).all():
+        raise ValueError(f"rows must have norm at most radius={radius}, got a row of norm about {bounds(x).max()}.")
+    return float(radius)
 
 
 def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:

@@ -148,7 +148,7 @@ class Request:
         if self.alpha is not None:
             check.weight(alpha=self.alpha)
         if self.gamma is not None:
-            check.proportion(gamma=self.gamma)
+            (check.weight if self.algorithm in SRM else check.proportion)(gamma=self.gamma)
         if self.eta is not None:
             check.positive(eta=self.eta)
         if self.batch is not None:

@@ -15,6 +15,7 @@ from dpverify.papers.wang2019.experiments.tables import PaperTable
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.errors import DataError
 from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.regression import logistic_problem
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import CsrRows, Rows
 
@@ -55,11 +56,7 @@ def _two_files(request: TableRequest) -> TestedProblem:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")
     x = second.x
     x_test = x.widened(d) if isinstance(x, CsrRows) else np.pad(x, ((0, 0), (0, d - wide)))
-    return TestedProblem(first.name, _problem(first.x, first.y), x_test, second.y, real=True)
-
-
-def _problem(x: Rows, y: Vector) -> LogisticRegression | SparseLogistic:
-    return SparseLogistic(x, y, lam=LAM) if isinstance(x, CsrRows) else LogisticRegression(x, y, lam=LAM)
+    return TestedProblem(first.name, logistic_problem(first.x, first.y, lam=LAM), x_test, second.y, real=True)
 
 
 def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:
@@ -68,14 +65,14 @@ def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProbl
     test, train = order[: max(1, round(HELD_OUT * n))], order[max(1, round(HELD_OUT * n)) :]
     if len(train) == 0:
         raise DataError(name, f"has {n} example, at least 2 are needed where no test file is given.")
-    problem = _problem(data.x[train], data.y[train])
+    problem = logistic_problem(data.x[train], data.y[train], lam=LAM)
     return TestedProblem(name, problem, data.x[test], data.y[test], real=real)
 
 
 def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
     whole = Dataset(parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False)
     drawn = whole.sample(min(n, len(whole.x)), generator(seed, SAMPLE_STREAM))
-    return replace(parts, problem=_problem(drawn.x, drawn.y))
+    return replace(parts, problem=logistic_problem(drawn.x, drawn.y, lam=LAM))
 
 
 def made_up(table: PaperTable) -> TestedProblem:

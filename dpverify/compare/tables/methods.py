@@ -7,13 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from dpverify.compare.methods import step_length
 from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
 from dpverify.compare.tables.settings import CHANGE_CLIP, CLIP, DELTA, GAMMA, PARTIES, Noise, steps_for
 from dpverify.kernels import check
-from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, dp_sgd, rrpsgd
 from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
@@ -22,9 +19,10 @@ from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
 from dpverify.privacy.growing_budget import shared_epsilon
 from dpverify.privacy.participation import Bounds
 from dpverify.problems.batch_gradient import line_losses
-from dpverify.problems.logistic import LogisticRegression, psi
+from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.regression import recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
+from dpverify.problems.sparse.batches import sparse_line_losses
 from dpverify.problems.sparse.logistic import SparseLogistic
 
 
@@ -39,14 +37,6 @@ class ReadyMethod:
     epsilon: Bounds | None
     conditions: bool | None  # whether those of Lemma 3.7 hold, where the printed noise rests on it
     start: Callable[[int], SampledRun]
-
-
-def sparse_line_losses(problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
-    """Give what ``line_losses`` gives, on sparse rows: the mean loss at ``w - length direction``, cut; shape (K,)."""
-    sign, at, along = 1.0 - 2.0 * problem.y, problem.x @ w, problem.x @ direction
-    losses = [np.minimum(np.logaddexp(0.0, sign * (at - length * along)), clip).mean() for length in lengths]
-    penalties = [sum(map(psi, (w - length * direction).tolist())) for length in lengths]
-    return np.array(losses) + problem.lam * np.array(penalties)
 
 
 def ready(

@@ -16,7 +16,7 @@ import numpy as np
 from dpverify.kernels.jit import inner_kernel
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
 from dpverify.problems.logistic import psi, psi_slope
-from dpverify.problems.rows import row_norm_bounds, rows_within
+from dpverify.problems.rows import check_rows, radius_of, row_norm_bounds, rows_within
 from dpverify.problems.softmax import bounds
 
 
@@ -67,22 +67,13 @@ class SoftmaxRegression:
     def __init__(
         self, x: Matrix, y: Vector, classes: int, lam: float = 0.001, radius: float | None = None
     ) -> None:  # fmt: skip
-        if x.ndim != 2 or min(x.shape) < 1:
-            raise ValueError(f"x must be a matrix with at least one row and column, got shape {x.shape}.")
-        if y.shape != x.shape[:1]:
-            raise ValueError(f"y must have shape {x.shape[:1]}, got shape {y.shape}.")
-        if not np.isfinite(x).all():
-            raise ValueError("x must be finite, got a NaN or an infinity.")
+        check_rows(x, y)
         if not np.isin(y, np.arange(classes)).all():
             raise ValueError(f"labels must be whole numbers in 0..{classes - 1}, got {np.unique(y)[:5].tolist()}.")
-        if radius is None:
-            radius = float(row_norm_bounds(x).max())
-        elif not rows_within(x, radius).all():
-            longest = row_norm_bounds(x).max()
-            raise ValueError(f"rows must have norm at most radius={radius}, got a row of norm about {longest}.")
         self.x = np.ascontiguousarray(x, dtype=np.float64)
         self.y = np.ascontiguousarray(y, dtype=np.float64)
-        self.classes, self.lam, self.radius = int(classes), float(lam), float(radius)
+        self.classes, self.lam = int(classes), float(lam)
+        self.radius = radius_of(x, radius, row_norm_bounds, rows_within)
         self.start = np.zeros(classes * x.shape[1])
         self.lipschitz = bounds.lipschitz(self.radius, self.lam, x.shape[1], self.classes)
         self.smoothness = bounds.smoothness(self.radius, self.lam)

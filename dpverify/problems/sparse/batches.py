@@ -14,7 +14,7 @@ from dpverify.kernels.tape import draw_batch, fill_normal
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import norm
 from dpverify.problems.batch_gradient import add_penalty
-from dpverify.problems.logistic import slope
+from dpverify.problems.logistic import psi, slope
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.scaling import norm_bounds
 
@@ -89,3 +89,11 @@ class SparseRecursiveGradient(SparseBatchGradient):
             self._mean[:] = 0.0
             add_penalty(self._mean, 1, old, self._lam, self._mean)
             out -= (1.0 - gamma) * self._mean
+
+
+def sparse_line_losses(problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
+    """Give what ``line_losses`` gives, on sparse rows: the mean loss at ``w - length direction``, cut; shape (K,)."""
+    sign, at, along = 1.0 - 2.0 * problem.y, problem.x @ w, problem.x @ direction
+    losses = [np.minimum(np.logaddexp(0.0, sign * (at - length * along)), clip).mean() for length in lengths]
+    penalties = [sum(map(psi, (w - length * direction).tolist())) for length in lengths]
+    return np.array(losses) + problem.lam * np.array(penalties)

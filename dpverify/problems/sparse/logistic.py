@@ -15,6 +15,7 @@ from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import Vector
 from dpverify.problems import logistic_bounds
 from dpverify.problems.logistic import psi, psi_slope, slope
+from dpverify.problems.rows import radius_of
 from dpverify.problems.sparse.rows import CsrRows
 from dpverify.problems.sparse.scaling import norm_bounds, sparse_rows_within
 
@@ -78,13 +79,8 @@ class SparseLogistic:
             raise ValueError(f"y must have shape ({max(len(x), 1)},), got shape {y.shape}.")
         if not ((y == 0.0) | (y == 1.0)).all():
             raise ValueError(f"labels must be 0 or 1, got {np.unique(y)[:5].tolist()}.")
-        if radius is None:
-            radius = float(norm_bounds(x).max())
-        elif not sparse_rows_within(x, radius).all():
-            longest = norm_bounds(x).max()
-            raise ValueError(f"rows must have norm at most radius={radius}, got a row of norm about {longest}.")
         self.x, self.y = x, np.ascontiguousarray(y, dtype=np.float64)
-        self.lam, self.radius = float(lam), float(radius)
+        self.lam, self.radius = float(lam), radius_of(x, radius, norm_bounds, sparse_rows_within)
         self.start = np.zeros(x.width)
         self.lipschitz = logistic_bounds.lipschitz(self.radius, self.lam, x.width)
         self.smoothness = logistic_bounds.smoothness(self.radius, self.lam)

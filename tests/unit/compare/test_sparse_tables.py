@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from dpverify.compare.tables.data import load
-from dpverify.compare.tables.methods import ready, sparse_line_losses
+from dpverify.compare.tables.methods import ready
 from dpverify.compare.tables.settings import LAM, METHODS, TableRequest
 from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
 from dpverify.problems.batch_gradient import line_losses
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.regression import recursive_gradient
+from dpverify.problems.sparse.batches import sparse_line_losses
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import CsrRows
 from tests.unit.compare.test_tables import libsvm

@@ -43,7 +43,7 @@ def test_pieces_give_the_numbers_of_the_whole() -> None:
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python bodies call Python bodies: compiled code would hand them plain integers, which do not wrap around."""
     drawn(0, 1)  # compiled before its parts are replaced, also where no other test ran in this process
-    for name in ("next_word", "seldom"):
+    for name in ("next_word", "seldom", "point_of", "number_after"):
         monkeypatch.setattr(module, name, python_of(getattr(module, name)))
 
 

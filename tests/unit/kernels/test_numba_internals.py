@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 from numba.core.bytecode import FunctionIdentity
+from numba.core.caching import NullCache
 from numba.extending import is_jitted
 
 from dpverify.kernels import cache_lines, numba_internals, tape
@@ -76,18 +77,32 @@ def swapped(x: np.ndarray, y: np.ndarray, n: int) -> float:
     return float(x[0])
 
 
+def text_of(compiled: Any, *arguments: Any) -> str:
+    """Compile a new kernel, and give its text: what comes from the cache has none."""
+    compiled._cache = NullCache()
+    compiled(*arguments)
+    (text,) = compiled.inspect_llvm().values()
+    return str(text)
+
+
 def references() -> bool:
-    counts, values = [], (np.zeros(1), np.ones(1))
-    for compiled in (kernel(swapped), inner_kernel(swapped)):
-        assert compiled(*values, 3) == 1.0
-        (text,) = cast("Any", compiled).inspect_llvm().values()
-        counts.append("NRT_incref" in text)
-    return counts == [True, False]
+    made = kernel(swapped), inner_kernel(swapped)
+    return ["NRT_incref" in text_of(compiled, np.zeros(1), np.ones(1), 3) for compiled in made] == [True, False]
 
 
 def trailing_zeros() -> bool:
     powers = [1 << k for k in range(63)]
     return [level(t) for t in powers] == [python_of(level)(t) for t in powers] == list(range(63)) and level(96) == 5
+
+
+def halved(x: int) -> int:
+    return 0 if numba_internals.unlikely(x % 2 == 1) else x // 2
+
+
+def expectations() -> bool:
+    compiled = kernel(halved)
+    weighted = "i32 2000" in text_of(compiled, 1)  # what is expected counts 2000 times
+    return weighted and [compiled(x) for x in range(4)] == [0, 0, 1, 0]
 
 
 def prefetch() -> bool:
@@ -110,6 +125,7 @@ PARTS: dict[Callable[[], bool], str] = {
     without_dispatch: "Dispatcher.compile and get_overload in numba/core/dispatcher.py",
     references: "_nrt in numba/core/options.py",
     trailing_zeros: "BaseContext.cast in numba/core/base.py, and llvmlite's ir.Builder",
+    expectations: "Overload.inline in numba/core/inline_closurecall.py, and llvmlite's ir.Module.declare_intrinsic",
     prefetch: "numba/core/cgutils.py and make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",
     stores_around_the_caches: "make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",
 }

@@ -62,6 +62,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"batch": 0}, "batch "),
     ({"change_clip": 0.0}, "change_clip "),
     ({"gamma": 1.5}, "gamma "),
+    ({"gamma": 0.0}, "gamma must lie in (0, 1]"),
     ({"eta": 0.0}, "eta "),
     ({"algorithm": "dp-nsgd", "batch": 3}, "batch must be left out, dp-nsgd has none"),
     ({"algorithm": "sr-nsgd", "change_clip": 0.1}, "change_clip must be left out, sr-nsgd has none"),

@@ -80,16 +80,15 @@ def add_sums(
             out, k = out + 1, k + 1
         S_out[out], Q_out[out], code_out[out] = s, q, pair | i << 20 | codes_b[j]
         out += 1
-        if i + 1 == na and j + 1 == nb:
-            break
-        if j + 1 == nb:
+        if i + 1 < na and j + 1 < nb:  # no branch: which comes next cannot be foretold
+            of_a = (QA[i + 1] - QA[i]) * (SB[j] - SB[j + 1]) >= (QB[j + 1] - QB[j]) * (SA[i] - SA[i + 1])
+            i, j = i + of_a, j + (1 - of_a)
+        elif i + 1 < na:
             i += 1
-        elif i + 1 == na:
+        elif j + 1 < nb:
             j += 1
-        elif (QA[i + 1] - QA[i]) * (SB[j] - SB[j + 1]) >= (QB[j + 1] - QB[j]) * (SA[i] - SA[i + 1]):
-            i += 1
         else:
-            j += 1
+            break
     while k < n:
         S_out[out], Q_out[out], code_out[out] = S[k], Q[k], code[k]
         out, k = out + 1, k + 1

@@ -19,7 +19,7 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, check_nodes, check_out, first_rows
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, check_nodes, first_rows
 
 
 class Repair(NamedTuple):
@@ -202,9 +202,7 @@ def reconstruct_literal(
     check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
     tables = Tables(*(np.empty(size) for size in sizes))
     fill_tables(alpha, gamma, N, tables)
-    if out is not None:
-        check_out(out, nodes, steps, d)
-    m_hat, adds = out if out is not None else np.empty((steps, d)), np.empty(steps, dtype=np.int64)
+    m_hat, adds = check.room(steps, d, apart=nodes, out=out), np.empty(steps, dtype=np.int64)
     space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
     literal_run(N, alpha, gamma, nodes, first_rows(steps), tables, *space, m_hat, adds)
     return m_hat, adds

@@ -133,14 +133,3 @@ def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
     if node_count(steps) != count:
         raise check.ArgumentError("nodes.g", f"{count} rows", "must have as many rows as a tree has nodes")
     return made, steps, d
-
-
-def check_out(out: Matrix, nodes: Nodes, steps: int, dimension: int) -> None:
-    """Check that an array can receive m^_1..m^_T while the nodes are read. Shapes: ``out`` (T, d)."""
-    found = f"an array of {out.dtype} of shape {out.shape}"
-    if out.shape != (steps, dimension) or out.dtype != np.float64:
-        raise check.ArgumentError("out", found, f"must be an array of float64 of shape (T, d), {(steps, dimension)}")
-    if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
-        raise check.ArgumentError("out", found, "must be contiguous, aligned and writeable")
-    if any(np.may_share_memory(out, family) for family in nodes):
-        raise check.ArgumentError("out", found, "must not share memory with the nodes")

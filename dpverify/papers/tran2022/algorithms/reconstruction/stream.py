@@ -46,7 +46,6 @@ from dpverify.papers.tran2022.algorithms.reconstruction.blocks import absorb, as
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     Nodes,
     check_nodes,
-    check_out,
     fill_level_decay,
     first_rows,
 )
@@ -259,7 +258,7 @@ def reconstruct(
         steps * (d * (out is None) + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d
     )
     if out is not None:
-        check_out(out, nodes, steps, d)
+        check.room(steps, d, apart=nodes, out=out)
     return reconstruct_with(nodes, steps, d, N, new_constants(N, alpha, gamma), out)
 
 

@@ -59,6 +59,20 @@ def next_noise(
 
 
 @step_kernel
+def next_two(
+    decay: float, one_step: float, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
+) -> None:  # fmt: skip
+    """Do what ``next_noise`` does for an even t, and for t + 1, whose NOISE_before is NOISE_t, all in ``out``.
+
+    At d = 10 what a row costs beside its numbers is more than they do.
+    """
+    for j in range(d):
+        noise = decay * out[p + j] + scale * out[i + j]
+        out[i + j] = noise
+        out[i + d + j] = one_step * noise + scale * out[i + d + j]
+
+
+@step_kernel
 def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     """Turn zeta_t / scale, in the row of ``slots`` for the level of t, into NOISE_t in place.
 
@@ -77,15 +91,19 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
     ``slots`` (n, d): row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
     Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
     """
-    d = np.uint64(out.shape[1])
+    d, t = np.uint64(out.shape[1]), first
     flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)
-    for t in range(first, last + 1):
+    while t <= last:
         k, i = level(t), np.uint64(t - 1 - start) * d
         before = t - (1 << k)
-        if before > start:
+        if before <= start:
+            next_noise(before, decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
+        elif k == 0 or t == last:
             next_noise(before, decay[k], flat, np.uint64(before - 1 - start) * d, scale, flat, i, d)
         else:
-            next_noise(before, decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
+            next_two(decay[k], decay[0], np.uint64(before - 1 - start) * d, scale, flat, i, d)
+            t += 1
+        t += 1
 
 
 @kernel
@@ -145,7 +163,7 @@ def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
             out[t - 1, j] = (noise[t - 1, j] - past) / scale
 
 
-def noise_from_tape(tape: Tape, *, alpha: float, scale: float) -> Matrix:
+def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | None = None) -> Matrix:
     """NOISE_1..NOISE_T from a tape.
 
     Parameters
@@ -156,6 +174,9 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float) -> Matrix:
         Momentum weight, in (0, 1].
     scale : float
         Standard deviation of a node, at least 0, in units of the gradient.
+    out : (T, d) array of float, optional
+        Receives the noise, and is returned; contiguous, and apart from the tape. A new array by default, whose pages
+        the system clears first: in repeated calls that may take twice as long as the noise.
 
     Returns
     -------
@@ -165,19 +186,23 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float) -> Matrix:
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the tape has a wrong shape or an entry that is not finite.
+        If a number is out of range, or the tape has a wrong shape or an entry that is not finite, or ``out`` cannot
+        receive the result.
 
     Notes
     -----
     Source: Algorithm 1, "NOISE <- NOISE + (1 - alpha)^{t - S_i[1]} Z[S_i]".
     """
     tape = check.array(None, None, tape=tape)
-    out = np.empty_like(tape)
-    stream_noise(tape, check.weight(alpha=alpha), check.not_negative(scale=scale), out)
-    return out
+    alpha, scale = check.weight(alpha=alpha), check.not_negative(scale=scale)
+    noise = check.room(*tape.shape, apart=(tape,), out=out)
+    stream_noise(tape, alpha, scale, noise)
+    return noise
 
 
-def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: float, scale: float) -> Matrix:
+def noise_from_generator(
+    rng: Generator, steps: int, dimension: int, *, alpha: float, scale: float, out: Matrix | None = None
+) -> Matrix:
     """NOISE_1..NOISE_T, with Gaussians drawn as they are needed.
 
     Parameters
@@ -186,7 +211,7 @@ def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: f
         Source of randomness; T*d normal numbers are drawn from it.
     steps, dimension : int
         T and d, at least 1.
-    alpha, scale
+    alpha, scale, out
         As in :func:`noise_from_tape`.
 
     Returns
@@ -197,20 +222,20 @@ def noise_from_generator(rng: Generator, steps: int, dimension: int, *, alpha: f
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the trajectory does not fit in memory.
+        If a number is out of range, or the trajectory does not fit in memory, or ``out`` cannot receive it.
     """
     steps, dimension = check.whole(1, steps=steps), check.whole(1, dimension=dimension)
-    check.memory(steps * dimension, steps=steps, dimension=dimension)
+    check.memory(steps * dimension * (out is None), steps=steps, dimension=dimension)
     alpha, scale = check.weight(alpha=alpha), check.not_negative(scale=scale)
-    out = np.empty((steps, dimension))
+    noise = check.room(steps, dimension, out=out)
     if has_words(rng):
         words = take_words(rng)
         with wrapping():
-            draw_noise_from(words, alpha, scale, out)
+            draw_noise_from(words, alpha, scale, noise)
         put_words(rng, words)
     else:
-        draw_noise(rng, alpha, scale, out)
-    return out
+        draw_noise(rng, alpha, scale, noise)
+    return noise
 
 
 def whiten(noise: Matrix, *, alpha: float, scale: float) -> Tape:

@@ -275,13 +275,13 @@ def test_output_into_an_array_that_is_there(literally: bool) -> None:
     assert np.array_equal(adds, counts)
     fixed = np.empty((20, 2))
     fixed.flags.writeable = False
-    shape, flags = r"out must be an array of float64 of shape \(T, d\), \(20, 2\)", "out must be contiguous"
+    shape, flags = r"out must be an array of float64 of shape \(20, 2\)", "out must be contiguous"
     for wrong, text in (
         (np.empty((21, 2)), shape),
         (np.empty((20, 2), dtype=np.float32), shape),
         (np.empty((2, 20)).T, flags),
         (fixed, flags),
-        (nodes.r[5:25], "out must not share memory with the nodes"),
+        (nodes.r[5:25], "out must not share memory with what is read"),
     ):
         with pytest.raises(ArgumentError, match=text):
             run(nodes, examples=3, alpha=0.2, gamma=0.3, out=wrong)  # type: ignore[arg-type]  # float32, on purpose

@@ -160,6 +160,36 @@ def test_bad_arguments(alpha: float, scale: float, tape: Tape, text: str) -> Non
         noise_from_tape(tape, alpha=alpha, scale=scale)
 
 
+@pytest.mark.parametrize("bits", ["sfc64", "pcg64"])
+def test_an_array_that_is_given_receives_the_noise(bits: Bits) -> None:
+    tape, out = normal_tape(generator(3, bits=bits), 40, 5), np.full((40, 5), np.nan)
+    want = noise_from_tape(tape, alpha=0.1, scale=2.0)
+    assert noise_from_tape(tape, alpha=0.1, scale=2.0, out=out) is out
+    assert np.array_equal(out, want)
+    out[:] = np.nan
+    assert noise_from_generator(generator(3, bits=bits), 40, 5, alpha=0.1, scale=2.0, out=out) is out
+    assert np.array_equal(out, want)
+
+
+@pytest.mark.parametrize(
+    ("out", "text"),
+    [
+        (np.empty((3, 2)), r"out must be an array of float64 of shape \(4, 2\), got out=an array of float64"),
+        (np.empty((4, 2), dtype=np.float32), "out must be an array of float64"),
+        ([[0.0, 0.0]] * 4, "out must be an array of float64"),
+        (np.empty((2, 4)).T, "out must be contiguous, aligned and writeable"),
+    ],
+)
+def test_an_array_that_cannot_receive_the_noise(out: Matrix, text: str) -> None:
+    with pytest.raises(ArgumentError, match=text):
+        noise_from_tape(np.ones((4, 2)), alpha=0.5, scale=1.0, out=out)
+    with pytest.raises(ArgumentError, match=text):
+        noise_from_generator(generator(0), 4, 2, alpha=0.5, scale=1.0, out=out)
+    tape = np.ones((4, 2))
+    with pytest.raises(ArgumentError, match="out must not share memory with what is read"):
+        noise_from_tape(tape, alpha=0.5, scale=1.0, out=tape)
+
+
 def test_sizes_that_cannot_fit() -> None:
     with pytest.raises(ArgumentError, match="steps and dimension must fit in memory"):
         noise_from_generator(generator(0), 10**10, 10**6, alpha=0.5, scale=1.0)
