@@ -104,17 +104,20 @@ def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
     from dpverify.ledger.errors import SpecError
     from dpverify.ledger.load import bundled
     from dpverify.ledger.results import decode
+    from dpverify.report.collect import ReportError
+    from dpverify.report.files import finish
 
     try:
         folder = bundled("reports") if report is None else report
     except SpecError:  # a copy of the package without its reports
         return None
     file = folder / "data" / f"{spec.paper}.json"
-    if not file.is_file():
-        return None
     try:
+        finish(folder)
+        if not file.is_file():
+            return None
         run = decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (OSError, ReportError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
     mine = [result for result in run.results if result.claim == spec.key]
     return msgspec.structs.replace(run, results=mine) if mine else None

@@ -14,7 +14,7 @@ from dpverify.compare.page import figure_names, page
 from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison, source_of
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import check_folder, outdated, update
+from dpverify.report.files import check_folder, finish, outdated, update
 
 STEM = "comparison"  # name of the page and of its data, without their endings
 PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
@@ -31,6 +31,7 @@ def check_report(folder: Path | None) -> None:
 
 def read(folder: Path) -> Comparisons | None:
     """Read what is recorded."""
+    finish(folder)
     path = folder / DATA
     try:
         return msgspec.json.decode(path.read_bytes(), type=Comparisons)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -112,7 +114,8 @@ FIGURES = {
 """Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 
 
-NEW = ".new"  # in a report's folder: files that are finished, and not yet all in their places
+NEW = "UNFINISHED"  # in a report's folder: files that are finished, and not yet all in their places
+PART = ".part"  # the same before all are finished, and after all are in their places
 
 
 def outdated(folder: Path, wanted: Mapping[str, bytes], page: str = "") -> list[str]:
@@ -131,26 +134,53 @@ def update(
 ) -> list[str]:
     """Write the files that differ, and take those away whose data are gone: all of it or nothing, whatever ends it.
 
-    All is written aside first, and moved into place from there; a later call ends what was begun.
+    All is written aside first, and moved into place from there; whoever reads the folder next ends what was begun.
     ``elsewhere``: files outside the folder that belong to it, by their absolute paths. The files that changed, sorted.
     """
-    finish(folder)
-    names = outdated(folder, files, page)
-    wanted = {name: files.get(name) for name in names} | {str(path): text for path, text in (elsewhere or {}).items()}
-    aside = folder / f"{NEW}.part"
-    shutil.rmtree(aside, ignore_errors=True)  # of a run that was ended before it had written all
-    aside.mkdir(parents=True)
-    for number, content in enumerate(wanted.values()):
-        if content is not None:
-            (aside / str(number)).write_bytes(content)
-    (aside / "names").write_bytes(msgspec.json.encode(list(wanted)))
-    aside.rename(folder / NEW)  # until here the folder is as it was; from here on it is the new one
-    finish(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder):
+        _move(folder)
+        names = outdated(folder, files, page)
+        outside = {str(path): text for path, text in (elsewhere or {}).items()}
+        wanted = {name: files.get(name) for name in names} | outside
+        aside = folder / PART
+        shutil.rmtree(aside, ignore_errors=True)  # of a run that was ended before it had written all
+        aside.mkdir()
+        for number, content in enumerate(wanted.values()):
+            if content is not None:
+                (aside / str(number)).write_bytes(content)
+        (aside / "names").write_bytes(msgspec.json.encode(list(wanted)))
+        aside.rename(folder / NEW)  # until here the folder is as it was; from here on it is the new one
+        _move(folder)
     return sorted(names)
 
 
 def finish(folder: Path) -> None:
-    """Put in their places what an update has written aside, and did not come to move."""
+    """Put in their places what an update has written aside, and did not come to move; who reads a report does so first.
+
+    It waits for an update that is under way in another process; a ReportError where it cannot write.
+    """
+    if not (folder / NEW).is_dir():
+        return
+    try:
+        with _alone(folder):
+            _move(folder)
+    except OSError as error:
+        raise ReportError(f"{folder}: its last update was cut off, and cannot be ended here ({_why(error)})") from error
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Be the only process that changes a report; the lock goes with the process, whatever ends that."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _move(folder: Path) -> None:
     if not (folder / NEW).is_dir():
         return
     names = msgspec.json.decode((folder / NEW / "names").read_bytes(), type=list[str])
@@ -164,9 +194,9 @@ def finish(folder: Path) -> None:
             with contextlib.suppress(OSError):  # another file is in it
                 if path.parent != folder:
                     path.parent.rmdir()
-    shutil.rmtree(folder / f"{NEW}.part", ignore_errors=True)
-    (folder / NEW).rename(folder / f"{NEW}.part")  # done, even if what follows is cut off
-    shutil.rmtree(folder / f"{NEW}.part")
+    shutil.rmtree(folder / PART, ignore_errors=True)
+    (folder / NEW).rename(folder / PART)  # done, even if what follows is cut off
+    shutil.rmtree(folder / PART)
 
 
 def _page_of(name: str) -> str:

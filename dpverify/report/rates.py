@@ -15,12 +15,14 @@ from dpverify.report.words import GENERATED, plural
 class CheckRates(Record, frozen=True, kw_only=True):
     """One check of one statement, over all seeds: what it said, and of its planted faults those that it refuted.
 
-    ``pinned``: our verdict on the statement. ``planted``: runs with a fault of the declared size, ``seen`` of which
-    refuted it; each should be refuted with the chance ``power``, and is with at least ``power_at_least``, as 95 of 100
-    such limits say. ``wrong``: more was refuted, or fewer faults were, than the stated rates explain.
+    ``budget``: what it was run with. ``pinned``: our verdict on the statement. ``planted``: runs with a fault of the
+    declared size, ``seen`` of which refuted it; each should be refuted with the chance ``power``, and is with at least
+    ``power_at_least``, as 95 of 100 such limits say. ``wrong``: more was refuted, or fewer faults were, than the stated
+    rates explain.
     """
 
     check: str
+    budget: str = "smoke"
     pinned: Status
     alpha: float
     power: float
@@ -43,7 +45,7 @@ def count_false_reds(pinned: Status, says: list[Status]) -> int:
 
 
 class RatesRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/rates.json``."""
+    """A whole run, ``data/rates.json``. ``budget``: the largest one that a check had."""
 
     schema: Literal[1] = 1
     kind: Literal["dpverify rates"] = "dpverify rates"
@@ -58,13 +60,13 @@ class RatesRun(Record, frozen=True, kw_only=True):
 
 
 INTRODUCTION = """\
-Each check that spends an error rate was run with the seeds 1, 2, ..., on the statement it judges and on its planted
-faults of the declared size. A *false red* is a refutation of a statement that is not refuted; it has at most the chance
-alpha. A planted fault is refuted with at least the stated power. A check is wrong where its counts would have a chance
-below one in a million if both rates were as stated. So few runs cannot confirm an alpha of one in a million: that is
-shown by the tests of the p-values themselves, which have thousands of runs each; here the checks are seen whole, with
-their samplers, kernels and decisions. The last column is what the faults seen prove of the power, with 95% confidence.
-Audits judge with a confidence limit and state no power."""
+Each check that spends an error rate {within} was run with the seeds 1, 2, ..., on the statement it judges and on its
+planted faults of the declared size. A *false red* is a refutation of a statement that is not refuted; it has at most
+the chance alpha. A planted fault is refuted with at least the stated power. A check is wrong where its counts would
+have a chance below one in a million if both rates were as stated. So few runs cannot confirm an alpha of one in a
+million: that is shown by the tests of the p-values themselves, which have thousands of runs each; here the checks are
+seen whole, with their samplers, kernels and decisions. The last column is what the faults seen prove of the power,
+with 95% confidence. Audits judge with a confidence limit and state no power."""
 
 
 def rates_page(run: RatesRun) -> str:
@@ -74,11 +76,11 @@ def rates_page(run: RatesRun) -> str:
             GENERATED,
             "# Error rates, measured",
             *(f"**{line}**" for line in summary(run)),
-            " ".join(INTRODUCTION.split()),
+            " ".join(INTRODUCTION.format(within=_within(run)).split()),
             md.table(
-                ["check", "alpha", "said", "false reds", "faults refuted", "power stated", "power at least"],
+                ["check", "budget", "alpha", "said", "false reds", "faults refuted", "power stated", "power at least"],
                 [_row(each) for each in sorted(run.checks, key=lambda each: not each.wrong)],
-                right=range(3, 7),
+                right=range(4, 8),
             ),
         ]
     )
@@ -95,6 +97,12 @@ def summary(run: RatesRun) -> Iterator[str]:
     yield f"{plural(len(run.wrong), 'check')} with other rates than stated."
 
 
+def _within(run: RatesRun) -> str:
+    """Which checks are on the page: what else spends an error rate must not seem to be there."""
+    names = run.budget if run.budget == "smoke" else f"smoke or {run.budget}, the smaller of those in which it does"
+    return f"in the budget {names} (those that spend one only in larger budgets are not on this page)"
+
+
 def _row(each: CheckRates) -> list[str]:
     said = ", ".join(f"{count} {md.prose(status)}" for status, count in Counter(each.says).most_common())
     least = f"{each.power_at_least:.3f}" if each.planted else ""
@@ -102,7 +110,7 @@ def _row(each: CheckRates) -> list[str]:
     reds = "" if each.pinned == "refuted" else str(each.false_reds)
     mark = "✗ " * each.wrong
     faults = f"{each.seen} of {each.planted}" if each.planted else ""
-    return [f"{mark}{md.code(each.check)}", f"{each.alpha:.0e}", said, reds, faults, power, least]
+    return [f"{mark}{md.code(each.check)}", each.budget, f"{each.alpha:.0e}", said, reds, faults, power, least]
 
 
 RATES_PAGE = RecordedPage("rates", RatesRun, rates_page)

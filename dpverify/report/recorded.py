@@ -11,7 +11,7 @@ import msgspec
 
 from dpverify.ledger.records import Record, encode
 from dpverify.report.collect import ReportError
-from dpverify.report.files import outdated, update
+from dpverify.report.files import finish, outdated, update
 
 RunT = TypeVar("RunT", bound=Record)
 
@@ -26,6 +26,7 @@ class RecordedPage(Generic[RunT]):
 
     def read(self, folder: Path) -> RunT | None:
         """The run that a report holds; None where it has none."""
+        finish(folder)
         path = folder / "data" / f"{self.name}.json"
         if not path.exists():
             return None

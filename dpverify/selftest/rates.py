@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
+from typing import get_args
 
 from scipy import stats
 
+from dpverify.harness.budget import BUDGETS, BudgetName
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.suite import Suite
 from dpverify.harness.run.tasks import Job
@@ -22,32 +25,45 @@ def measure_rates(
     workers: int,
     only: str = "*",
     report: Callable[[int, int, str], None] = lambda *_: None,
-    budget: str = "smoke",
+    budget: BudgetName = "standard",
 ) -> RatesRun:
     """Run the checks that spend alpha with the seeds 1, 2, ..., so many; those of claims whose id matches ``only``.
 
-    Which checks spend alpha is known from a first run of all that draw, with the seed 0, which is not counted.
+    Each has the smallest budget in which it spends alpha; one that does so in larger ones than ``budget`` is left out.
+    Which they are is known from a first run of all that draw, with the seed 0, which is not counted.
     """
     report(0, seeds, "which checks spend alpha")
-    first = {job.label: (job, result) for job, result in _run(specs, budget, 0, workers, only, None)}
-    wanted = {label for label, (_, result) in first.items() if result.alpha > 0.0}
-    found: dict[str, list[CheckResult]] = {label: [] for label in wanted}
+    names = [name for name in get_args(BudgetName) if BUDGETS[budget].reaches(name)]
+    first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}  # by budget
+    for name in names:
+        known = {label for smaller in first.values() for label in smaller}
+        drawn = _run(specs, name, 0, workers, only, partial(_draws, known=known))
+        first[name] = {job.label: (job, result) for job, result in drawn if result.alpha > 0.0}
+    found: dict[str, list[CheckResult]] = {label: [] for each in first.values() for label in each}
     for seed in range(1, seeds + 1):
         report(seed - 1, seeds, f"seed {seed}")
-        for job, result in _run(specs, budget, seed, workers, only, wanted):
-            found[job.label].append(result)
-    checks = [_rates(specs, *first[label], found[label]) for label in first if label in wanted]
+        for name in names:
+            for job, result in _run(specs, name, seed, workers, only, partial(_among, first[name])):
+                found[job.label].append(result)
+    checks = [_rates(specs, name, *each, found[label]) for name in names for label, each in first[name].items()]
     return RatesRun(budget=budget, seeds=seeds, checks=checks)
 
 
+def _draws(job: Job, known: Container[str]) -> bool:
+    return job.find().method in STATISTICAL and job.label not in known
+
+
+def _among(labels: Container[str], job: Job) -> bool:
+    return job.label in labels
+
+
 def _run(
-    specs: Specs, budget: str, seed: int, workers: int, only: str, wanted: set[str] | None
+    specs: Specs, budget: str, seed: int, workers: int, only: str, wanted: Callable[[Job], bool]
 ) -> list[tuple[Job, CheckResult]]:
-    """Run the checks that draw numbers, or those that are wanted."""
+    """Run the checks that are wanted."""
     suite = Suite(specs, budget, seed)
     claims = [claim for claim in specs.claims() if fnmatchcase(claim.key, only)]
-    due = [job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.due]
-    jobs = [job for job in due if (job.find().method in STATISTICAL if wanted is None else job.label in wanted)]
+    jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.due and wanted(job)]
     results, interrupted = run_jobs(jobs, workers)
     if interrupted:
         raise KeyboardInterrupt
@@ -58,13 +74,14 @@ STATISTICAL = ("monte-carlo", "exact-law")
 """Methods whose checks may spend alpha; one that spends none, as what it knows is exact, is left out."""
 
 
-def _rates(specs: Specs, job: Job, first: CheckResult, found: Sequence[CheckResult]) -> CheckRates:
+def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, found: Sequence[CheckResult]) -> CheckRates:
     statement = job.context.statement
     declared = [control for result in found for control in result.controls if control.at_declared_size]
     seen, says = sum(control.refuted for control in declared), [result.status for result in found]
     pinned = specs.claim(statement.key).pinned(statement.reading, statement.variant)
     return CheckRates(
         check=job.label,
+        budget=budget,
         pinned=pinned,
         alpha=first.alpha,
         power=first.power,

@@ -26,7 +26,7 @@ from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import STDOUT, answer, check_folder, deliver, outdated, update
+from dpverify.report.files import STDOUT, answer, check_folder, deliver, finish, outdated, update
 from dpverify.report.pages.layout import INDEX
 from dpverify.report.pages.write import regenerate
 from dpverify.report.terminal import rounds_on_stderr
@@ -90,6 +90,7 @@ def command(request: TableRequest | NetworkRequest) -> str:
 
 def read(folder: Path) -> Experiments:
     """Read what is recorded; none at first."""
+    finish(folder)
     path = folder / DATA
     try:
         return msgspec.json.decode(path.read_bytes(), type=Experiments)

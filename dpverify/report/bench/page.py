@@ -18,7 +18,7 @@ from dpverify.report.bench import words
 from dpverify.report.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
 from dpverify.report.bench.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
 from dpverify.report.collect import ReportError
-from dpverify.report.files import outdated, update
+from dpverify.report.files import finish, outdated, update
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
 from dpverify.report.words import GENERATED, plural
@@ -163,6 +163,7 @@ def read_bench(path: Path, name: str = "") -> Bench:
 
 def recorded_bench(folder: Path) -> Bench | None:
     """The benchmarks that a report holds; None where it has none."""
+    finish(folder)
     path = folder / "data" / f"{DATA}.json"
     return read_bench(path, f"data/{path.name}") if path.exists() else None
 

@@ -32,6 +32,7 @@ SCHEMA = 1  # the version of the JSON that this code reads
 
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
     """Read the recorded runs of a folder, by the names of their files; data of other pages are left out."""
+    finish(folder)
     paths = sorted((folder / "data").glob("*.json"))
     wanted = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]
     return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in wanted}
@@ -70,7 +71,6 @@ def write_report(
     ``papers``: the specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
     ``elsewhere``: files outside the folder that are written with it or not at all, by their absolute paths.
     """
-    finish(directory)
     new = by_paper(runs)
     pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory), drawn_elsewhere(directory))
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
@@ -81,7 +81,6 @@ def write_report(
 
 def regenerate(directory: Path) -> list[str]:
     """Write everything but the data anew, from the data. The files that changed or went away, sorted."""
-    finish(directory)
     return update(directory, _rendered(directory))
 
 

@@ -9,12 +9,13 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpverify.calibrate import run_calibrate
+from dpverify.calibrate import growing, run_calibrate
 from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, budget_summary, calibrate_budget
 from dpverify.compare.tables.methods import ready
 from dpverify.compare.tables.settings import DELTA
 from dpverify.kernels.check import ArgumentError
 from dpverify.privacy.growing_budget import budget_epsilon
+from dpverify.privacy.participation import Bounds
 from dpverify.problems.logistic import LogisticRegression
 
 ASKED: dict[str, Any] = {"algorithm": "dp-agd", "n": 32561, "epsilon": 0.5, "delta": DELTA}
@@ -29,6 +30,12 @@ def test_the_certified_budget_is_larger_and_buys_what_is_asked() -> None:
     assert printed.certified
     assert exact.certified
     assert budget_epsilon(float(exact.rho), DELTA) == float(exact.epsilon[1])
+
+
+def test_a_budget_between_the_bounds_is_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    for upper, certified in ((0.6, False), (0.5, True)):
+        monkeypatch.setattr(growing, "shared_epsilon", lambda *_, upper=upper: Bounds(0.4, upper, exact=False))
+        assert {row.certified for row in calibrate_budget(GrowingRequest(**ASKED)).budget.values()} == {certified}
 
 
 def test_a_comparison_spends_the_same() -> None:

@@ -6,8 +6,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import llvmlite  # type: ignore[import-untyped]  # no py.typed
+import numba
 import pytest
+from numba import types
+from numba.core import config
+
+from dpverify.kernels import numba_internals
+from dpverify.kernels.jit import kernel
 
 ROOT = Path(__file__).parents[3]
 CALLEE = "from dpverify.kernels.jit import kernel\n@kernel\ndef one():\n    return {value}\n"
@@ -175,16 +184,37 @@ def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used
 
 @pytest.mark.slow
 def test_what_stands_behind_a_name_and_the_options_are_seen_from_a_warm_cache(folder: Path) -> None:
-    def run(emitted: str = "1.0", overloaded: str = "10.0", kind: str = "kernel") -> list[str]:
+    def run(emitted: str = "1.0", overloaded: str = "10.0", kind: str = "kernel", **environment: str) -> list[str]:
         text = BEHIND.format(emitted=emitted, overloaded=overloaded, kind=kind)
         (folder / "caller.py").write_text(text, encoding="utf-8")
-        return finish(start(folder))
+        return finish(start(folder, **environment))
 
     assert run() == ["11.0", "hits 0"]
     assert run(emitted="2.0") == ["12.0", "hits 0"]
     assert run(overloaded="20.0") == ["21.0", "hits 0"]
     assert run(kind="step_kernel") == ["11.0", "hits 0"]
+    assert run(NUMBA_CPU_NAME="generic") == ["11.0", "hits 0"]
     assert run() == ["11.0", "hits 1"]
+
+
+def test_a_file_has_another_name_for_another_compiler_or_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    @kernel
+    def half(x: float) -> float:
+        return 0.5 * x
+
+    cache: Any = cast("Any", half)._cache
+
+    def name(*processor: str) -> str:
+        return str(cache._file((types.float64,), SimpleNamespace(magic_tuple=lambda: processor)))
+
+    names = [name("x86_64", "znver3", "+avx2"), name("x86_64", "skylake", "+avx2"), name("x86_64", "znver3", "")]
+    settings = [(config, option) for option in numba_internals.OPTIONS]
+    for owner, attribute in ((numba, "__version__"), (llvmlite, "__version__"), *settings):
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, attribute, "another")
+            names.append(name("x86_64", "znver3", "+avx2"))
+    assert len(set(names)) == len(names)
+    assert name("x86_64", "znver3", "+avx2") == names[0]
 
 
 @pytest.fixture

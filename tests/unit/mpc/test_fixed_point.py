@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.fixed_point import encode
-from dpverify.mpc.limits import MODULUS, RANGE
+from dpverify.mpc.fixed_point import choose_scale, encode, largest_sigma
+from dpverify.mpc.limits import MODULUS, RANGE, Inside
 from dpverify.mpc.noise import CHUNK, binomial_noise
 from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS
@@ -50,6 +51,15 @@ def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(parties:
             session._checked(np.array([0, beyond]))
     noise = (1 << FINE_BITS) * (WHOLE_BITS // 2 + 1)
     assert parties * most + noise < RANGE < MODULUS // 2
+
+
+@pytest.mark.parametrize("noise", get_args(Inside))
+@pytest.mark.parametrize("dimension", [1, 7, 123])
+def test_the_largest_sigma_is_taken_and_more_is_refused(noise: Inside, dimension: int) -> None:
+    most = largest_sigma(noise, dimension)
+    assert choose_scale(noise, 2.0, most, 3, dimension, 20).inside == noise
+    with pytest.raises(ArgumentError, match=f"must be at most .* for noise={noise}"):
+        choose_scale(noise, 2.0, most * (1.0 + 1e-9), 3, dimension, 20)
 
 
 def test_values_are_rounded_to_the_nearest_unit() -> None:

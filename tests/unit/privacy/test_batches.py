@@ -251,6 +251,14 @@ def test_second_opinion_on_the_sum_of_one_law() -> None:
     assert theirs * (1.0 - 1e-9) <= ours <= theirs * (1.0 + 1e-6)
 
 
+def test_losses_that_no_grid_resolves_cost_delta_from_above_at_each_step_and_nothing_from_below() -> None:
+    law, width = step_law(0.2, 1.0, 0.01, 1e-12, "upper"), 0.01
+    none, some = (add_up([Steps(law._replace(beyond=beyond), 7)], width, 1e-5) for beyond in (0.0, 1e-6))
+    assert some.delta(1.0, 1) - none.delta(1.0, 1) == pytest.approx(7e-6, rel=1e-6)
+    assert some.delta(1.0, -1) == none.delta(1.0, -1)
+    assert some.epsilon(1e-5, 1) > none.epsilon(1e-5, 1)
+
+
 @pytest.mark.parametrize(("rate", "noise", "count"), [(1e-4, 2.0, 10), (0.5, 1.0, 10), (0.01, 0.3, 50), (1.0, 5.0, 7)])
 def test_the_least_delta_is_within_the_range_of_floats(rate: float, noise: float, count: int) -> None:
     found = batch_epsilon([BatchSteps(rate, noise, count)], 1e-200)

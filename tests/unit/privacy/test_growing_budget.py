@@ -116,6 +116,12 @@ def test_what_reaches_the_lower_end_is_done_by_dp_agd() -> None:
     assert abs(wins / done - (1.0 - less)) < 5.0 * math.sqrt(0.25 / done)
 
 
+def test_the_lower_end_counts_no_more_directions_than_steps_are_done() -> None:
+    measured, later, choices = next(_ways(replace(USUAL, rho=100.0, direction=1e-3, choice=1e-3, steps=3)))
+    assert (later, choices) == (3, 3)
+    assert measured == pytest.approx(3e-3)
+
+
 def test_delta_pays_for_the_choices_that_go_another_way() -> None:
     some = 5 * 20 * tail(0.5 * (840 - 2) * math.sqrt(0.002))
     assert 0.1 * DELTA < some < 10.0 * DELTA

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import fcntl
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from dpverify.compare import report as comparison
+from dpverify.compare.tables import report as experiments
+from dpverify.report import files
+from dpverify.report.bench.page import recorded_bench
+from dpverify.report.collect import ReportError
 from dpverify.report.files import finish, update
+from dpverify.report.pages.write import check, read_runs
+from dpverify.report.rates import RATES_PAGE
 from dpverify.report.words import GENERATED
 
 OLD = {"a.md": "old a", "sub/b.md": "old b", "gone/c.md": "old c"}
@@ -47,7 +56,19 @@ def cut_at(step: int, patch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(tmp_path: Path) -> None:
+READERS: dict[str, Callable[[Path], object]] = {
+    "verdicts": read_runs,
+    "check": check,
+    "recorded page": RATES_PAGE.read,
+    "benchmarks": recorded_bench,
+    "comparisons": comparison.read,
+    "experiments": experiments.read,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(reader: str, tmp_path: Path) -> None:
+    """Whoever reads the folder next sees all of the old files or all of the new ones."""
     old, new = content(OLD), content(NEW)
     ends: list[bool] = []
     for step in range(100):
@@ -62,7 +83,7 @@ def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(tmp_path: P
                 assert len(done) == step
             else:
                 break
-        finish(folder)
+        READERS[reader](folder)
         whole = (state(folder), target.read_bytes())
         assert whole in [(old, b"old"), (new, b"new")]
         ends.append(whole == (new, b"new"))
@@ -73,11 +94,54 @@ def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(tmp_path: P
     assert ends == sorted(ends), "what is once committed stays so"
     update(folder, new)
     assert (state(folder), target.read_bytes()) == (new, b"new")
-    assert not list(folder.glob(".new*"))
+    assert not list(folder.glob(".part*")) + list(folder.glob("UNFINISHED"))
 
 
 def test_what_an_interrupted_update_left_behind_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / ".new.part").mkdir()
-    (tmp_path / ".new.part" / "0").write_bytes(b"half")
+    (tmp_path / ".part").mkdir()
+    (tmp_path / ".part" / "0").write_bytes(b"half")
     assert update(tmp_path, content(NEW)) == sorted(NEW)
+    assert state(tmp_path) == content(NEW)
+
+
+def cut_off(folder: Path) -> None:
+    """An update that ends between two of its moves."""
+    update(folder, content(OLD))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **_more: (_ for _ in ()).throw(Cut))
+        with pytest.raises(Cut):
+            update(folder, content(NEW))
+    assert (folder / "UNFINISHED").is_dir()
+
+
+def test_a_reader_who_cannot_end_what_was_begun_refuses_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut_off(tmp_path)
+
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(files, "_replace", refused)
+    with pytest.raises(
+        ReportError, match=r"its last update was cut off, and cannot be ended here \(permission denied\)$"
+    ):
+        read_runs(tmp_path)
+
+
+def test_nobody_else_moves_files_of_a_report_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut_off(tmp_path)
+    real, tried = files._replace, []
+
+    def watched(target: Path, written: bytes) -> None:
+        handle = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(handle)
+        tried.append(target)
+        real(target, written)
+
+    monkeypatch.setattr(files, "_replace", watched)
+    finish(tmp_path)
+    assert len(tried) == len(NEW)
     assert state(tmp_path) == content(NEW)

@@ -41,3 +41,14 @@ def test_the_page_belongs_to_the_report() -> None:
     assert RATES_PAGE.kind is RatesRun
     assert "power at least" in rates_page(RUN)
     assert "0.928" in rates_page(RUN)
+
+
+def test_the_page_says_which_checks_are_not_on_it() -> None:
+    smoke, both = (
+        rates_page(RUN),
+        rates_page(replace(RUN, budget="standard", checks=[replace(RIGHT, budget="standard")])),
+    )
+    assert "in the budget smoke (those that spend one only in larger budgets are not on this page) was run" in smoke
+    assert "in the budget smoke or standard, the smaller of those in which it does (those" in both
+    assert "| `p:a[law]` | smoke |" in smoke
+    assert "| `p:a[law]` | standard |" in both

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -7,7 +8,11 @@ import pytest
 
 from dpverify.cli.output import BadInput
 from dpverify.cli.selftest import selftest
+from dpverify.harness.run.tasks import Job
+from dpverify.ledger import load_specs
+from dpverify.ledger.results import CheckResult
 from dpverify.report.rates import RatesRun
+from dpverify.selftest import rates
 from dpverify.selftest.rates import others
 
 ROOT = Path(__file__).parents[3]
@@ -18,12 +23,33 @@ def test_a_statistical_check_is_run_with_many_seeds(tmp_path: Path, capsys: pyte
     assert selftest(rates=3, only="tran2022:algorithm-1-floats", root=ROOT, jobs=1, json=str(target)) == 0
     (check,) = msgspec.json.decode(target.read_bytes(), type=RatesRun).checks
     assert check.check == "tran2022:algorithm-1-floats[printed|lowest-bit]"
+    assert check.budget == "smoke"
     assert check.says == ["refuted"] * 3
     assert check.alpha == 1e-6
     assert check.seen == check.planted == 3
     assert check.power_at_least == pytest.approx(0.05 ** (1 / 3))
     assert not check.wrong
     assert "3 of 3 planted faults refuted" in capsys.readouterr().out
+
+
+def test_each_has_the_smallest_budget_in_which_it_spends_alpha(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are due from the standard budget on are there too, and nothing is run in two budgets."""
+
+    def judged(jobs: Sequence[Job], _: int) -> tuple[list[CheckResult], bool]:
+        done = [CheckResult(name=job.check, method="monte-carlo", status="not refuted", alpha=1e-6) for job in jobs]
+        return done, False
+
+    monkeypatch.setattr(rates, "run_jobs", judged)
+    run = rates.measure_rates(load_specs(), 2, 1, "tran2022:theorem-9")
+    assert {each.check.rpartition("|")[2].rstrip("]"): each.budget for each in run.checks} == {
+        "runs": "smoke",
+        "runs-printed": "standard",
+        "runs-search": "standard",
+        "runs-box-fresh": "standard",
+    }
+    assert [len(each.says) for each in run.checks] == [2] * len(run.checks)
+    smoke = rates.measure_rates(load_specs(), 1, 1, "tran2022:theorem-9", budget="smoke")
+    assert [each.check for each in smoke.checks] == [each.check for each in run.checks if each.budget == "smoke"]
 
 
 def test_bad_input_is_refused() -> None:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -230,6 +231,21 @@ def test_a_block_on_a_worker_has_one_thread() -> None:
         assert Threads().run(0) == {2}
         outcome = run_on_worker(pickle.dumps([Threads()]), (0, 0), fingerprint())
     assert (outcome.part, outcome.error) == ({1}, "")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Work whose blocks give its own number."""
+
+    number: int
+
+    def run(self, block: int) -> int:
+        return self.number + block
+
+
+def test_a_worker_does_the_work_of_each_run_and_not_that_of_the_one_before() -> None:
+    found = [run_on_worker(pickle.dumps([Numbered(n)]), (0, 1), fingerprint()).part for n in (10, 20, 10)]
+    assert found == [11, 21, 11]
 
 
 def test_the_code_of_a_worker_is_that_of_all_files_and_of_their_names(

@@ -142,7 +142,7 @@ def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Pat
         '[[claim]]\nwhere = "here"\nsource = "full"\nquote = "said"\nkind = "inequality"\nlhs = "x"\nrelation = "<="\n'
     )
 
-    def digests(bound: str, amended: str) -> dict[str, str]:
+    def digests(bound: str, amended: str, holds: str = "x >= 2") -> dict[str, str]:
         texts = ("theorem", "2*x", '["lemma"]'), ("lemma", "x", '["rule"]'), ("rule", bound, "[]"), ("other", "x", "[]")
         claims = [f'{claim}id = "{name}"\nprinted = "{printed}"\nuses = {uses}\n' for name, printed, uses in texts]
         head = '[paper]\nkey = "toy"\ntitle = "Toy"\nauthors = ["A"]\nvenue = "here"\n[paper.texts]\nfull = "this"\n'
@@ -151,11 +151,13 @@ def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Pat
         verdict += '[verdict.amendment]\nwhy = "too small"\n'
         (tmp_path / "toy").mkdir(exist_ok=True)
         (tmp_path / "toy" / "claims.toml").write_text("".join([head, *claims]))
-        (tmp_path / "toy" / "verdicts.toml").write_text(f'{verdict}formula = "{amended}"\n')
+        verdict += f'formula = "{amended}"\n[verdict.holds]\nwhy = "large enough"\nstatus = "not refuted"\n'
+        verdict += f'requires = ["{holds}"]\n'
+        (tmp_path / "toy" / "verdicts.toml").write_text(verdict)
         suite = Suite(load_specs(tmp_path), "smoke", 0)
         return {one.record.id: case.evidence_hash for one in suite.specs.claims() for case in suite.cases(one)}
 
     before = digests("x", "2*x")
     assert digests("x", "2*x") == before
-    for after in (digests("x + 1", "2*x"), digests("x", "3*x")):
+    for after in (digests("x + 1", "2*x"), digests("x", "3*x"), digests("x", "2*x", "x >= 3")):
         assert {name for name in before if before[name] != after[name]} == {"theorem", "lemma", "rule"}

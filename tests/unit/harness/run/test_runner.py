@@ -23,7 +23,7 @@ from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import CheckResult, Number, Result, Run, Slack, decode
+from dpverify.ledger.results import AmendmentResult, CheckResult, Number, Result, Run, Slack, decode
 from dpverify.papers import SEARCH_SECONDS
 from dpverify.report.terminal import closing
 
@@ -131,6 +131,17 @@ def test_a_tight_statement_whose_slack_moves_gives_exit_code_1(
     again = msgspec.structs.replace(run, results=[one])
     assert exit_code(again) == code
     assert ("NO LONGER TIGHT: demo:sum" in "\n".join(closing(again))) == bool(code)
+
+
+@pytest.mark.parametrize(("slack", "code"), [(1.0, 0), (1.42, 1)])
+def test_so_does_a_correction_that_is_no_longer_tight(demo: Specs, slack: float, code: int) -> None:
+    run = verify(demo, [demo.claim("demo:sum")], source=SOURCE + "load")
+    number = Number(float=slack)
+    loose = Slack(min=number, typical=number)
+    corrected = AmendmentResult(status="not refuted", why="too small", tight=True, slack=loose)
+    again = msgspec.structs.replace(run, results=[msgspec.structs.replace(run.results[0], amendment=corrected)])
+    assert exit_code(again) == code
+    assert ("slack of what is amended: 1.42" in "\n".join(closing(again))) == bool(code)
 
 
 def test_the_json_can_be_read_back(run: Run) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from dpverify.harness.statistics.mean_judges import MeanMoments
 from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
 from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Run
+from dpverify.report.terminal import closing
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
 KILLS = int(os.environ.get("DPVERIFY_KILLS", "3"))  # 200 at night
@@ -122,6 +124,21 @@ def test_a_second_run_finds_everything_and_says_so(demo: Specs, tmp_path: Path) 
     assert (first.run.from_store, second.run.from_store) == (0, checks - later)
     assert judged(demo, store, fresh=True).run.from_store == 0
     assert judged(demo, store, seed=1).run.from_store == 0
+
+
+def test_a_fresh_run_is_kept_for_the_next_one_and_what_is_stale_is_said(
+    demo: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, claims = Store(tmp_path / "evidence.sqlite"), [demo.claim("demo:sum")]
+    judge = partial(verify, demo, claims, source=SOURCE + "load", store=store)
+    fresh, later = judge(fresh=True), judge()
+    assert found(later) == found(fresh)
+    checks = len(later.results[0].all_checks)
+    assert [(run.run.from_store, run.run.stale_in_store) for run in (fresh, later)] == [(0, 0), (checks, 0)]
+    monkeypatch.setattr(module, "_versions", lambda: "others")
+    other = judge()
+    assert (other.run.from_store, other.run.stale_in_store) == (0, checks)
+    assert any("was stale: record, code or versions have changed" in line for line in closing(other))
 
 
 def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path) -> None:

@@ -80,6 +80,18 @@ def test_a_damaged_store_is_refused_and_stays_as_it_is(damage: str, tmp_path: Pa
     assert path.read_bytes() == damaged
 
 
+@pytest.mark.parametrize("changed", ["block = 100 + block", "check_of = 'others'", "evidence = 'x'", "seconds = 0.25"])
+def test_a_block_that_stands_under_another_name_is_damage(changed: str, tmp_path: Path) -> None:
+    """Else what one block gave would be counted as another's."""
+    path = tmp_path / "evidence.sqlite"
+    filled(path)
+    with closing(sqlite3.connect(path)) as file:
+        file.execute(f"update blocks set {changed} where block = 3")
+        file.commit()
+    with pytest.raises(StoreError, match="it is damaged: block"):
+        Store(path)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_with_a_damaged_store_ends_with_one_line_and_exit_code_2(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

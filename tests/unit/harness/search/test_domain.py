@@ -182,6 +182,14 @@ def test_conditions_that_cannot_be_solved_are_checked() -> None:
     assert all(point["x"] ** 2 + point["y"] ** 2 <= 1 for point in points)
 
 
+def test_a_point_is_outside_where_no_number_of_bits_decides_a_condition() -> None:
+    """Both sides are equal: a counterexample there could be one outside the domain."""
+    condition, third = "sqrt(2)*sqrt(x) <= sqrt(2*x)", {"x": Fraction(1, 3)}
+    assert holds(parse_relation(condition), third) is None
+    assert not make_sampler(statement({"x": "real, x > 0"}, (condition,)), {}, {}).admits(third)
+    assert not make_sampler(statement({"x": f"real, {condition}"}), {}, {}).admits(third)
+
+
 @pytest.mark.parametrize(
     ("region", "also", "message"),
     [

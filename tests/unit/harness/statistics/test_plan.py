@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 from typing import get_args
 
+import numpy as np
 import pytest
+from scipy import special, stats
 
 from dpverify.harness import Bounded, MeanEffect, Plan, ProportionEffect, SubGaussian, TrajectoryEffect
-from dpverify.harness.statistics.effects import Effect, smallest_sample
+from dpverify.harness.statistics.effects import Effect, correlation_power, smallest_sample
 from dpverify.harness.statistics.trajectory_sums import Pairs
 
 EFFECTS: list[Effect] = [
@@ -45,6 +47,17 @@ def test_n_for_a_scale_agrees_with_the_normal_approximation() -> None:
     n = smallest_sample(TrajectoryEffect(1, 1, scale=1.02), 7e-6, 0.99)
     z_alpha, z_power = 4.8916, 2.3263  # of 1e-6 / 2 and 0.01
     assert n == pytest.approx(2 * ((z_alpha + z_power * 1.02**2) / (1.02**2 - 1)) ** 2, rel=0.02)
+
+
+@pytest.mark.parametrize("length", [5.0, 34.0, 400.0])
+@pytest.mark.parametrize("correlation", [0.2, 0.6, 0.999])
+def test_the_power_against_correlated_rows_is_below_the_exact_one(correlation: float, length: float) -> None:
+    """Exactly: over the length of a row, of which its square is chi-square, the chance of a score on one side."""
+    alpha, root = 1e-4, math.sqrt(1.0 - correlation**2)
+    norms = np.sqrt(stats.chi2.ppf((np.arange(20_000) + 0.5) / 20_000, length))
+    exact = special.ndtr((correlation * norms + special.ndtri(alpha / 2.0)) / root).mean()
+    stated = correlation_power(correlation, length, alpha)
+    assert 0.0 <= stated <= exact * (1.0 + 1e-4)
 
 
 def test_zero_null_needs_one_success() -> None:

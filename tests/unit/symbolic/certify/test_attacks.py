@@ -112,3 +112,13 @@ def test_a_letter_of_a_kind_is_no_other_statement() -> None:
     assert whole["statement"]["seal"] != real["statement"]["seal"]
     said = {key: real["statement"][key] for key in ("letters", "conditions", "lhs", "relation", "rhs")}
     assert k.seal({**said, **local(letters={"x": "integer"})}, []) != k.seal(said, [])
+
+
+def test_what_is_assumed_of_letters_of_its_own_is_sealed_with_a_statement() -> None:
+    plain, narrow = (
+        certificate({"x": "real"}, "x", "<=", "x", statement=local(letters={"z": "real"}, conditions=conditions))
+        for conditions in ([], [["<=", "z", "x"]])
+    )
+    assert plain["statement"]["seal"] != narrow["statement"]["seal"]
+    narrow["statement"]["seal"] = plain["statement"]["seal"]
+    assert "the seal of example is broken" in refusal(narrow)

@@ -105,6 +105,10 @@ FACTS: dict[str, Any] = {
         XY, ZERO, "<=", "y", ["<=", ZERO, ["*", "x", "y"]],
         **body(fact(">=", "y", "combine", ["x"], [["1", [["*", "x", "y"]]]])),
     ),
+    "a divisor that is not 0 and may be negative": certificate(
+        XY, ZERO, "<=", "y", ["<=", ZERO, ["*", "x", "y"]], ["!=", "x", ZERO],
+        **body(fact(">=", "y", "combine", ["x"], [["1", [["*", "x", "y"]]]])),
+    ),
     "strict from what is not": certificate(
         X, power("x", q("-1")), "<=", power("x", q("-1")), NONNEGATIVE,
         **body(fact(">", "x", "combine", [], [["1", ["x"]]])),
