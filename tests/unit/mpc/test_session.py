@@ -43,7 +43,7 @@ except PartyError as error:
 def running(
     body: str, parties: int = 3, same: str = "{}", timeout: float = 60.0, patience: float = 60.0, late: str = "0"
 ) -> Iterator[list[subprocess.Popen[str]]]:
-    """Start parties, each after ``late`` seconds, an expression; none is left. Who is well may be silent for seconds."""
+    """Start parties, each after ``late`` seconds, an expression; none is left. On a busy machine all may be silent."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(parties)]
     ports = ",".join(str(s.getsockname()[1]) for s in held)
     for s in held:
