@@ -15,7 +15,7 @@ from dpverify.papers import index
 from dpverify.selftest.catalogue import Fault
 
 ATTEMPTS = 4  # changes of a module that are tried until one is noticed
-MOST_GUARDS = 2
+MOST_TESTS, MOST_CLAIMS = 2, 8  # that are asked; a derivation often serves only one of its file's claims
 OTHER: dict[type[ast.AST], Any] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
@@ -72,7 +72,7 @@ def guards(root: Path, module: str) -> list[str]:
     while level:
         found = list(dict.fromkeys(name for each in level for name in _direct(root, each)))
         if found:
-            return sorted(found, key=lambda name: own.parent not in Path(name).parents)[:MOST_GUARDS]
+            return _few(sorted(found, key=lambda name: own.parent not in Path(name).parents))
         level = sorted({user for each in level for user in _users(root, each)} - seen)
         seen.update(level)
     return [next(above.as_posix() for above in own.parents if any((root / above).glob("test_*.py")))]
@@ -97,7 +97,12 @@ def _direct(root: Path, module: str) -> list[str]:
     ]
     far = (path for path in sorted((root / "tests").rglob("test_*.py")) if imports.search(path.read_text("utf-8")))
     found = [path.relative_to(root).as_posix() for path in near] or claims
-    return found[:MOST_GUARDS] or [path.relative_to(root).as_posix() for path in islice(far, MOST_GUARDS)]
+    return _few(found) or [path.relative_to(root).as_posix() for path in islice(far, MOST_TESTS)]
+
+
+def _few(names: list[str]) -> list[str]:
+    tests = [name for name in names if name.startswith("tests/")]
+    return tests[:MOST_TESTS] + [name for name in names if name not in tests][:MOST_CLAIMS]
 
 
 def _users(root: Path, module: str) -> Iterator[str]:

@@ -27,6 +27,13 @@ printed = "1/2 + log2(t)"
 """
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others of this process may have had a paper of that name."""
+    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "mine").exists()])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+
+
 def ask(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     command = [sys.executable, "-m", *words]

@@ -33,6 +33,8 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
     assert guards(ROOT, "dpverify.selftest.mutants") == ["tests/unit/selftest/test_mutants.py"]
     assert guards(ROOT, "dpverify.selftest.searching") == ["tests/unit/selftest/test_searching.py"]
     assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith("tools:calibration")
+    noise = "dpverify.papers.tran2022.noise"  # a derivation that serves the last of three claims
+    assert "tran2022:lemma-12-var" in guards(ROOT, f"{noise}.tree_noise_derivations")
     place = ".".join(["dpverify", "symbolic", "certify", "place"])  # a whole name would count as an import here
     assert guards(ROOT, place) == ["tests/unit/symbolic/certify/test_orders.py"]
     package = ".".join(["dpverify", "papers", "__init__"])

@@ -18,7 +18,7 @@ x = Symbol("x", real=True)
 POSITIVE = real(0, 9, open_lo=True)
 RANGES: dict[str, Range] = {
     "alpha": real(1, 9, open_lo=True),
-    "order": integer(2, 9),
+    **dict.fromkeys(("order", "whole"), integer(2, 9)),
     "tau": real(0, 1, open_lo=True),
     "delta": real(0, 1, open_lo=True, open_hi=True),
     "beta": real(0, 1, open_lo=True, open_hi=True),

@@ -23,18 +23,21 @@ DIVERGENCE = Symbol("D", real=True)
 
 def derive_lemma(statement: Statement) -> Derivation:
     """Derive the bound on the divergence, in units of the sensitivity: sigma/Delta in the place of sigma."""
-    order, tau, sigma, most = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma", "Delta"))
+    order, tau, sigma, most = (sympy_symbols(statement)[name] for name in ("whole", "tau", "sigma", "Delta"))
     unit = sigma / most
     letters = {"c-1": DIVERGENCE}
     lines = {
-        line: refer(statement, f"lemma-3-7-{line}", letters.get(line), sigma=unit)
+        line: refer(
+            statement, f"lemma-3-7-{line}", letters.get(line), sigma=unit, **({} if line == "min" else {"order": order})
+        )
         for line in ("c-1", "min", "sum-terms", "sum-geometric", "c-2", "last")
     }
     pairs, factor = tau**2 * Binomial(order, 2), 1 / (order - 1)
     c_1 = lines["c-1"].statement
+    pair = pairs.subs(order, sympy_symbols(c_1)["order"])
     (least,), (tail, _) = sympy_sides(c_1)[1].atoms(Min), sympy_sides(lines["sum-terms"].statement)
     terms = one_chain(
-        c_1, Integer(0), Step.order(pairs * HOLE, Integer(0), least), Step.order(pairs * least + HOLE, Integer(0), tail)
+        c_1, Integer(0), Step.order(pair * HOLE, Integer(0), least), Step.order(pair * least + HOLE, Integer(0), tail)
     )  # fmt: skip
     below_one = replace(ratio_below_one(lines["c-2"].statement), name="the ratio")
 
@@ -56,8 +59,8 @@ def derive_lemma(statement: Statement) -> Derivation:
         Step(sympy_sides(statement)[1], "="),
     )  # fmt: skip
     chain = one_chain(statement, DIVERGENCE, *steps)
-    more = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit)}
-    more["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit)
+    more = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit, order=order)}
+    more["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit, order=order)
     return replace(
         chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises={**lines, **more},
         shown=("the ratio", "what C.1 adds to 1"), local=("D",),

@@ -48,7 +48,7 @@ def _gaussian(point: Point, statement: Statement) -> Fraction:
 
 def _subsampled(point: Point, statement: Statement) -> Exact:
     """Divergence of a pair at the whole part of the order; divergences grow with the order."""
-    order = int(point["alpha"] if "alpha" in point else point["order"])
+    order = int(next(point[name] for name in ("alpha", "order", "whole") if name in point))
     ratio = (point["sigma"] / point.get("Delta", Fraction(1))) ** 2
     return pair_divergence(order, point["tau"], ratio) if order >= 2 else Fraction(0)
 
@@ -103,8 +103,8 @@ CHECKS.add(
         "search",
         variants=("amended",),
         lhs=_subsampled,
-        region={"order": (2, 60), "sigma": (0, 30), "Delta": (0, 5)},
-        corners=[{"Delta": 1, "sigma": 10, "tau": "1/1000000", "order": 60}],
+        region={"whole": (2, 60), "sigma": (0, 30), "Delta": (0, 5)},
+        corners=[{"Delta": 1, "sigma": 10, "tau": "1/1000000", "whole": 60}],
         leaves_out=ONE_PAIR,
         seconds_each=0.02,
     ),
