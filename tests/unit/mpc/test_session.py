@@ -65,10 +65,10 @@ def running(
             child.communicate()
 
 
-def ends(children: Sequence[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
+def ends(children: Sequence[subprocess.Popen[str]], within: float = 300.0) -> list[tuple[int, str, str]]:
     found = []
     for child in children:
-        out, err = child.communicate(timeout=300)
+        out, err = child.communicate(timeout=within)
         found.append((child.returncode, out.strip(), err.strip()))
     return found
 
@@ -165,6 +165,14 @@ BODIES = [*(BEFORE, LOOP, AFTER), *map(with_ratio, (BEFORE, LOOP, AFTER))]
 )
 @pytest.mark.parametrize(("what", "word"), [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")])
 def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.Signals, word: str, body: str) -> None:
+    check_that_party_1_is_named(what, word, body)
+
+
+def test_a_party_that_is_stopped_is_not_waited_for() -> None:
+    check_that_party_1_is_named(signal.SIGSTOP, "silent for 2 s", LOOP, within=120.0)
+
+
+def check_that_party_1_is_named(what: signal.Signals, word: str, body: str, within: float = 300.0) -> None:
     with running(TOLD + body) as children:
         for child in children:
             assert child.stdout is not None
@@ -173,7 +181,7 @@ def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.
         others = [children[0], children[2]]
         for child in others if what == signal.SIGSTOP else ():
             child.send_signal(signal.SIGUSR1)
-        found = ends(others)
+        found = ends(others, within)
     assert [(code, out) for code, out, _ in found] == [(2, ""), (2, "")], found
     assert {err for _, _, err in found} == {f"party 1 {'was ' if what == signal.SIGSTOP else ''}{word}"}
 
@@ -229,7 +237,7 @@ def test_who_waits_for_a_late_party_is_not_silent() -> None:
 
 
 def test_parties_with_different_settings_say_so() -> None:
-    with running(LOOP, same="{'d': 7 + (index == 1), 'seed': 3}") as children:
+    with running("session.open_sum(np.arange(4))", same="{'d': 7 + (index == 1), 'seed': 3}") as children:
         found = ends(children)
     assert {code for code, _, _ in found} == {2}
     errors = [err for _, _, err in found]
