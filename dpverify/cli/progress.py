@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich import progress as bars
 
 from dpverify.report.terminal import bar_on_stderr, found_so_far
-from dpverify.report.words import counts, counts_words
+from dpverify.report.words import STATUSES, counts_words
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -36,14 +36,16 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
 
         def show(progress: Progress) -> None:
             raise_lost()
-            if (found := progress.found) is not None and bar.console.is_terminal:
+            if bar.disable:
+                return
+            if (found := progress.found) is not None:
                 decided[found.status] += 1
                 claim = progress.label.partition("[")[0]
                 if found.status == "refuted" and claim not in told and len(told) < FIRST:
                     told.add(claim)
                     bar.console.print(found_so_far(progress.label, found, bar.console))
             spent = f"{progress.compiling:.0f} s went into compiling"
-            words = f"{counts_words(counts(decided.elements()))}; {spent}; {progress.label}"
+            words = f"{counts_words({status: decided[status] for status in STATUSES})}; {spent}; {progress.label}"
             bar.update(task, completed=progress.done, total=progress.total, description=words)
 
         yield show

@@ -101,8 +101,10 @@ def _direct(root: Path, module: str) -> list[str]:
 
 
 def _few(names: list[str]) -> list[str]:
+    """The first tests and the first claims among names, as many as are asked."""
     tests = [name for name in names if name.startswith("tests/")]
-    return tests[:MOST_TESTS] + [name for name in names if name not in tests][:MOST_CLAIMS]
+    claims = [name for name in names if not name.startswith("tests/")]
+    return tests[:MOST_TESTS] + claims[:MOST_CLAIMS]
 
 
 def _users(root: Path, module: str) -> Iterator[str]:
