@@ -27,13 +27,6 @@ printed = "1/2 + log2(t)"
 """
 
 
-@pytest.fixture(autouse=True)
-def nothing_of_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others of this process may have had a paper of that name."""
-    monkeypatch.setattr(sys, "path", [folder for folder in sys.path if not Path(folder, "mine").exists()])
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-
-
 def ask(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     command = [sys.executable, "-m", *words]
@@ -42,20 +35,21 @@ def ask(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_a_new_paper_is_judged_by_verify_and_by_pytest(tmp_path: Path) -> None:
-    assert main(["new-paper", "mine2026", str(tmp_path)]) == 0
-    first = ask(tmp_path, "dpverify", "verify", "--paper", "mine2026")
+    assert main(["new-paper", "judged2026", str(tmp_path)]) == 0
+    first = ask(tmp_path, "dpverify", "verify", "--paper", "judged2026")
     assert first.returncode == 0, first.stderr
     assert "3 verdicts on 3 claims: 1 proved, 1 not refuted, 1 refuted." in first.stdout
-    records = tmp_path / "mine2026" / "specs" / "mine2026" / "claims.toml"
+    records = tmp_path / "judged2026" / "specs" / "judged2026" / "claims.toml"
     records.write_text(records.read_text() + CLAIM)  # no check is written for it, and nobody pins it
-    second = ask(tmp_path, "dpverify", "verify", "mine2026:lemma-2")
+    second = ask(tmp_path, "dpverify", "verify", "judged2026:lemma-2")
     assert second.returncode == 1
-    assert "refuted       mine2026:lemma-2" in second.stdout
-    assert "WITHOUT A PIN: mine2026:lemma-2: refuted." in second.stdout
-    tested = ask(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "mine2026", "-k", "lemma-2")
-    assert "mine2026:lemma-2[printed|pin]: refuted, and no verdict pins it" in tested.stdout
-    (tmp_path / "mine2026" / "noise" / "checks" / "tree.py").write_text('\nCHECKS = PaperChecks("mine2026", __name__)')
-    broken = ask(tmp_path, "dpverify", "verify", "mine2026:lemma-2")
+    assert "refuted       judged2026:lemma-2" in second.stdout
+    assert "WITHOUT A PIN: judged2026:lemma-2: refuted." in second.stdout
+    tested = ask(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "judged2026", "-k", "lemma-2")
+    assert "judged2026:lemma-2[printed|pin]: refuted, and no verdict pins it" in tested.stdout
+    checks = tmp_path / "judged2026" / "noise" / "checks" / "tree.py"
+    checks.write_text('\nCHECKS = PaperChecks("judged2026", __name__)')
+    broken = ask(tmp_path, "dpverify", "verify", "judged2026:lemma-2")
     assert broken.returncode == 2
     assert broken.stderr.count("\n") == 1
     assert "NameError" in broken.stderr
@@ -80,8 +74,8 @@ def test_a_paper_is_written_over_nothing(
 
 def test_a_project_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.dpverify]\npapers = []\n")
-    assert main(["new-paper", "mine", str(tmp_path)]) == 0
-    assert 'add: [tool.dpverify] papers = ["mine"]' in capsys.readouterr().err
+    assert main(["new-paper", "beside2026", str(tmp_path)]) == 0
+    assert 'add: [tool.dpverify] papers = ["beside2026"]' in capsys.readouterr().err
     assert outside_papers(tmp_path) == {}
 
 
