@@ -3,11 +3,13 @@
 ``pytest specs`` (or ``specs`` among the test paths) collects every ``specs/<paper>/claims.toml``. An item is named
 ``tran2022:lemma-12[ordering=fresh|printed|noise-law]``; the part before the first bar is left out where the claim has
 no readings, and the last part is ``pin`` for the pinned verdict. Claims without checks make no items: they are counted.
+What ``dpverify verify`` found with the same code, budget and seed is taken from its store, and kept there for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered i
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from dpverify.conform import Conformance, PrivateOptimizer, Promise
+    from dpverify.harness.run.store import Store
     from dpverify.harness.run.suite import JudgedReading, Suite
     from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
@@ -35,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how hard to look at claims (default: smoke)",
     )
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
-    group.addoption("--dpverify-fresh", action="store_true", help="derive also what has not changed since recorded")
+    fresh = "take nothing from the store of evidence, and derive also what has not changed since recorded"
+    group.addoption("--dpverify-fresh", action="store_true", help=fresh)
     unpinned = "fail on a claim that is refuted, inconclusive or untested without a pin, as papers with strict_pins do"
     group.addoption("--dpverify-strict-pins", "--strict-pins", action="store_true", help=unpinned)
     where = "where the checks of a paper are found, as module:function, or a package"
@@ -100,7 +104,10 @@ def _summaries(config: pytest.Config) -> list[list[str]]:
 
 
 class SessionEvidence:
-    """What the checks of one specs folder found so far in this session; each check runs once."""
+    """What the checks of one specs folder found so far in this session; each check runs once.
+
+    Where the store of ``dpverify verify`` has what a check gives, it is taken from there, and kept there otherwise.
+    """
 
     def __init__(self, directory: Path, config: pytest.Config) -> None:
         from dpverify.harness.recorded_proof import RecordedProofs
@@ -110,25 +117,45 @@ class SessionEvidence:
         self.directory = directory
         self.budget: str = config.getoption("--dpverify-budget")
         self.seed: int = config.getoption("--dpverify-seed")
-        shorter = self.budget == "smoke" and not config.getoption("--dpverify-fresh")
-        proofs = RecordedProofs() if shorter else None
+        self.fresh: bool = config.getoption("--dpverify-fresh")
+        proofs = RecordedProofs() if self.budget == "smoke" and not self.fresh else None
         source = config.getini("dpverify_checks")
         self.suite: Suite = Suite(load_specs(directory), self.budget, self.seed, source, proofs)
         self.untested: list[str] = []
         self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
         self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
+        self.taken = 0  # checks from the store
+        self.without_store = ""  # why there is none, or none any more
         self._found: dict[str, CheckResult] = {}
 
-    def check(self, job: Job) -> CheckResult:
-        """Run a check, unless it ran before."""
+    def check(self, job: Job, case: JudgedReading) -> CheckResult:
+        """Run a check of a case, unless it ran before."""
         from dpverify.harness.run.engine import run_jobs
+        from dpverify.harness.run.store import KeptBlocks
 
         if job.label not in self._found:
-            (result,), interrupted = run_jobs([job], 1)
+            store = self._store
+            kept = None if store is None else KeptBlocks(store, [job], [case.evidence_hash], self.fresh)
+            (result,), interrupted = run_jobs([job], 1, kept=kept)
             if interrupted:
                 raise KeyboardInterrupt
+            if kept is not None:
+                self.taken += kept.taken
+                self.without_store = kept.store.failure
             self._found[job.label] = result
         return self._found[job.label]
+
+    @cached_property
+    def _store(self) -> Store | None:
+        """The store of blocks; without it, nothing is lost but time."""
+        from dpverify.harness.run.store import Store, default_store
+        from dpverify.harness.run.store_file import StoreError
+
+        try:
+            return Store(default_store())
+        except StoreError as error:
+            self.without_store = str(error)
+            return None
 
     def summary(self) -> Iterator[str]:
         """Lines for the end of the session."""
@@ -138,6 +165,10 @@ class SessionEvidence:
             yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
         if weak := self.unconfirmed():
             yield f"{len(weak)} pins are not confirmed at this budget: {', '.join(weak)}"
+        if self.taken:
+            yield f"{self.taken} checks were taken from the store of evidence; --dpverify-fresh runs all anew"
+        if self.without_store:
+            yield f"the claims were judged without a store: {self.without_store}"
         alpha = sum(result.alpha for result in self._found.values() if result.n > 0)
         yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
 
@@ -187,7 +218,7 @@ class SpecFile(pytest.File):
 
         for job in case.jobs:
             item: CheckItem = CheckItem.from_parent(self, name=job.label)
-            item.evidence, item.job, item.claim, item.line = evidence, job, case.claim, line
+            item.evidence, item.job, item.case, item.claim, item.line = evidence, job, case, case.claim, line
             item.add_marker(pytest.mark.xdist_group(case.claim.key))  # each check runs once, for the pin as well
             yield item
         pin: PinItem = PinItem.from_parent(self, name=item_id(case.claim.key, case.reading, "printed", PIN))
@@ -204,6 +235,7 @@ class ClaimItem(pytest.Item):
     """What both kinds of item share."""
 
     evidence: SessionEvidence
+    case: JudgedReading
     claim: ClaimSpec
     line: int
 
@@ -235,7 +267,7 @@ class CheckItem(ClaimItem):
         """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
         from dpverify.ledger.records import HOLDS
 
-        result = self.evidence.check(self.job)
+        result = self.evidence.check(self.job, self.case)
         figures = ("status", "n", "alpha", "power", "detects", "seconds")
         self.user_properties += [(name, getattr(result, name)) for name in figures]  # for --junitxml
         statement, against = self.job.context.statement, []
@@ -258,14 +290,12 @@ class CheckItem(ClaimItem):
 class PinItem(ClaimItem):
     """The pinned verdict of one claim under one reading, against all of its checks together."""
 
-    case: JudgedReading
-
     def runtest(self) -> None:
         """Fail where the checks together contradict the pin or each other."""
         from dpverify.harness.run.suite import judged
         from dpverify.report.words import instead_words
 
-        found = [self.evidence.check(job) for job in self.case.jobs]
+        found = [self.evidence.check(job, self.case) for job in self.case.jobs]
         specs = self.evidence.suite.specs
         (result,) = judged(specs, [self.case], [found], [self.case.evidence_hash])
         against = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,13 +35,11 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
 
 def opened(path: Path | None) -> Store | None:
     """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
-    from dpverify.harness.run.store import Store
+    from dpverify.harness.run.store import Store, default_store
     from dpverify.harness.run.store_file import StoreError
 
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    default = Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
     try:
-        return Store(path or default)
+        return Store(path or default_store())
     except StoreError as error:
         if path is not None:
             raise BadInput("--store", path, f"must be a store of evidence, or new ({error})") from error

@@ -11,10 +11,14 @@ from numba.core.registry import cpu_target
 
 import dpverify.harness  # noqa: F401  loaded here, so that the sessions inside do not load numpy a second time
 from dpverify import pytest_plugin
+from dpverify.harness.run.runner import verify
+from dpverify.harness.run.store import Store, default_store
+from dpverify.ledger import load_specs
 from tests.unit.harness.demo import demo_checks  # noqa: F401  as above
 
 pytest_plugins = ["pytester"]
 cpu_target.target_context.refresh()  # other parts, for the same reason
+DEMO = "tests.unit.harness.demo.demo_checks:"
 RECORDS = Path(__file__).parent / "harness" / "demo" / "records"
 
 
@@ -89,6 +93,26 @@ def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytes
             "SKIPPED*untested: no point drawn meets the domain*",
         ]
     )
+
+
+def test_what_was_judged_before_is_taken_from_the_store_and_said(session: pytest.Pytester) -> None:
+    keep(session, "sum", "bits")
+    verify(load_specs(session.path / "specs"), source=DEMO + "load_known", store=Store(default_store()))
+    said = "4 checks were taken from the store of evidence; --dpverify-fresh runs all anew"
+    seed = ["--dpverify-seed", "7"]
+    for words, taken in (([], True), (["--dpverify-fresh"], False), (seed, False), (seed, True)):
+        result = run(session, "specs", *words)
+        result.assert_outcomes(passed=6)
+        assert (said in result.stdout.str()) == taken, words
+
+
+def test_without_a_store_that_can_be_used_claims_are_judged_and_the_reason_is_said(session: pytest.Pytester) -> None:
+    keep(session, "bits")
+    default_store().write_text("no database")
+    result = run(session, "specs")
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["the claims were judged without a store: *is no store of evidence that can be used*"])
+    assert default_store().read_text() == "no database"
 
 
 @pytest.mark.parametrize(("pins", "words"), [("", ["--strict-pins"]), ("strict_pins = true\n", [])])
