@@ -150,7 +150,8 @@ def _client_at(address: str) -> Client:
         from distributed import Client
     except ImportError:
         raise ClusterError("a cluster needs Dask: pip install 'dpverify[cluster]'") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it has to say, an error says in one line
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what they have to say, an error says in one line
     answered: SimpleQueue[Client | Exception] = SimpleQueue()
 
     def connect() -> None:

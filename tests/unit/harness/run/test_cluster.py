@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -194,6 +195,7 @@ def test_an_address_without_a_scheduler_is_refused_in_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert f"no scheduler of Dask answers at {address}" in line
     assert said in line
+    assert not logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)  # Dask gives it a level of its own
 
 
 def test_what_answers_and_is_no_scheduler_is_waited_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
