@@ -78,8 +78,7 @@ def run(
     try:
         earlier = _measure(cases, amount, seed, progress or (lambda *_: None), kept)
         if store is not None and not store.failure:
-            for each in cases:
-                store.drop(each)
+            store.drop(cases)
     except KeyboardInterrupt:
         interrupted = True
     records = [case_record(each.group, each.case, each.found, each.error) for each in cases if each.found or each.error]

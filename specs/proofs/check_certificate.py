@@ -27,7 +27,7 @@ from pathlib import Path
 
 from flint import arb, ctx, fmpq, fmpz
 
-ctx.prec = 256
+BITS = 256  # of enclosures of numbers
 MOST_EXPANDED = 24  # integer powers of sums up to this one are multiplied out
 MOST_TERMS = 6000
 FEW = 6  # finite sums of so few terms are written out
@@ -272,6 +272,11 @@ def renamed(part, old, new):
 
 def ball(form):
     """An enclosure of a form without letters, or no number, of which no comparison holds."""
+    with ctx.workprec(BITS):  # whatever precision its caller has, and keeps
+        return enclosed(form)
+
+
+def enclosed(form):
     return sum((reduce(arb.__mul__, (ball_power(*f) for f in m), arb(c)) for m, c in form.items()), arb(0))
 
 
@@ -283,8 +288,8 @@ def ball_power(atom, exponent):
     kind, *rest = atom
     if kind not in BALLS:
         return arb("nan")
-    base = BALLS[kind](*(ball(part) if isinstance(part, Form) else arb(int(part)) for part in rest))
-    return base ** int(exponent.constant().p) if exponent.whole() else (base.log() * ball(exponent)).exp()
+    base = BALLS[kind](*(enclosed(part) if isinstance(part, Form) else arb(int(part)) for part in rest))
+    return base ** int(exponent.constant().p) if exponent.whole() else (base.log() * enclosed(exponent)).exp()
 
 
 @cache

@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
@@ -53,15 +53,7 @@ class Cluster:
 
     def __init__(self, address: str) -> None:
         self.address, self.failure = address, ""
-        try:
-            from distributed import Client
-        except ImportError:
-            raise ClusterError("a cluster needs Dask: pip install 'dpverify[cluster]'") from None
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what it has to say, an error says in one line
-        try:
-            self._client: Client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(error).split())})") from None
+        self._client = _client_at(address)
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
             ask = self._client._run  # Client.run waits for ever where a worker is stopped
@@ -150,6 +142,31 @@ class Cluster:
                 with suppress(TimeoutError):  # Client.cancel waits for ever where the scheduler is stopped
                     futures = list(under_way)
                     self._client.sync(self._client._cancel, futures, None, None, callback_timeout=CONNECT_SECONDS)
+
+
+def _client_at(address: str) -> Client:
+    """Connect in a thread: where something answers that is no scheduler, Dask itself would wait for ever."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ClusterError("a cluster needs Dask: pip install 'dpverify[cluster]'") from None
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what they have to say, an error says in one line
+    answered: SimpleQueue[Client | Exception] = SimpleQueue()
+
+    def connect() -> None:
+        try:
+            answered.put(Client(address, timeout=CONNECT_SECONDS, set_as_default=False))
+        except Exception as error:  # noqa: BLE001  Dask raises a TypeError where TLS is not set up, among others
+            answered.put(error)
+
+    Thread(target=connect, daemon=True).start()
+    found: Client | Exception = TimeoutError("something is there, but it does not answer as Dask does")
+    with suppress(Empty):
+        found = answered.get(timeout=2 * CONNECT_SECONDS)
+    if isinstance(found, Exception):
+        raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(found).split())})") from None
+    return found
 
 
 def run_on_worker(held: bytes, task: Task, expected: dict[str, str]) -> BlockOutcome:

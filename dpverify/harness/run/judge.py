@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpverify.harness.edges import with_edge
+from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
@@ -27,11 +28,15 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
 
 
 def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
-    """Sum up what checks found: a certain counterexample refutes, any proof proves; where sources disagree, neither."""
+    """Sum up what checks found: a certain counterexample refutes, any proof proves; where sources disagree, neither.
+
+    Where a check was interrupted, that the others found nothing says nothing yet: it may be the one that would have.
+    """
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
     unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
-    for status in ("refuted", *HOLDS):
+    sums = HOLDS[:-1] if any(check.message == INTERRUPTED for check in checks) else HOLDS
+    for status in ("refuted", *sums):
         if names := [check.name for check in checks if check.status == status]:
             rests = given(checks)
             words: str = status

@@ -104,10 +104,12 @@ class Store:
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
 
-    def drop(self, job: Keepable) -> None:
-        """Forget all blocks of a work; where that cannot be done, ``failure`` says why."""
+    def drop(self, jobs: Sequence[Keepable]) -> None:
+        """Forget all blocks of some works, or of none where it is killed; where it cannot, ``failure`` says why."""
         try:
-            self._file.execute("delete from blocks where check_of = ?", (job.asked,))
+            self._file.execute("begin immediate")
+            self._file.executemany("delete from blocks where check_of = ?", [(job.asked,) for job in jobs])
+            self._file.execute("commit")
         except sqlite3.Error as error:
             self.failure = f"{self.path} cannot be written: {error}"
 

@@ -17,6 +17,9 @@ from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.run.sources import find_check
 from dpverify.kernels.numba_internals import seconds_compiling
+from dpverify.symbolic.exact.numbers import working_precision
+
+BITS = 53  # of balls where a check does not say how many: those of a float
 
 Task = tuple[int, int]  # number of the job, number of the block
 
@@ -94,11 +97,15 @@ class BlockOutcome:
 
 
 def run_task(job: Runnable, block: int) -> BlockOutcome:
-    """Run one block; an exception becomes an error text, because one check must not take the others down."""
+    """Run one block; an exception becomes an error text, because one check must not take the others down.
+
+    It begins with one precision of balls, whatever was done before in this process, on which nothing may hang.
+    """
     start, before = time.perf_counter(), seconds_compiling()
     part, wrong = None, ""
     try:
-        part = job.run(block)
+        with working_precision(BITS):
+            part = job.run(block)
     except Exception as error:  # noqa: BLE001  whatever a paper's code raises is reported as this check's error
         wrong = describe(error)
     return BlockOutcome(part, time.perf_counter() - start, wrong, seconds_compiling() - before)

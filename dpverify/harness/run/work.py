@@ -62,7 +62,7 @@ class Means:
         if self.cluster is not None and self.cluster.failure:
             raise KeyboardInterrupt
         if self.passing and self.store is not None and not self.store.failure:
-            self.store.drop(work)
+            self.store.drop([work])
 
     def _sound(self, work: Work, piece: int, outcome: BlockOutcome) -> BlockOutcome:
         """Run a piece here that failed on a worker, so that its error is the same as in one process."""

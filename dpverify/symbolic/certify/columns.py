@@ -13,6 +13,7 @@ from flint import arb, fmpq
 from dpverify.symbolic.certify.checker import Expr, Form, k
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.readback import monomial, written
+from dpverify.symbolic.exact.numbers import working_precision
 
 _SCALE = 2**40
 _MOST_FACTORS = 22
@@ -119,8 +120,9 @@ def _signs(place: FactList, m: Any) -> list[Known]:
 
 def _enclosure(constant: Form) -> tuple[Form, ...]:
     """How far a number is from a rational below, and from one above."""
-    ball: arb = k.ball(constant) * _SCALE
-    lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
+    with working_precision(k.BITS):
+        ball: arb = k.ball(constant) * _SCALE
+        lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
     if lo is None or hi is None:
         return ()
     return constant - k.constant(fmpq(lo - 1, _SCALE)), k.constant(fmpq(hi + 1, _SCALE)) - constant

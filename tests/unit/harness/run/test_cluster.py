@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -181,15 +183,28 @@ def test_workers_with_other_code_are_refused_in_one_line(
     assert f"numpy {fingerprint()['numpy']} for 1.0" in line
 
 
-@pytest.mark.parametrize(("address", "said"), [("tcp://127.0.0.1:9", "no scheduler"), ("nowhere", "no scheduler")])
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("tcp://127.0.0.1:9", "Timed out"), ("nowhere", "missing port"), ("tls://127.0.0.1:9", "TLS configuration")],
+)
 def test_an_address_without_a_scheduler_is_refused_in_one_line(
     address: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CONNECT_SECONDS", 0.3)
     assert main(["verify", "tran2022:proposition-13", "--cluster", address]) == 2
     (line,) = capsys.readouterr().err.splitlines()
+    assert f"no scheduler of Dask answers at {address}" in line
     assert said in line
-    assert address in line
+    assert not logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)  # Dask gives it a level of its own
+
+
+def test_what_answers_and_is_no_scheduler_is_waited_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CONNECT_SECONDS", 0.01)
+    over = Event()
+    monkeypatch.setattr(distributed, "Client", lambda *_, **__: over.wait())
+    with pytest.raises(ClusterError, match="something is there, but it does not answer as Dask does"):
+        Cluster("tcp://127.0.0.1:80")
+    over.set()
 
 
 def test_processes_here_are_not_asked_for_beside_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:

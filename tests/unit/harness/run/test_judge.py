@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
@@ -43,6 +44,15 @@ def test_status_is_that_of_the_strongest_evidence(statuses: list[Status], want: 
 def test_the_reason_names_the_checks_that_decided_and_those_that_could_not() -> None:
     checks = [found("not refuted", "search"), found("inconclusive", "law", message="over budget")]
     assert decide_status(checks) == ("not refuted", "not refuted by search; law: over budget")
+
+
+@pytest.mark.parametrize(
+    ("status", "want"), [("not refuted", "inconclusive"), ("proved", "proved"), ("refuted", "refuted")]
+)
+def test_that_nothing_was_found_says_nothing_where_a_check_was_interrupted(status: Status, want: Status) -> None:
+    checks = [found(status, "law"), found("inconclusive", "search", message=INTERRUPTED)]
+    assert decide_status(checks)[0] == want
+    assert decide_status(checks)[1].endswith(f"search: {INTERRUPTED}")
 
 
 def test_proved_and_refuted_means_that_the_sources_disagree() -> None:

@@ -182,6 +182,25 @@ def test_errors_and_parts_of_other_types_are_not_kept(job: Job, tmp_path: Path) 
     assert store.found(job, "hash") == {}
 
 
+def test_works_are_forgotten_together_or_not_at_all(job: Job, tmp_path: Path) -> None:
+    path, other = tmp_path / "evidence.sqlite", replace(job, context=replace(job.context, seed=1))
+    store = Store(path)
+    for each in (job, other):
+        store.keep(each, "hash", 0, BlockOutcome((0, MeanMoments(1, 0.0, 0.0)), 1.5))
+    with sqlite3.connect(path) as file:  # what stops it at the second one, as a kill would
+        stop = "begin select raise(abort, 'stopped'); end"
+        file.execute(f"create trigger stop before delete on blocks when old.check_of = '{other.asked}' {stop}")
+    store.drop([job, other])
+    assert "stopped" in store.failure
+    store.close()
+    with sqlite3.connect(path) as file:
+        assert file.execute("select count(*) from blocks").fetchone() == (2,)
+        file.execute("drop trigger stop")
+    whole = Store(path)
+    whole.drop([job, other])
+    assert whole.found(job, "hash") == whole.found(other, "hash") == {}
+
+
 def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("my notes, which are no database, " * 50)

@@ -3,14 +3,17 @@
 Values are those that the checker gives to every expression: 0**-1, log(-1) and (-8)**(1/3) are 0.
 """
 
+import runpy
 from random import Random
 from typing import Any
 
 import pytest
+from flint import arb, ctx
 from mpmath import exp, floor, log, mp, mpf, nint, pi
 
-from dpverify.symbolic.certify.checker import k
+from dpverify.symbolic.certify.checker import checker_file, k
 from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.exact.numbers import working_precision
 
 KINDS = {"x": "real", "y": "real", "n": "integer", "m": "integer"}
 NUMBERS = ["-2", "-1", "0", "1", "2", "3", "1/2", "-1/2", "3/2", "4", "8", "12"]
@@ -131,3 +134,13 @@ def compare(scope: Any, expr: Any, where: list[dict[str, Any]]) -> int:
         assert not whole or abs(a - nint(a)) < near, text
         compared += 1
     return compared
+
+
+def test_the_checker_has_a_precision_of_its_own_and_leaves_that_of_others() -> None:
+    before = int(ctx.prec)
+    fresh = runpy.run_path(str(checker_file()))
+    assert ctx.prec == before
+    with working_precision(30):
+        e = fresh["ball"](fresh["monomial"]([(fresh["row"]("e"), fresh["ONE"])]))
+        assert ctx.prec == 30
+    assert 0 < e.rad() < arb(2) ** -200
