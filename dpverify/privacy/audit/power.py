@@ -20,6 +20,8 @@ CHANCE = 0.9  # with which probability the smallest fault is seen
 
 MISPLACED = 0.45  # how far from the best place a learned threshold may lie, in standard deviations of the noise
 
+PLACES = np.linspace(0.0, 8.0, 161)  # of a threshold, from the middle, in standard deviations of the noise
+
 STEP, HALVINGS = 1.1, 12  # the smallest shortfall is found to 0.00003
 
 MOST = 1e3  # largest ratio of the claimed sigma to the real one that is looked at
@@ -48,9 +50,8 @@ def _seen(mu: float, epsilon: float, delta: float, trials: int, alpha: float) ->
     """Whether N(0, 1) against N(mu, 1) is refuted with the chance."""
     if trials < 1 or not 0.0 < mu < math.inf:
         return False
-    t = np.linspace(0.0, 8.0, 161)
-    steps = round(MISPLACED / float(t[1]))
-    right, wrong = trials * special.ndtr(mu / 2.0 - t), trials * special.ndtr(-mu / 2.0 - t)
+    steps = round(MISPLACED / float(PLACES[1]))
+    right, wrong = (trials * special.ndtr(shift - PLACES) for shift in (mu / 2.0, -mu / 2.0))
     error = np.sqrt(1.0 / np.maximum(right, 1e-9) + 1.0 / np.maximum(wrong, 1.0))
     bound = nearly_lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(CHANCE)) * error
     worse = np.minimum(bound[: -2 * steps], bound[2 * steps :])

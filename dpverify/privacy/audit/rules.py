@@ -80,15 +80,16 @@ def choose_rule(
     seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
     each = trials / rounds
     # counts alone are for a rare leak, of which the model knows nothing
-    nearly = np.maximum(
-        nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha),
-        nearly_lower_epsilon(right, guesses - right, rounds, delta, sure),
-    )
+    by_score = nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha)
+    by_count = nearly_lower_epsilon(right, guesses - right, rounds, delta, sure)
+    nearly = np.maximum(by_score, by_count)
     nearly[firsts[None, :] >= seconds[:, None]] = -1.0
     i, j = np.unravel_index(int(nearly.argmax()), nearly.shape)
-    guessed, hits, hope = guesses[i, j], right[i, j], hoped[i, j]
-    by_score = float(lower_epsilon(hope * each, (guessed - hope) * each, trials, delta, alpha))
-    bound = max(by_score, float(lower_epsilon(hits, guessed - hits, rounds, delta, sure)))
+    if by_score[i, j] >= by_count[i, j]:
+        hope = hoped[i, j]
+        bound = float(lower_epsilon(hope * each, (guesses[i, j] - hope) * each, trials, delta, alpha))
+    else:
+        bound = float(lower_epsilon(right[i, j], guesses[i, j] - right[i, j], rounds, delta, sure))
     return AuditRule(float(firsts[j]), float(seconds[i]), bound) if bound > 0.0 else AuditRule(-np.inf, np.inf, 0.0)
 
 

@@ -75,7 +75,10 @@ class Source:
             values = self._batch(which, int(rows.size), rng)
             if out is None:
                 out = np.empty((len(bits), self.dimension))
-            out[rows] = values
+            if out.shape[1] == 1:
+                out[:, 0][rows] = values[:, 0]  # in half the time
+            else:
+                out[rows] = values
         return np.empty((0, self.dimension)) if out is None else out
 
     def _batch(self, which: int, size: int, rng: Generator) -> Floats:
