@@ -8,11 +8,11 @@ from itertools import islice
 import numpy as np
 
 from dpverify.privacy.audit.candidates import UserScore, repeating
-from dpverify.privacy.audit.draws import Draws, chunks
+from dpverify.privacy.audit.draws import Draws, chunks, sides_of
 from dpverify.privacy.audit.groups import SortedOutputs, half_of
 from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Bits, Floats, Report
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
 
 TRAINING = 25_000
@@ -64,7 +64,7 @@ def play(
             done += len(bits)
             report(done, total, "training")
         for piece in (slice(-(-training // 2)), slice(-(-training // 2), None)):
-            sides = _sides(x[piece], b[piece])
+            sides = sides_of(x[piece], b[piece])
             spread.add(*sides)
             hint.add(*sides)
         report(training, total, "learning a rule")
@@ -77,7 +77,7 @@ def play(
         for outputs, bits in blocks:
             for bet in bets:
                 bet.judge(outputs, bits)
-            sides = _sides(outputs, bits)
+            sides = sides_of(outputs, bits)
             spread.add(*sides)
             hint.add(*sides)
             done += len(bits)
@@ -99,13 +99,8 @@ def play(
 
 
 def _block(total: int, source: Source) -> int:
-    most = BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS
-    return 2 * max(1, min(total // 20, most) // 2)
-
-
-def _sides(x: Floats, b: Bits) -> tuple[Floats, Floats]:
-    """Part outputs by their data sets."""
-    return x.take(np.flatnonzero(~b), axis=0), x.take(np.flatnonzero(b), axis=0)  # a mask takes three times as long
+    parts, most = (10, BLOCK_FLOATS // source.dimension) if source.batched else (20, BLOCK_CALLS)
+    return 2 * max(1, min(total // parts, most) // 2)
 
 
 def _repeats(x: Floats) -> tuple[str, ...]:

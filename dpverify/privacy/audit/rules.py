@@ -134,17 +134,13 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     low, high = (
         score[min(int(np.searchsorted(before, at, "right")), len(score) - 1)] for at in (ends, total - ends - 1)
     )
-    clipped = np.clip(score, max(-12.0, low), min(12.0, high))
+    clipped = np.minimum(np.maximum(score, max(-12.0, low)), min(12.0, high))
     mean = float(seen @ clipped) / total
     z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
     bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
-    columns = [
-        np.ones_like(z),
-        z,
-        *(np.minimum(z - k, 0.0) for k in bends[:2]),
-        *(np.maximum(z - k, 0.0) for k in bends[2:]),
-    ]
-    table = np.stack(columns, axis=1)
+    beyond = z[:, None] - bends
+    table = np.ones((len(z), 2 + len(bends)))
+    table[:, 1], table[:, 2:4], table[:, 4:] = z, np.minimum(beyond[:, :2], 0.0), np.maximum(beyond[:, 2:], 0.0)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
     weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights
