@@ -69,7 +69,8 @@ def play(
             hint.add(*sides)
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
-        line = SortedOutputs(x[:, 0], b, half_of(training)) if source.dimension == 1 and user is None else None
+        sortable = training > 0 and source.dimension == 1 and user is None
+        line = SortedOutputs(x[:, 0], b, half_of(training)) if sortable else None
         bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line)
         repeats = _repeats(x if line is None else line.x[:, None])
         found = found._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
