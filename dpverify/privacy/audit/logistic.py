@@ -13,12 +13,10 @@ _FAR = 4.0  # largest change of a weight in a step
 _SMALL = 1e-3  # the next step would be about its square
 
 
-def fitted(
-    table: Floats, zeros: Floats, ones: Floats, penalty: Floats, start: Floats | None = None
-) -> tuple[Floats, Floats]:
+def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple[Floats, Floats]:
     """Weights of the columns, and the curvature there: its inverse is the weights' covariance, or a little more.
 
-    ``zeros``, ``ones``: how often each row of ``table`` was seen on each data set; ``start``: weights that may be near.
+    ``zeros``, ``ones``: how often each row of ``table`` was seen on each data set.
     """
     stride = -(-len(table) // FITTED)
     part = slice((len(table) - 1) % stride // 2, None, stride)
@@ -26,7 +24,7 @@ def fitted(
     seen = zeros[part] + truth
     each = len(table) / len(few)
     ridge = np.diag(penalty)
-    weights, curvature = np.zeros(table.shape[1]) if start is None else start.copy(), ridge
+    weights, curvature = np.zeros(table.shape[1]), ridge  # far from there steps are no descent
     for _ in range(_STEPS):
         chance = special.expit(few @ weights)
         ones_hoped = seen * chance

@@ -136,15 +136,13 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     )
     clipped = np.minimum(np.maximum(score, max(-12.0, low)), min(12.0, high))
     mean = float(seen @ clipped) / total
-    scale = math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300
-    z = (clipped - mean) / scale
+    z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
     bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
     beyond = z[:, None] - bends
     table = np.ones((len(z), 2 + len(bends)))
     table[:, 1], table[:, 2:4], table[:, 4:] = z, np.minimum(beyond[:, :2], 0.0), np.maximum(beyond[:, 2:], 0.0)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
-    as_it_is = np.array([mean, scale, 0.0, 0.0, 0.0, 0.0])  # the score is meant as a log likelihood ratio
-    weights, curvature = fitted(table, zeros, ones, penalty, as_it_is)
+    weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights
     error = np.sqrt(np.einsum("ij,ij->i", table @ np.linalg.inv(curvature), table))
     result: Floats = special.expit(np.sign(logit) * np.maximum(np.abs(logit) - CAUTION * error, 0.0))
