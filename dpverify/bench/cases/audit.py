@@ -104,7 +104,8 @@ def _wholes() -> tuple[BenchCase, ...]:
     given = ("law given", "law given, claim true")
     case = BenchCase("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole,
                 forms=("draw", *given, "nothing assumed"), item="output", clock="process",
-                targets=[Target(form, at_most=2.0, at=(100_000, 1_000_000)) for form in given])  # fmt: skip
+                targets=[*(Target(form, at_most=2.0, at=(100_000, 1_000_000)) for form in given),
+                         Target("nothing assumed", at_most=10.0, at=(100_000,))])  # fmt: skip
     few, usual, many = sweep(case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n)
     return few, usual, replace(many, sparse=("nothing assumed",), rounds=2)
 

@@ -85,7 +85,7 @@ def candidates(
     if repeated.size:
         yield View(), _table("values seen before", lambda y: y[:, repeated])
     if d <= KEPT:
-        for key in cells(ordered, WIDTHS):
+        for key in cells(ordered, WIDTHS, ordered=line is not None):
             yield View(), _table("small cells", key)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)

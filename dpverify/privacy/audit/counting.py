@@ -57,7 +57,10 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
         return 0, alpha
     if delta >= 1.0:
         return trials, alpha
-    rounds = bisect_left(range(trials), True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha)
+    mean, rare = trials * delta, -math.log(DELTA_SHARE * alpha)
+    enough = math.ceil(mean + math.sqrt(2.0 * mean * rare) + rare)  # by Bernstein's inequality
+    choices = range(min(trials, enough))
+    rounds = bisect_left(choices, True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha)
     return rounds, alpha - _above(rounds, trials, delta)
 
 

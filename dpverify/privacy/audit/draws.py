@@ -100,6 +100,11 @@ def _here(draws: Draws, blocks: int) -> Iterator[tuple[int, Floats]]:
         yield block, draws.run(block)
 
 
+def sides_of(x: Floats, b: Bits) -> tuple[Floats, Floats]:
+    """Part outputs by the data sets that they were drawn on."""
+    return x.take(np.flatnonzero(~b), axis=0), x.take(np.flatnonzero(b), axis=0)  # a mask takes three times as long
+
+
 def chunks(total: int, size: int) -> list[int]:
     """Cut a number of outputs into blocks."""
     return [min(size, total - begin) for begin in range(0, total, size)]

@@ -8,7 +8,8 @@ from itertools import islice
 import numpy as np
 
 from dpverify.privacy.audit.candidates import UserScore, repeating
-from dpverify.privacy.audit.draws import Draws, chunks
+from dpverify.privacy.audit.draws import Draws, chunks, sides_of
+from dpverify.privacy.audit.groups import SortedOutputs, half_of
 from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report
@@ -62,19 +63,22 @@ def play(
             x[done : done + len(bits)], b[done : done + len(bits)] = outputs, bits
             done += len(bits)
             report(done, total, "training")
-        for piece in np.array_split(np.arange(training), 2):
-            sides = x[piece][~b[piece]], x[piece][b[piece]]
+        for piece in (slice(-(-training // 2)), slice(-(-training // 2), None)):
+            sides = sides_of(x[piece], b[piece])
             spread.add(*sides)
             hint.add(*sides)
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
-        bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score)
-        found = found._replace(rule=bets[0].guesser.name, training=training, notes=_repeats(x))
-        del x
+        sortable = training > 0 and source.dimension == 1 and user is None
+        line = SortedOutputs(x[:, 0], b, half_of(training)) if sortable else None
+        bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line)
+        repeats = _repeats(x if line is None else line.x[:, None])
+        found = found._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
+        del x, line
         for outputs, bits in blocks:
             for bet in bets:
                 bet.judge(outputs, bits)
-            sides = outputs.take(np.flatnonzero(~bits), axis=0), outputs.take(np.flatnonzero(bits), axis=0)
+            sides = sides_of(outputs, bits)
             spread.add(*sides)
             hint.add(*sides)
             done += len(bits)
@@ -96,8 +100,8 @@ def play(
 
 
 def _block(total: int, source: Source) -> int:
-    most = BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS
-    return 2 * max(1, min(total // 20, most) // 2)
+    parts, most = (10, BLOCK_FLOATS // source.dimension) if source.batched else (20, BLOCK_CALLS)
+    return 2 * max(1, min(total // parts, most) // 2)
 
 
 def _repeats(x: Floats) -> tuple[str, ...]:

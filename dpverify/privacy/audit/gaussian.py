@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpverify.privacy.audit.draws import Draws, chunks
+from dpverify.privacy.audit.draws import Draws, chunks, sides_of
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS
@@ -90,7 +90,7 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
         most = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
         size = max(1, min(-(-n // 10), most))
         for outputs, bits in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
-            drawn = outputs[~bits], outputs[bits]
+            drawn = sides_of(outputs, bits)
             if sides is None:
                 unit = unit_of(np.concatenate(drawn))
                 plain = bool((unit == 1.0).all())

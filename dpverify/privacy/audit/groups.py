@@ -50,6 +50,11 @@ def rows_of(x: Floats, b: Bits) -> Rows:
     return Rows(x, 1.0 - ones, ones)
 
 
+def half_of(rounds: int) -> int:
+    """Training rounds of the first half: an even number, so that pairs of rounds stay together."""
+    return 2 * (rounds // 4)
+
+
 def both(first: Rows, second: Rows) -> Rows:
     """Put the rounds of two halves together."""
     if first.x is second.x:
@@ -62,7 +67,8 @@ class SortedOutputs:
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
         first, second = (x[:half], b[:half]), (x[half:], b[half:])
-        self._sides = [np.sort(y[side]) for y, bits in (first, second) for side in (~bits, bits)]
+        sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
+        self._sides = [np.sort(side) for side in sides]
         self.x = np.sort(np.concatenate(self._sides), kind="stable")  # merges them
         self._starts = _starts(self.x, np.arange(len(x) + 1.0))
         self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
@@ -118,10 +124,12 @@ def _place(before: Floats) -> Floats:
     total = before[-1]
     far = max(APART * total / GROUPS, APART)
 
-    def from_end(count: Floats) -> Floats:
-        bent = APART * (1.0 + np.log(np.maximum(np.minimum(count, far), APART) / APART))
-        result: Floats = np.where(count < APART, count, bent + np.maximum(count - far, 0.0) * min(1.0, GROUPS / total))
-        return result
+    def from_end(count: Floats) -> Floats:  # of counts that ascend
+        near, beyond = np.searchsorted(count, (APART, far))
+        bent = APART * (1.0 + np.log(np.append(count[near:beyond], far) / APART))
+        even = bent[-1] + (count[beyond:] - far) * min(1.0, GROUPS / total)
+        return np.concatenate([count[:near], bent[:-1], even])
 
-    half = from_end(np.array(total / 2.0))
-    return np.where(before <= total / 2.0, from_end(before), 2.0 * half - from_end(total - before))
+    middle = int(np.searchsorted(before, total / 2.0, "right"))
+    whole = 2.0 * from_end(np.array([total / 2.0]))
+    return np.concatenate([from_end(before[:middle]), whole - from_end((total - before[middle:])[::-1])[::-1]])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.privacy.audit.candidates import UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.groups import Rows, SortedOutputs, both, rows_of
+from dpverify.privacy.audit.groups import Rows, SortedOutputs, both, half_of, rows_of
 from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, choose_rule
 from dpverify.privacy.audit.scores import Learner, Score, unit_of
@@ -73,20 +73,33 @@ class Bet:
 
 
 def learn(
-    x: Floats, b: Bits, trials: int, delta: float, alpha: float, *, serial: bool, user: UserScore | None
+    x: Floats,
+    b: Bits,
+    trials: int,
+    delta: float,
+    alpha: float,
+    *,
+    serial: bool,
+    user: UserScore | None,
+    line: SortedOutputs | None = None,
 ) -> list[Bet]:
-    """Make one or two rules for the remaining rounds, with shares that sum to 1; ``serial``: as for ``candidates``."""
+    """Make one or two rules for the remaining rounds, with shares that sum to 1; ``serial``: as for ``candidates``.
+
+    ``line``: the outputs of one number in their order, where they have been sorted.
+    """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
-    x = x / unit  # not in place: the caller keeps its own
+    if not (unit == 1.0).all():
+        x, line = x / unit, None  # not in place: the caller keeps its own
     never = AuditRule(-np.inf, np.inf, 0.0)
     none = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
     if (x == x[:1]).all():
         return [Bet(none._replace(name="no rule: all outputs are the same"), 1.0)]
-    half = 2 * (len(b) // 4)
+    half = half_of(len(b))
     halves = b[:half], b[half:]
     if any(min(int(bits.sum()), int((~bits).sum())) < FEWEST for bits in halves):
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
-    line = SortedOutputs(x[:, 0], b, half) if x.shape[1] == 1 and user is None else None
+    if line is None and x.shape[1] == 1 and user is None:
+        line = SortedOutputs(x[:, 0], b, half)
     trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
     for view, learner in candidates(x, b, serial, user, line):
         parts = _parts(x, b, half, line if view.means is None else None, view, learner)

@@ -9,6 +9,7 @@ from dpverify.privacy.audit.records import Floats
 
 FITTED = 20_000  # rows that a fit looks at, at most, evenly spread
 _STEPS = 20
+_FAR = 4.0  # largest change of a weight in a step
 _SMALL = 1e-3  # the next step would be about its square
 
 
@@ -22,14 +23,16 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     few, truth = table[part], ones[part]
     seen = zeros[part] + truth
     each = len(table) / len(few)
-    weights, curvature = np.zeros(table.shape[1]), np.diag(penalty)
+    ridge = np.diag(penalty)
+    weights, curvature = np.zeros(table.shape[1]), ridge  # far from there steps are no descent
     for _ in range(_STEPS):
         chance = special.expit(few @ weights)
-        slope = each * (few.T @ (truth - seen * chance)) - penalty * weights
-        curvature = each * (few * (seen * chance * (1.0 - chance))[:, None]).T @ few + np.diag(penalty)
+        ones_hoped = seen * chance
+        slope = each * (few.T @ (truth - ones_hoped)) - penalty * weights
+        curvature = (few * (each * ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
         step = np.linalg.solve(curvature, slope)
-        step *= min(1.0, 4.0 / max(1e-300, float(np.abs(step).max())))
-        weights += step
-        if float(np.abs(step).max()) < _SMALL:
+        largest = float(np.abs(step).max())
+        weights += step if largest <= _FAR else step * (_FAR / largest)
+        if largest < _SMALL:
             break
     return weights, curvature

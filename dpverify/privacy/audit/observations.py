@@ -26,7 +26,8 @@ class BlockSpread:
     def __init__(self, batched: bool) -> None:
         self._batched = batched
         self._medians: tuple[Floats, Floats] | None = None
-        self._counts: list[tuple[int, int, Floats]] = []
+        # of each block on each data set: how many outputs, and how many of them lie above the median
+        self._counts: tuple[list[tuple[int, Floats]], list[tuple[int, Floats]]] = [], []
 
     def add(self, low: Floats, high: Floats) -> None:
         """Add a block."""
@@ -38,20 +39,19 @@ class BlockSpread:
         for which, rows in enumerate((low, high)):
             columns = zip(rows.T, self._medians[which], strict=True)  # along an axis it takes ten times as long
             above = np.array([float(np.count_nonzero(column > median)) for column, median in columns])
-            self._counts.append((which, len(rows), above))
+            self._counts[which].append((len(rows), above))
 
     def farthest(self) -> float:
         """Largest distance of a block's share above the median from the mean, in standard deviations; else 0."""
         worst = 0.0
-        for which in (0, 1):
-            blocks = [(size, above) for k, size, above in self._counts if k == which]
+        for blocks in self._counts:
             if len(blocks) < 2:
                 continue
-            share = sum(above for _, above in blocks) / sum(size for size, _ in blocks)
-            for size, above in blocks:
-                deviation = np.sqrt(size * share * (1.0 - share))
-                far = np.abs(above - size * share) / np.where(deviation > 0.0, deviation, math.inf)
-                worst = max(worst, float(far.max()))
+            sizes, above = np.array([size for size, _ in blocks])[:, None], np.array([count for _, count in blocks])
+            share = above.sum(axis=0) / sizes.sum()
+            deviation = np.sqrt(sizes * share * (1.0 - share))
+            far = np.abs(above - sizes * share) / np.where(deviation > 0.0, deviation, math.inf)
+            worst = max(worst, float(far.max()))
         return worst
 
     def notes(self) -> tuple[str, ...]:

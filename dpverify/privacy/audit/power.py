@@ -12,7 +12,7 @@ from scipy import special
 from dpverify.privacy.audit.counting import largest_bound
 from dpverify.privacy.audit.game import rounds_of, training_of
 from dpverify.privacy.audit.nearly import nearly_lower_epsilon
-from dpverify.privacy.audit.records import Power, number
+from dpverify.privacy.audit.records import Bits, Floats, Power, number
 from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
 
@@ -20,20 +20,25 @@ CHANCE = 0.9  # with which probability the smallest fault is seen
 
 MISPLACED = 0.45  # how far from the best place a learned threshold may lie, in standard deviations of the noise
 
-STEP, HALVINGS = 1.1, 12  # the smallest shortfall is found to 0.00003
+PLACES = np.linspace(0.0, 8.0, 161)  # of a threshold, from the middle, in standard deviations of the noise
 
-MOST = 1e3  # largest ratio of the claimed sigma to the real one that is looked at
+STEP = 1.1  # from one ratio of sigmas that is tried to the next
+
+PARTS, ROUNDS = 8, 4  # ratios that are tried at once, and how often they part a step: to 0.00003
+
+MOST = 1e3  # about the largest ratio of the claimed sigma to the real one that is looked at
 
 
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
     """Power with nothing assumed on a Gaussian in one dimension, its threshold off by ``MISPLACED``; approximate."""
     claimed = mu_of(epsilon, delta)
+    short = np.array([claimed / 0.85])
     if trials < 1:
         return Power(chance=CHANCE, shortfall=None, largest_epsilon=0.0)
     return Power(
         chance=CHANCE,
         shortfall=_shortfall(lambda mu: _seen(mu, epsilon, delta, trials, alpha), claimed),
-        n_for_15_percent=_smallest_n(lambda n: _seen(claimed / 0.85, epsilon, delta, rounds(n), alpha)),
+        n_for_15_percent=_smallest_n(lambda n: bool(_seen(short, epsilon, delta, rounds(n), alpha).all())),
         largest_epsilon=number(largest_bound(trials, delta, alpha)),
     )
 
@@ -44,17 +49,17 @@ def rounds(n: int) -> int:
     return total - training_of(total, 1)
 
 
-def _seen(mu: float, epsilon: float, delta: float, trials: int, alpha: float) -> bool:
-    """Whether N(0, 1) against N(mu, 1) is refuted with the chance."""
-    if trials < 1 or not 0.0 < mu < math.inf:
-        return False
-    t = np.linspace(0.0, 8.0, 161)
-    steps = round(MISPLACED / float(t[1]))
-    right, wrong = trials * special.ndtr(mu / 2.0 - t), trials * special.ndtr(-mu / 2.0 - t)
+def _seen(mu: Floats, epsilon: float, delta: float, trials: int, alpha: float) -> Bits:
+    """Whether N(0, 1) against N(mu, 1) is refuted with the chance, for each mu."""
+    if trials < 1:
+        return np.zeros(len(mu), dtype=np.bool_)
+    steps = round(MISPLACED / float(PLACES[1]))
+    right, wrong = (trials * special.ndtr(shift[:, None] - PLACES) for shift in (mu / 2.0, -mu / 2.0))
     error = np.sqrt(1.0 / np.maximum(right, 1e-9) + 1.0 / np.maximum(wrong, 1.0))
     bound = nearly_lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(CHANCE)) * error
-    worse = np.minimum(bound[: -2 * steps], bound[2 * steps :])
-    return bool(worse.max() > epsilon)
+    worse = np.minimum(bound[:, : -2 * steps], bound[:, 2 * steps :])
+    result: Bits = (worse.max(axis=1) > epsilon) & (mu > 0.0) & (mu < math.inf)
+    return result
 
 
 def _smallest_n(enough: Callable[[int], bool]) -> int | None:
@@ -83,17 +88,20 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
     return Power(chance=CHANCE, shortfall=shortfall, largest_epsilon="inf")
 
 
-def _shortfall(seen: Callable[[float], bool], claimed: float) -> float | None:
+def _shortfall(seen: Callable[[Floats], Bits], claimed: float) -> float | None:
     """Smallest share that sigma may fall short by and be seen; ``seen(mu)`` is asked of larger and larger mu."""
     if not 0.0 < claimed < math.inf:
         return None
+    steps = STEP ** np.arange(PARTS, dtype=np.float64)
     ratio = 1.0
-    while not seen(claimed * ratio):
-        ratio *= STEP
+    while not (found := seen(claimed * ratio * steps)).any():
+        ratio *= STEP**PARTS
         if ratio > MOST:
             return None
-    low, high = max(1.0, ratio / STEP), ratio
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if seen(claimed * middle) else (middle, high)
+    high = float(ratio * steps[found.argmax()])
+    low = max(1.0, high / STEP)
+    for _ in range(ROUNDS):
+        tried = np.linspace(low, high, PARTS + 1)
+        first = int(np.append(seen(claimed * tried[1:-1]), True).argmax())
+        low, high = tried[first : first + 2].tolist()
     return 1.0 - 1.0 / high

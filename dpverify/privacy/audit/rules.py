@@ -80,15 +80,16 @@ def choose_rule(
     seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
     each = trials / rounds
     # counts alone are for a rare leak, of which the model knows nothing
-    nearly = np.maximum(
-        nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha),
-        nearly_lower_epsilon(right, guesses - right, rounds, delta, sure),
-    )
+    by_score = nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha)
+    by_count = nearly_lower_epsilon(right, guesses - right, rounds, delta, sure)
+    nearly = np.maximum(by_score, by_count)
     nearly[firsts[None, :] >= seconds[:, None]] = -1.0
     i, j = np.unravel_index(int(nearly.argmax()), nearly.shape)
-    guessed, hits, hope = guesses[i, j], right[i, j], hoped[i, j]
-    by_score = float(lower_epsilon(hope * each, (guessed - hope) * each, trials, delta, alpha))
-    bound = max(by_score, float(lower_epsilon(hits, guessed - hits, rounds, delta, sure)))
+    if by_score[i, j] >= by_count[i, j]:
+        hope = hoped[i, j]
+        bound = float(lower_epsilon(hope * each, (guesses[i, j] - hope) * each, trials, delta, alpha))
+    else:
+        bound = float(lower_epsilon(right[i, j], guesses[i, j] - right[i, j], rounds, delta, sure))
     return AuditRule(float(firsts[j]), float(seconds[i]), bound) if bound > 0.0 else AuditRule(-np.inf, np.inf, 0.0)
 
 
@@ -133,17 +134,13 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     low, high = (
         score[min(int(np.searchsorted(before, at, "right")), len(score) - 1)] for at in (ends, total - ends - 1)
     )
-    clipped = np.clip(score, max(-12.0, low), min(12.0, high))
+    clipped = np.minimum(np.maximum(score, max(-12.0, low)), min(12.0, high))
     mean = float(seen @ clipped) / total
     z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
     bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
-    columns = [
-        np.ones_like(z),
-        z,
-        *(np.minimum(z - k, 0.0) for k in bends[:2]),
-        *(np.maximum(z - k, 0.0) for k in bends[2:]),
-    ]
-    table = np.stack(columns, axis=1)
+    beyond = z[:, None] - bends
+    table = np.ones((len(z), 2 + len(bends)))
+    table[:, 1], table[:, 2:4], table[:, 4:] = z, np.minimum(beyond[:, :2], 0.0), np.maximum(beyond[:, 2:], 0.0)
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
     weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights
