@@ -7,12 +7,14 @@ import socket
 import subprocess
 import sys
 from contextlib import nullcontext
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.mpc.errors import PartyError
@@ -26,8 +28,9 @@ from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
 from dpverify.train.parties import batch_seed, run_parties
 from dpverify.train.party import compare_parties
-from dpverify.train.records import Request
+from dpverify.train.records import LEFT_OUT, Request
 from dpverify.train.run import train
+from dpverify.train.settings import left_out
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 
@@ -89,6 +92,12 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
 def test_bad_input(asked: dict[str, Any], word: str) -> None:
     with pytest.raises(ArgumentError, match=word):
         train(Request(**asked))
+
+
+def test_the_command_of_a_party_offers_nothing_that_its_algorithm_lacks() -> None:
+    offered = signature(party).parameters.keys()
+    assert {"sigma", "delta", "noise"} <= offered
+    assert not offered & {*LEFT_OUT["ddp-srm"], *left_out("ddp-srm")}
 
 
 def said(**changes: Any) -> dict[str, Any]:
