@@ -219,6 +219,7 @@ def test_a_party_that_gives_up_says_why_to_all() -> None:
     body = (
         "from dpverify.mpc import links\n"
         "links.LINGER = session._watch.timeout = 1e7\n"
+        "session.open_sum(np.arange(4))\n"  # now all have it so
         "if index == 2: raise PartyError('party 2 has a NaN')\n"
     )
     with running(body + LOOP) as children:
