@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
 import socket
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,7 @@ from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.data import load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
+from dpverify.train import parties as module
 from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
 from dpverify.train.parties import batch_seed, run_parties
@@ -58,6 +62,28 @@ def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, lab
     x[-1, 0], y[-1] = row, label
     with pytest.raises(PartyError, match=r"^party 2 has a number that is not finite in its rows, or a label"):
         run_parties(x, y, Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None)
+
+
+@pytest.mark.parametrize("last", ["0x1.0p+0", "0x1.8p+0"])
+def test_parties_that_do_not_open_the_same_numbers_end_the_run(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def told(parties: int) -> Iterator[tuple[list[Any], list[Any]]]:
+        said = ["0x1.0p+0", "0x1.0p+0", last]
+        streams = [
+            {"stdin": io.BytesIO(), "stdout": io.BytesIO(f"{v}\n".encode()), "stderr": io.BytesIO()} for v in said
+        ]
+        listener = SimpleNamespace(getsockname=lambda: ("", 1), fileno=lambda: 0)
+        yield [SimpleNamespace(wait=lambda: 0, **three) for three in streams], [listener] * parties
+
+    monkeypatch.setattr(module, "_processes", told)
+    seen = list[float]()
+    differ = pytest.raises(PartyError, match="parties differ in what they opened by step 2")
+    with nullcontext() if last == "0x1.0p+0" else differ:
+        run_parties(
+            np.ones((3, 1)), np.zeros(3), Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2],
+            lambda t, w: seen.extend(w),
+        )  # fmt: skip
+    assert seen == ([1.0] if last == "0x1.0p+0" else [])
 
 
 def test_each_party_has_a_batch_seed_of_its_own() -> None:
