@@ -207,18 +207,18 @@ class Peers:
         return time.monotonic() - heard > self.timeout
 
     async def finish(self) -> None:
-        """Tell all that this party is done, wait until they are, and close."""
+        """Tell all that this party is done, wait until they are, and close; who waits for another is alive."""
         for link in self.links:
             link.send(DONE, b"")
         began = time.monotonic()
         while not all(link.done for link in self.links) and not self.failed.done():
-            if time.monotonic() - began > self.timeout:
-                late = next(link.peer_pid for link in self.links if not link.done)
-                raise PartyError(f"party {late} was silent for {self.timeout:g} s")
+            silent = [p.peer_pid for p in self.links if not p.done and self._silent(max(p.heard, began))]
+            if silent:
+                self.fail(f"party {silent[0]} was silent for {self.timeout:g} s")
             await asyncio.sleep(0.01)
+        await self.close()
         if self.failed.done():
             raise PartyError(self.failed.result())
-        await self.close()
 
     async def close(self) -> None:
         """Close all connections; after a failure only once all others know, since closing on unread bytes loses ours.
