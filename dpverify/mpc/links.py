@@ -2,7 +2,8 @@
 
 MPyC by itself waits for ever for a party that is stopped. Here each party says every little while that it is alive as
 long as it waits for others, and one that is silent for longer than the timeout ends the run of all, by name. Who gives
-up tells the others why, so that they name the same party and not the messenger.
+up tells the others why, so that they name the same party and not the messenger; who is told tells all others in turn,
+so that each knows when all know, and may leave.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dpverify.mpc.errors import PartyError
 # Labels of messages that are not MPyC's: its own are hashes of 64 bits, which these are not but with chance 2^-62.
 HELLO, ALIVE, FAILED, OPENS, DONE = (-(1 << 63) + i for i in range(5))
 BEAT = 0.25  # part of the timeout between two signs of life
-LINGER = 5.0  # seconds for which who gives up waits until all others have read why
+LINGER = 5.0  # seconds for which who gives up waits at most until all others have read why
 MOST_HELLO = 1 << 16  # bytes that a party may say of itself or of its failure
 
 
@@ -44,12 +45,13 @@ class Sorted(dict[int, Any]):
 class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
     """One connection; what arrives is MPyC's, or tells of the peer's life and end."""
 
-    __slots__ = ("__weakref__", "done", "heard", "hello", "mine", "theirs", "watch")
+    __slots__ = ("__weakref__", "done", "heard", "hello", "knows", "mine", "theirs", "watch")
 
     def __init__(self, watch: Peers, peer: int | None = None) -> None:
         super().__init__(watch.runtime, peer)
         self.buffers = Sorted(self)  # type: ignore[misc]  # a slot of MPyC's class
         self.watch, self.heard, self.done = watch, time.monotonic(), False
+        self.knows = False  # that the run has failed: it said so
         self.hello: asyncio.Future[bytes] = watch.loop.create_future()
         self.mine, self.theirs = deque[str](), deque[str]()  # what each opens, until the other has said so too
 
@@ -86,7 +88,8 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         elif label == DONE:
             self.done = True
         elif label == FAILED:
-            self.watch.fail(said[:MOST_HELLO].decode("utf-8", "replace"), tell=False)
+            self.knows = True
+            self.watch.fail(said[:MOST_HELLO].decode("utf-8", "replace"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Name the peer, unless it is done; MPyC would raise here."""
@@ -112,13 +115,13 @@ class Peers:
         """Connections that stand, in the order of parties."""
         return [p.protocol for p in self.runtime.parties if isinstance(p.protocol, Link)]
 
-    def fail(self, why: str, *, tell: bool = True) -> None:
-        """End the run: what this party or another is at fault for; ``tell`` the others."""
+    def fail(self, why: str) -> None:
+        """End the run: what this party or another is at fault for; tell all, those too who are said to know it."""
         if self.failed.done():
             return
         self.failed.set_result(why)
         self.loop.set_exception_handler(lambda _loop, _context: None)  # of MPyC's tasks, which end in the middle
-        for link in self.made if tell else ():
+        for link in self.made:
             if not link.transport.is_closing():
                 link.send(FAILED, why.encode()[:MOST_HELLO])
 
@@ -192,7 +195,7 @@ class Peers:
                 if not link.transport.is_closing():
                     link.send(ALIVE, b"")
             await asyncio.wait({task, self.failed}, timeout=BEAT * self.timeout, return_when="FIRST_COMPLETED")
-            silent = [p for p in self.links if time.monotonic() - max(p.heard, began) > self.timeout and not p.done]
+            silent = [p for p in self.links if self._silent(max(p.heard, began)) and not p.done]
             if silent and not task.done():
                 self.fail(f"party {silent[0].peer_pid} was silent for {self.timeout:g} s")
             if self.failed.done():
@@ -200,27 +203,33 @@ class Peers:
                 raise PartyError(self.failed.result())
         return task.result()
 
+    def _silent(self, heard: float) -> bool:
+        return time.monotonic() - heard > self.timeout
+
     async def finish(self) -> None:
-        """Tell all that this party is done, wait until they are, and close."""
+        """Tell all that this party is done, wait until they are, and close; who waits for another is alive."""
         for link in self.links:
             link.send(DONE, b"")
         began = time.monotonic()
         while not all(link.done for link in self.links) and not self.failed.done():
-            if time.monotonic() - began > self.timeout:
-                late = next(link.peer_pid for link in self.links if not link.done)
-                raise PartyError(f"party {late} was silent for {self.timeout:g} s")
+            silent = [p.peer_pid for p in self.links if not p.done and self._silent(max(p.heard, began))]
+            if silent:
+                self.fail(f"party {silent[0]} was silent for {self.timeout:g} s")
             await asyncio.sleep(0.01)
+        await self.close()
         if self.failed.done():
             raise PartyError(self.failed.result())
-        await self.close()
 
     async def close(self) -> None:
-        """Close all connections; after a failure read on for a while, since closing on unread bytes loses ours."""
+        """Close all connections; after a failure only once all others know, since closing on unread bytes loses ours.
+
+        Nobody waits for who is gone, nor for who has been silent for as long as ends a run.
+        """
         until = time.monotonic() + min(self.timeout, LINGER)
-        while self.failed.done() and self.links and time.monotonic() < until:
-            if all(link.transport.is_closing() for link in self.links):
-                break
+        while self.failed.done() and time.monotonic() < until:
             await asyncio.sleep(0.02)
+            if all(link.knows or link.transport.is_closing() or self._silent(link.heard) for link in self.links):
+                break
         for link in self.made:
             link.transport.close()
         while any(link.transport.get_write_buffer_size() for link in self.links) and time.monotonic() < until:

@@ -67,7 +67,7 @@ class Dataset:
 
 def load_dataset(
     file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None, dense: bool = False,
-    most: int = 2, progress: Progress | None = None,
+    most: int = 2, known: tuple[str, ...] | None = None, progress: Progress | None = None,
 ) -> Dataset:  # fmt: skip
     """Load a data set with two classes or more; labels count from 0 in their order (as numbers, else as texts).
 
@@ -86,14 +86,16 @@ def load_dataset(
         of which less than a quarter of the entries are not 0 are ``CsrRows``, from the file on.
     most : int
         Most classes that are of use, at least 2.
+    known : tuple of str or None
+        The classes of the data to train on: labels count in their order, and a file may lack some of them.
     progress : callable or None
         ``progress(done, whole)``: so many of the file's bytes were read.
 
     Raises
     ------
     DataError
-        If the file cannot be read, a value is not finite, or the labels are not two classes; and if three times what
-        is kept, as far as what was read tells, does not fit in memory: then the rest of the file is not read.
+        If the file cannot be read, a value is not finite, or the labels are not two classes, or not ``known`` ones; and
+        if three times what is kept, as far as what was read tells, does not fit in memory: then the rest is not read.
     """
     limit = available_bytes() if limit is None else limit
     classes: tuple[str, ...]
@@ -108,7 +110,7 @@ def load_dataset(
         labels: Sequence[str] | Vector
         read = read_csv if separator(file) else read_libsvm
         x, labels = read(file, limit, dense=dense or bool(standardise), progress=progress)
-        y, classes = _classes(file, labels, most)
+        y, classes = _classes(file, labels, most, known)
         name = file.name
     x = _rows_for(name, x, len(classes), limit)
     standardise = is_bundled(file) if standardise is None else standardise
@@ -194,7 +196,7 @@ def _check_file(file: Path) -> None:
 
 
 def _classes(
-    file: Path | str, labels: Sequence[str] | Vector | NDArray[Any], most: int
+    file: Path | str, labels: Sequence[str] | Vector | NDArray[Any], most: int, known: tuple[str, ...] | None = None
 ) -> tuple[Vector, tuple[str, ...]]:
     """Map labels to 0, 1, ...; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
     try:
@@ -206,6 +208,10 @@ def _classes(
             raise DataError(file, "a label is NaN or infinite, every label must be finite.")
     found, codes = np.unique(values, return_inverse=True)
     names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in found]
+    if known is not None:
+        if not set(names) <= set(known):
+            raise DataError(file, f"has the labels {', '.join(names)}, the data to train on have {', '.join(known)}.")
+        return np.array([known.index(name) for name in names], dtype=np.float64)[codes], known
     if not 2 <= len(found) <= most or len(found) > max(2, len(codes) // 2):
         wanted = "two classes" if most == 2 else f"2 to {most} classes, of two examples or more on the average"
         shown = ", ".join(names[:5]) + (", ..." if len(found) > 5 else "")

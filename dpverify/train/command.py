@@ -47,8 +47,7 @@ def run_train(*, json: str | None = None, figure: Path | None = None, **asked: A
 
 
 def run_party_command(
-    *, index: int, peers: str, data: Path, json: str | None, timeout: float, patience: float, delta: float | None,
-    **asked: Any,
+    *, index: int, peers: str, data: Path, json: str | None, timeout: float, patience: float, **asked: Any
 ) -> int:  # fmt: skip
     """Be one party of ddp-srm as ``Request`` asks; write what all may know (``-``: to stdout); the exit code.
 
@@ -71,8 +70,9 @@ def run_party_command(
         how: dict[str, Any] = {"timeout": timeout, "patience": patience, "classes": dataset.classes}
         run, s, holds = run_party(index, addresses, rows, dataset.y, request, **how)
         privacy = NOT_CERTIFIED
-        if delta is not None and s.sigma > 0.0:
-            told = f"epsilon = {ddp_epsilon(s, holds, rows.shape[1], delta):.6g}, delta = {delta:.6g}"
+        if request.delta is not None and s.sigma > 0.0:
+            epsilon = ddp_epsilon(s, holds, rows.shape[1], request.delta)
+            told = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
             privacy = f"{told}, for replacing one example, certified in real arithmetic"
         found = PartyResult(settings=s, privacy=privacy, w=run.w.tolist(), output=run.output.tolist())
         said = f"ddp-srm, party {index} of {len(holds)}: {s.steps} steps\nprivacy: {privacy}"

@@ -30,7 +30,7 @@ from dpverify.train.settings import Settings
 from dpverify.train.srm import CLIP
 
 SHARED: Final = (
-    *("steps", "epochs", "sigma", "gamma", "eta", "batch", "change_clip", "lam", "scale", "seed"),
+    *("steps", "epochs", "sigma", "delta", "gamma", "eta", "batch", "change_clip", "lam", "scale", "seed"),
     *("noise", "fraction_bits", "standardise"),
 )
 

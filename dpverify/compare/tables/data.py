@@ -47,10 +47,9 @@ def load(request: TableRequest) -> list[TestedProblem]:
 
 
 def _two_files(request: TableRequest) -> TestedProblem:
-    first, second = (load_dataset(file, standardise=False) for file in (request.data, request.test_data))
+    first = load_dataset(request.data, standardise=False)
+    second = load_dataset(request.test_data, standardise=False, known=first.classes)
     name = str(request.test_data)
-    if second.classes != first.classes:
-        raise DataError(name, f"has the labels {second.classes}, the data to train on have {first.classes}.")
     d, wide = first.x.shape[1], second.x.shape[1]
     if wide > d:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")

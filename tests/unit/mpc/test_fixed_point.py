@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
 from types import SimpleNamespace
-from typing import get_args
+from typing import cast, get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.fixed_point import choose_scale, encode, largest_sigma
 from dpverify.mpc.limits import MODULUS, RANGE, Inside
-from dpverify.mpc.noise import CHUNK, binomial_noise
+from dpverify.mpc.noise import CHUNK, binomial_noise, own_noise
 from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS
 
@@ -25,6 +26,13 @@ def noise_of(bits: Indices) -> Indices:
     mpc = SimpleNamespace(np_random_bits=lambda field, count: next(taken)[:count], np_concatenate=np.concatenate)
     found: Indices = binomial_noise(mpc, SimpleNamespace(array=lambda weights: weights), len(bits)).astype(np.int64)
     return found
+
+
+def test_a_partys_own_noise_is_rounded_to_the_nearest_unit() -> None:
+    """Cut towards 0, a sum of such noise would no longer be a rounded Gaussian: 0 would be twice as likely."""
+    drawn = iter([-1.6, -0.6, -0.4, 0.4, 0.6, 1.6])
+    told = SimpleNamespace(gauss=lambda mean, deviation: next(drawn) * deviation + mean)
+    assert own_noise(cast(Random, told), 1.0, 6).tolist() == [-2, -1, 0, 0, 1, 2]
 
 
 def test_each_shared_bit_weighs_what_the_law_says() -> None:

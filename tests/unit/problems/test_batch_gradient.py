@@ -5,7 +5,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems import batch_gradient as module
-from dpverify.problems.batch_gradient import BatchGradient
+from dpverify.problems.batch_gradient import BatchGradient, line_losses
 from dpverify.problems.logistic import LogisticRegression, psi_slope
 from dpverify.problems.rows import scale_rows
 
@@ -63,6 +63,24 @@ def test_replacing_one_example_moves_it_by_at_most_twice_the_clip_over_the_batch
         BatchGradient(LogisticRegression(x, y, lam=p.lam, radius=1.0), clip)(w, batch, after)
         moved.append(np.linalg.norm(after - before))
     assert clip / 10 < max(moved) <= 2 * clip / 10 * (1 + CLOSE)
+
+
+@pytest.mark.parametrize("clip", [0.7, 3.0, 50.0])
+def test_losses_along_a_line_are_cut_one_by_one_and_the_regularizer_is_not(clip: float) -> None:
+    """Of an example at most C' counts, on which the noise of a choice rests; a label that is far off costs 20 here."""
+    p, w, direction, lengths = (
+        problem(lam=0.9),
+        np.linspace(-9, 20, 7),
+        np.linspace(1, -1, 7),
+        np.array([0.0, 0.5, 9.0]),
+    )
+    found = line_losses(p, clip, w, direction, lengths)
+    for k, length in enumerate(lengths.tolist()):
+        point = w - length * direction
+        each = np.logaddexp(0.0, (1 - 2 * p.y) * (p.x @ point))
+        assert (each > 3.0).any()
+        regularizer = p.lam * (point**2 / (1 + point**2)).sum()
+        assert found[k] == pytest.approx(np.minimum(each, clip).mean() + regularizer, rel=CLOSE)
 
 
 def test_rows_of_zeros_and_bad_clips() -> None:

@@ -104,6 +104,17 @@ def test_csv_without_header(tmp_path: Path) -> None:
     data.dense_x[0, 0] = 7  # the array is ours to write to
 
 
+def test_a_test_file_may_lack_a_class_and_has_none_of_its_own(tmp_path: Path) -> None:
+    """Labels count in the order of the data to train on."""
+    for name, text in (("one.libsvm", "+1 1:1\n1.0 2:1\n"), ("one.csv", "1,2,1\n2,1,1\n")):
+        data = load_dataset(write(tmp_path, name, text), known=("-1", "1"))
+        assert (data.y.tolist(), data.classes) == ([1.0, 1.0], ("-1", "1"))
+    both = load_dataset(write(tmp_path, "both.libsvm", "1 1:1\n-1 1:2\n"), known=("-1", "1"))
+    assert both.y.tolist() == [1.0, 0.0]
+    with pytest.raises(DataError, match=r"has the labels 1, 3, the data to train on have -1, 1\."):
+        load_dataset(write(tmp_path, "more.libsvm", "1 1:1\n3 1:2\n"), known=("-1", "1"))
+
+
 def test_missing_file_directory_and_empty_file(tmp_path: Path) -> None:
     assert "no such file" in error_line(tmp_path / "nowhere")
     assert "is a directory" in error_line(tmp_path)

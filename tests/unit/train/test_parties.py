@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import re
 import socket
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.mpc.errors import PartyError
@@ -22,12 +27,14 @@ from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.data import load_dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
+from dpverify.train import parties as module
 from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
 from dpverify.train.parties import batch_seed, run_parties
 from dpverify.train.party import compare_parties
-from dpverify.train.records import Request
+from dpverify.train.records import LEFT_OUT, Request
 from dpverify.train.run import train
+from dpverify.train.settings import left_out
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 
@@ -55,6 +62,28 @@ def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, lab
     x[-1, 0], y[-1] = row, label
     with pytest.raises(PartyError, match=r"^party 2 has a number that is not finite in its rows, or a label"):
         run_parties(x, y, Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None)
+
+
+@pytest.mark.parametrize("last", ["0x1.0p+0", "0x1.8p+0"])
+def test_parties_that_do_not_open_the_same_numbers_end_the_run(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def told(parties: int) -> Iterator[tuple[list[Any], list[Any]]]:
+        said = ["0x1.0p+0", "0x1.0p+0", last]
+        streams = [
+            {"stdin": io.BytesIO(), "stdout": io.BytesIO(f"{v}\n".encode()), "stderr": io.BytesIO()} for v in said
+        ]
+        listener = SimpleNamespace(getsockname=lambda: ("", 1), fileno=lambda: 0)
+        yield [SimpleNamespace(wait=lambda: 0, **three) for three in streams], [listener] * parties
+
+    monkeypatch.setattr(module, "_processes", told)
+    seen = list[float]()
+    differ = pytest.raises(PartyError, match="parties differ in what they opened by step 2")
+    with nullcontext() if last == "0x1.0p+0" else differ:
+        run_parties(
+            np.ones((3, 1)), np.zeros(3), Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2],
+            lambda t, w: seen.extend(w),
+        )  # fmt: skip
+    assert seen == ([1.0] if last == "0x1.0p+0" else [])
 
 
 def test_each_party_has_a_batch_seed_of_its_own() -> None:
@@ -89,6 +118,12 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
 def test_bad_input(asked: dict[str, Any], word: str) -> None:
     with pytest.raises(ArgumentError, match=word):
         train(Request(**asked))
+
+
+def test_the_command_of_a_party_offers_nothing_that_its_algorithm_lacks() -> None:
+    offered = signature(party).parameters.keys()
+    assert {"sigma", "delta", "noise"} <= offered
+    assert not offered & {*LEFT_OUT["ddp-srm"], *left_out("ddp-srm")}
 
 
 def said(**changes: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from dpverify.train.records import Request
 from dpverify.train.settings import Settings
 
 NOT_COMPARED = {
-    *("algorithm", "data", "n", "epsilon", "delta", "points"),  # a party has its own rows, and is given sigma
+    *("algorithm", "data", "n", "epsilon", "points"),  # a party has its own rows, and is given sigma
     *("parties",),  # they are counted
     *("alpha", "rho", "ordering", "stages", "momentum_steps", "hand_on"),  # of other algorithms
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sympy import Rational, Symbol, exp, floor, log, sqrt
+from sympy import Integer, Rational, Symbol, exp, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
@@ -108,3 +108,38 @@ def derive_first_step(statement: Statement) -> Derivation:
         Step.order(Rational(1, 2) + HOLE / (2 * most), spent, most),
         Step(end, "="),
     )
+
+
+def derive_without_noise(statement: Statement) -> Derivation:
+    """Derive (B.18) without its noise: T is above 4 L D_F/zeta^2, G above 1 and zeta at most 1/sqrt(2)."""
+    start, end = sympy_sides(statement)
+    G, zeta = (sympy_symbols(statement)[name] for name in ("G", "zeta"))
+    (whole,) = start.atoms(floor)
+    context = start.xreplace({whole: HOLE})
+    least = whole.args[0] - 1
+    fourth, square, cube = Integer(2) ** Rational(1, 4), zeta**2 / (4 * sqrt(2)), zeta**3 / (4 * sqrt(2))
+    fixed = (6 + sqrt(2) + fourth**3) * zeta
+    with_g = fixed + sqrt(2) * zeta / G**2 + fourth * zeta / G
+    small = zeta / 8 + zeta / (2 * sqrt(2))
+    return one_chain(
+        statement,
+        start,
+        Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": whole.args[0]}, context=context),
+        Step(with_g + square + sqrt(cube), "="),
+        Step.order(with_g + HOLE + sqrt(cube), square, zeta / 8),
+        Step.order(with_g + zeta / 8 + sqrt(HOLE), cube, zeta**2 / 8),
+        Step(with_g + small, "="),
+        Step.within(fixed + small + sqrt(2) * zeta * HOLE + fourth * zeta / G, Integer(1), "reciprocal-monotone",
+                    {"a": Integer(1), "b": G**2}),
+        Step.within(fixed + small + sqrt(2) * zeta + fourth * zeta * HOLE, Integer(1), "reciprocal-monotone",
+                    {"a": Integer(1), "b": G}),
+        Step.order(HOLE, fixed + small + sqrt(2) * zeta + fourth * zeta, end),
+    )  # fmt: skip
+
+
+def derive_later_noise(statement: Statement) -> Derivation:
+    """Derive what the first line of (B.20) makes of the later noise: (1 - gamma) zeta + gamma G <= 3 zeta G."""
+    start, _ = sympy_sides(statement)
+    G, zeta = (sympy_symbols(statement)[name] for name in ("G", "zeta"))
+    length = (1 - sqrt(2) * zeta) * zeta + sqrt(2) * zeta * G
+    return one_chain(statement, start, Step.order(start.xreplace({length: HOLE}), length, 3 * zeta * G))

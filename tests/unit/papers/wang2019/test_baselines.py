@@ -35,8 +35,8 @@ def gradients(w: Vector, batch: Indices) -> Matrix:
     return rows
 
 
-def shortened(rows: Matrix) -> Matrix:
-    found: Matrix = rows * np.minimum(1.0, CLIP / np.linalg.norm(rows, axis=1))[:, None]
+def shortened(rows: Matrix, clip: float = CLIP) -> Matrix:
+    found: Matrix = rows * np.minimum(1.0, clip / np.maximum(np.linalg.norm(rows, axis=1), 1e-300))[:, None]
     return found
 
 
@@ -102,6 +102,38 @@ def test_storm_is_the_one_in_numpy(batch: int) -> None:
         assert np.allclose(run.iterates[t + 1], w, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(("batch_0", "batch", "gamma"), [(30, 7, 0.2), (1, 1, 0.7), (N, N, 0.1), (9, 20, 1.0)])
+@pytest.mark.parametrize(("std_0", "std"), [(0.05, 0.02), (0.0, 0.02), (0.05, 0.0), (0.0, 0.0)])
+def test_dp_srm_is_the_one_in_numpy(batch_0: int, batch: int, gamma: float, std_0: float, std: float) -> None:
+    """With steps shorter than zeta, shorter than twice zeta, and longer; clipped; the regularizer is never clipped."""
+    lam, zeta, change_clip, steps, kinds = 0.4, 0.2, 0.02, 60, set[int]()
+    problem = LogisticRegression(PROBLEM.x, PROBLEM.y, lam=lam, radius=1.0)
+    start, smooth = np.full(D, 0.9), problem.smoothness
+    p = SrmParameters(steps, batch_0, batch, gamma, zeta, smooth, std_0, std)
+    compiled = DpSrm(RecursiveGradient(problem, CLIP, change_clip), N, start, p, seed=3, keep=True)
+    compiled.advance()
+    batches, noise, w, old, v = generator(3, BATCHES), generator(3, 1), start.copy(), start, np.zeros(D)
+
+    def penalty(point: Vector) -> Vector:
+        found: Vector = 2.0 * lam * point / (1.0 + point**2) ** 2
+        return found
+
+    for t in range(steps):
+        size, deviation = (batch, std) if t else (batch_0, std_0)
+        drawn = np.arange(N) if size == N else batches.choice(N, size, replace=False, shuffle=False)
+        now, before = gradients(w, drawn), gradients(old, drawn)
+        found = shortened(now).mean(axis=0) + penalty(w)
+        if t:
+            change = shortened(now - before, change_clip).mean(axis=0) + penalty(w) - penalty(old)
+            found = gamma * found + (1.0 - gamma) * (v + change)
+        v = found + (deviation * noise.standard_normal(D) if deviation else 0.0)
+        length = np.linalg.norm(v)
+        kinds.add(int(length > zeta) + int(length > 2.0 * zeta))
+        old, w = w, w - v * min(zeta / (smooth * length), 1.0 / (2.0 * smooth))
+        assert np.allclose(compiled.iterates[t + 1], w, rtol=0, atol=1e-11)
+    assert {1, 2} <= kinds
+
+
 def agd(seed: int = 0, **changes: float) -> DpAgd:
     numbers = {"steps": 8, "rho": 1e6, "rho_direction": 1e4, "rho_choice": 1e4, **changes}
     losses = partial(line_losses, PROBLEM, 3.0)
@@ -143,6 +175,41 @@ def test_dp_agd_measures_again_for_the_difference_where_the_direction_is_bad() -
     assert run.spent == pytest.approx(3e20 + 1.21e20)
     assert len(asked) == 3
     assert run.w == pytest.approx(-2.0 * asked[-1])
+
+
+def test_dp_agd_weighs_what_it_measured_by_what_it_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, paid, given = list[Vector](), list[float](), iter(np.eye(D))
+
+    def losses(w: Vector, direction: Vector, lengths: Vector) -> Vector:
+        asked.append(direction)
+        return lengths if len(asked) < 3 else -lengths
+
+    def measured(rho: float) -> Vector:
+        paid.append(rho)
+        row: Vector = next(given)
+        return row
+
+    p = AgdParameters(1, rho=1e30, rho_direction=1e20, rho_choice=1e20)
+    run = DpAgd(BatchGradient(PROBLEM), losses, N, PROBLEM.start, p)
+    monkeypatch.setattr(run, "_measured", measured)
+    run.advance()
+    assert paid == pytest.approx([1e20, 1e19, 1.1e19])
+    for k, direction in enumerate(asked, 1):
+        weights = np.array([*paid[:k], *[0.0] * (D - k)])
+        assert direction == pytest.approx(weights / np.linalg.norm(weights))
+
+
+def test_dp_agd_looks_a_tenth_beyond_the_longest_of_the_last_ten_steps_and_never_beyond_2() -> None:
+    choices, asked = [20] * 10 + [5] * 3 + [8] + [5] * 6 + [10] * 10 + [1], list[float]()
+
+    def losses(w: Vector, direction: Vector, lengths: Vector) -> Vector:
+        asked.append(float(lengths[-1]))
+        off: Vector = np.abs(np.arange(21.0) - choices[len(asked) - 1])
+        return off
+
+    p = AgdParameters(len(choices), rho=1e30, rho_direction=1e20, rho_choice=1e20)
+    DpAgd(BatchGradient(PROBLEM), losses, N, PROBLEM.start, p).advance()
+    assert asked == pytest.approx([2.0] * 20 + [1.1 * 0.8] * 10 + [1.1 * 0.44])
 
 
 def test_the_noise_of_a_direction_has_its_law() -> None:

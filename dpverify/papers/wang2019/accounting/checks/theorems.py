@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 from flint import arb
 
@@ -41,11 +42,13 @@ def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
     return lhs
 
 
-def _always_drawn(point: Point, statement: Statement) -> arb:
-    """Delta of the later steps for an example that is in every batch, exactly: they are Gaussian."""
-    sensitivity = 2 * ball(((1 - point["gamma"]) * point["zeta"] + point["gamma"] * point["G"]) / point["b"])
-    mu = sensitivity * ball(point["T"]).sqrt() / ball(definitions(statement, point)["variance"]).sqrt()
-    return delta_ball(mu, point["epsilon"])
+def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Fraction(1)) -> arb:
+    """Delta for an example that is in every batch, exactly: all releases are Gaussian."""
+    noise = definitions(statement, point)
+    later = ball(((1 - point["gamma"]) * point["zeta"] + point["gamma"] * point["G"]) / point["b"]) ** 2
+    first = ball(point["G"] / point["b_0"]) ** 2
+    squares = ball(point["T"]) * later / ball(noise["variance"]) + first / ball(noise["variance_0"])
+    return delta_ball(2 * squares.sqrt() / ball(factor), point["epsilon"])
 
 
 def _whole(budget: Budget) -> Iterator[PointLike]:
@@ -90,6 +93,16 @@ def _greedy(budget: Budget) -> Iterator[PointLike]:
             yield {
                 "m": m, "n_party": size, "b": b, "b_0": n, "T": share * n, "epsilon": 12, "delta": "1/100",
                 "beta": "1/2", "G": b, "gamma": 1, "zeta": 1,
+            }  # fmt: skip
+
+
+def _large_batches(budget: Budget) -> Iterator[PointLike]:
+    """Batches that are just large enough to hide examples which are in all of them."""
+    for m, size, b, T in ((3, 100, 120, 20), (5, 2000, 3790, 400), (2, 50, 54, 1)):
+        for epsilon, delta in ((1, "1e-5"), (8, "1/100"), ("1/10", "1e-6")):
+            yield {
+                "m": m, "n_party": size, "b": b, "b_0": b, "T": T, "epsilon": epsilon, "delta": delta, "beta": "1/2",
+                "G": 2, "gamma": "1/3", "zeta": 1,
             }  # fmt: skip
 
 
@@ -142,7 +155,14 @@ CHECKS.add(
     ),
     RuleCheck(
         "theorem-5-1-dp", "one-party-in-every-batch", points=_greedy, lhs=_always_drawn, seconds=0.05,
-        readings={"index-sets": "any"}, region="a party whose examples are in every batch, the conditions as printed",
+        readings={"index-sets": "any"}, variants=("printed",),
+        region="a party whose examples are in every batch, the conditions as printed",
+    ),
+    RuleCheck(
+        "theorem-5-1-dp", "all-in-every-batch", points=_large_batches, lhs=_always_drawn, seconds=0.05,
+        readings={"index-sets": "any"}, variants=("amended",),
+        planted=[Planted("half of the noise", lhs=partial(_always_drawn, factor=Fraction(1, 2)))],
+        region="nine points, batches of two fifths of all the data or a little more, the same examples in all of them",
     ),
     RuleCheck(
         "theorem-5-1-dp", "accounted", points=_parties, lhs=_accounted(), seconds=0.5,

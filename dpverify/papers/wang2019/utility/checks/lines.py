@@ -11,6 +11,7 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChec
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
 from dpverify.papers.wang2019.utility import derivations as derive
+from dpverify.papers.wang2019.utility import order_derivations as order
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -92,5 +93,8 @@ CHECKS.add(
     SearchCheck("equation-b-19-later", "search"),
     DerivationCheck("equation-b-19-later", "derivation", build=derive_by_algebra, variants=CORRECTED),
 )
-CHECKS.add(SearchCheck("equation-b-18", "search"))
+CHECKS.add(
+    SearchCheck("equation-b-18", "search"),
+    DerivationCheck("equation-b-18", "derivation", build=order.derive_without_noise),
+)
 CHECKS.add(ExhaustiveCheck("lemma-d-1", "subsets", points=_samples, lhs=_sampled_mean_square))

@@ -120,6 +120,10 @@ CHECKS.add(
         )
         for claim in ("equation-b-20-later", "equation-b-20-start", "equation-b-20-start-root")
     ),
+    *(
+        DerivationCheck(claim, "derivation", build=order.derive_later_noise)
+        for claim in ("equation-b-20-first", "equation-b-20-first-root")
+    ),
     DerivationCheck("equation-b-20-later", "derivation", build=order.derive_whole_steps, variants=CORRECTED),
     *(
         DerivationCheck(claim, "derivation", build=order.derive_as_it_stands, variants=CORRECTED)
