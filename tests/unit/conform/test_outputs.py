@@ -27,7 +27,9 @@ def judged(
     def audit(released: object, pair: object, **options: Any) -> SimpleNamespace:
         place = len(asked)
         asked.append(options)
-        return SimpleNamespace(verdict=verdicts[place], power=SimpleNamespace(largest_epsilon=powers[place]), epsilon=0.1)
+        return SimpleNamespace(
+            verdict=verdicts[place], power=SimpleNamespace(largest_epsilon=powers[place]), epsilon=0.1
+        )
 
     monkeypatch.setattr(outputs, "audit", audit)
     (found,) = outputs.output_tests(PrivateOptimizer(dp_sgd), promised, ALPHA, 0, 1000)
