@@ -6,7 +6,6 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, outputs
