@@ -94,7 +94,7 @@ def test_no_root_above_the_least_is_the_least() -> None:
 
 
 def test_where_the_denominator_may_be_nearly_0_there_is_no_bound_beyond_the_series() -> None:
-    """One degree of freedom: with chance alpha/2 it makes a statistic as large out of a numerator that is all chance."""
+    """With one degree of freedom it makes so large a statistic of a numerator that is all chance."""
     statistic, alpha = 1e9, 1e-6
     assert stats.f.sf(statistic, 3, 1) > alpha / 2
     assert lower_noncentrality(statistic, 3, 1, alpha) == 0.0
