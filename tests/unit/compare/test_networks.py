@@ -209,14 +209,6 @@ def test_all_orderings_together_have_the_level_that_is_said() -> None:
     assert [(one.low, one.high) for one in found] == [(pytest.approx(low), pytest.approx(high))] * 2
 
 
-def test_how_soon_is_asked_at_the_worse_of_both_errors() -> None:
-    """The one reaches 0.4 after 5 steps, as the other does after 20; it never reaches the other's way to 0.1."""
-    quick, slow = run([0.8, 0.0, 0.4], 1.0), run([0.9, 0.9, 0.1], 1.0)
-    rows = [row("dp-srm", [quick] * 2), row("dp-sgd", [slow] * 2)]
-    found = {one.column: one.difference.mean for one in orderings(SAID, rows)}
-    assert found["iterations"] == pytest.approx(5.0 - (10.0 + 10.0 * 5 / 8))
-
-
 def test_a_first_batch_of_all_examples_may_be_drawn() -> None:
     request = NetworkRequest(NAME)
     for printed in NETWORKS.values():
