@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,6 +16,8 @@ from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, budge
 from dpverify.compare.tables.methods import ready
 from dpverify.compare.tables.settings import DELTA
 from dpverify.kernels.check import ArgumentError
+from dpverify.papers.wang2019.accounting.growing import agd_parameters
+from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
 from dpverify.privacy.growing_budget import budget_epsilon
 from dpverify.privacy.participation import Bounds
 from dpverify.problems.logistic import LogisticRegression
@@ -71,3 +75,25 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert budget_summary(result) in capsys.readouterr().out
     assert run_calibrate(**ASKED, batch=3) == 2
     assert "batch does not belong to dp-agd" in capsys.readouterr().err
+
+
+def test_the_noise_that_is_told_is_that_of_the_run() -> None:
+    """By the optimizer itself: what a unit of noise makes of a first direction, and the scale of its first choice."""
+    n, lipschitz, loss_clip = 50, 2.5, 4.0
+    found = calibrate_budget(GrowingRequest(**{**ASKED, "n": n, "lipschitz": lipschitz, "loss_clip": loss_clip}))
+    p = agd_parameters(0.5, DELTA, GrowingRequest(**ASKED).parts, 1, lipschitz, printed=False)
+    asked = list[float]()
+
+    def laplace(mean: float, scale: float, size: int) -> Any:
+        asked.append(scale)
+        return np.zeros(size)
+
+    def nothing(w: Any, batch: Any, out: Any) -> None:
+        out[:] = 0.0
+
+    run = DpAgd(nothing, lambda w, along, lengths: -lengths, n, np.zeros(1), replace(p, loss_clip=loss_clip))
+    run._noise_rng = SimpleNamespace(standard_normal=np.ones)  # type: ignore[assignment]  # stands for a generator
+    run._choices = SimpleNamespace(laplace=laplace)  # type: ignore[assignment]  # likewise
+    assert run._measured(p.rho_direction) == pytest.approx([float(found.direction_std)])
+    run.advance()
+    assert asked == pytest.approx([float(found.choice_scale)])

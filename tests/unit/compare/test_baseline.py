@@ -91,3 +91,27 @@ def test_a_run_is_looked_at_where_it_says() -> None:
     found = descend(p, run, seed=0)
     assert found.some == [pytest.approx(iterates[step], rel=1e-12) for step in looks(120)]
     assert found.last == pytest.approx(iterates[120], rel=1e-12)
+
+
+@pytest.mark.parametrize("batch", [1, 8, 39])
+@pytest.mark.parametrize("std", [0.0, 0.1])
+def test_the_step_length_of_sampled_batches_counts_what_sampling_adds(batch: int, std: float) -> None:
+    """2R/(eta T) + L eta V is least at sqrt(2R/(L T V)), V being d std^2 + G^2/B."""
+    p, T = problem(), 10**6
+    least = math.sqrt(2 * p.gap / (p.smoothness * T * (3 * std**2 + p.lipschitz**2 / batch)))
+    assert least < 1 / p.smoothness
+    assert step_length(p, batch, T, std) == pytest.approx(least, rel=1e-12)
+
+
+def test_the_test_part_is_standardised_by_means_and_deviations_of_the_training_part() -> None:
+    x = np.random.default_rng(2).standard_normal((30, 2)) * [1e3, 1e-3] + [5e3, 0.0]
+    data = Dataset("x", x, np.arange(30.0) % 2, ("a", "b"), True)
+    found = split(data, 0.3, np.random.default_rng(7), "unit", 0.001)
+    held_out = np.zeros(30, dtype=bool)
+    held_out[np.random.default_rng(7).permutation(30)[:9]] = True
+    train = x[~held_out]
+    for part, got in ((train, found.problem.x), (x[held_out], found.x_test)):
+        expected = (part - train.mean(axis=0)) / train.std(axis=0)
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+        np.testing.assert_allclose(got, expected, rtol=1e-9)  # type: ignore[arg-type]  # dense
+    assert found.y_test.tolist() == data.y[held_out].tolist()

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpverify.compare.command import run_compare
 from dpverify.compare.networks import run as network_runs
@@ -195,3 +196,22 @@ def test_folders_with_other_things_are_refused(tmp_path: Path) -> None:
     assert found_in(tmp_path) == ["CIFAR-10"]
     with pytest.raises(ArgumentError, match="experiment"):
         NetworkRequest("wang2019:table-2")
+
+
+def test_all_orderings_together_have_the_level_that_is_said() -> None:
+    """Three claims at two values of epsilon each: intervals by scipy, at 5% over six."""
+    good = [run([0.9, 0.2 + 0.001 * k, 0.1 + 0.01 * k], 0.5) for k in range(4)]
+    bad = [run([0.9, 0.6, 0.4 - 0.02 * k**2], 2.0) for k in range(4)]
+    rows = [row(method, runs, e) for e in (1.0, 3.0) for method, runs in (("dp-sgd", bad), ("dp-srm", good))]
+    found = [one.difference for one in orderings(SAID, rows) if one.column == "test_error"]
+    apart = np.array([a.test_error - b.test_error for a, b in zip(good, bad, strict=True)])
+    low, high = stats.t.interval(1.0 - 0.05 / 6, 3, loc=apart.mean(), scale=stats.sem(apart))
+    assert [one.low for one in found] == pytest.approx([low] * 2)
+    assert [one.high for one in found] == pytest.approx([high] * 2)
+
+
+def test_a_first_batch_of_all_examples_may_be_drawn() -> None:
+    request = NetworkRequest(NAME)
+    for printed in NETWORKS.values():
+        first = min(b * times for b in printed.batches for times in printed.first)
+        assert {b_0 for _, b_0, _, _ in section_6_2._grid("dp-srm", printed, first, request)} == {first}

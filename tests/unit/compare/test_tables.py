@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpverify.compare.command import run_compare
 from dpverify.compare.tables import (
@@ -15,16 +16,19 @@ from dpverify.compare.tables import (
     run,
 )
 from dpverify.compare.tables.data import load, made_up
+from dpverify.compare.tables.methods import ready
 from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
 from dpverify.compare.tables.orderings import line, orderings
 from dpverify.compare.tables.page import page
 from dpverify.compare.tables.records import Experiments, MethodRow, TableResult
 from dpverify.compare.tables.report import DATA, PAGE, check_experiments, command, read, regenerate_experiments
 from dpverify.compare.tables.run import run_table
-from dpverify.compare.tables.settings import DELTA, EPSILONS, METHODS, TableRequest, grid, passes, steps_for
+from dpverify.compare.tables.settings import DELTA, EPSILONS, METHODS, NOISES, TableRequest, grid, passes, steps_for
 from dpverify.compare.tables.words import summary, verdict
 from dpverify.papers.wang2019.experiments.tables import TABLES
+from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
+from dpverify.problems.logistic import LogisticRegression
 
 Capture = pytest.CaptureFixture[str]
 SMALL = {"n": 200, "seeds": 2, "budget": "smoke"}
@@ -208,3 +212,46 @@ def test_test_files_that_do_not_fit_are_refused(tmp_path: Path, capsys: Capture)
     assert "epsilon must be given as --epsilon" in capsys.readouterr().err
     assert run_compare(epsilon=1.0, delta=1e-5, budget="smoke") == 2
     assert "goes with an experiment" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("s", "holds"), [(0.75, False), (0.836, False), (0.837, True)])
+def test_lemma_3_7_asks_for_a_variance_of_at_least_7_tenths(s: float, holds: bool) -> None:
+    """In batches so small, and so many of them, that its other conditions hold at any noise."""
+    assert lemma_holds(Sampling(10**6, 1000, 10**9), s) == holds
+
+
+def test_all_orderings_together_have_the_level_that_is_said(result: TableResult) -> None:
+    """Each interval by scipy, at 5% over how many there are."""
+    losses = {"dp-srm": [0.3, 0.31, 0.29], "dp-gd": [0.1, 0.12, 0.1]}
+    found = orderings(rows_with(losses, result))
+    part = 0.05 / len(found)
+    judged = [one.difference for one in found if (one.column, one.other) == ("loss", "dp-gd")]
+    apart = np.subtract(losses["dp-srm"], losses["dp-gd"])
+    low, high = stats.t.interval(1.0 - part, 2, loc=apart.mean(), scale=stats.sem(apart))
+    assert len(judged) == len(NOISES) * len(EPSILONS)
+    assert [one.low for one in judged] == pytest.approx([low] * len(judged))
+    assert [one.high for one in judged] == pytest.approx([high] * len(judged))
+
+
+def test_a_broken_line_is_read_between_the_looks_on_either_side() -> None:
+    points = [(0.0, 1.0), (1.0, 0.5), (2.0, 0.4), (4.0, 0.0)]
+    assert [line(points, x) for x in (0.5, 1.0, 1.5, 3.0)] == pytest.approx([0.75, 0.5, 0.45, 0.2])
+
+
+def test_parties_of_unequal_size_draw_most_often_among_the_fewest() -> None:
+    """Ten parties of 103 examples: some have 10, of which each step of 50 reads 5."""
+    rng = np.random.default_rng(0)
+    problem = LogisticRegression(rng.standard_normal((103, 2)), (rng.random(103) < 0.5).astype(float))
+    one = ready("ddp-srm", problem, "needed", 0.5, 1, 50, 1.0)
+    assert one.epsilon is not None
+    assert one.epsilon.upper == upper_epsilon([BatchSteps(5 / 10, one.noise, one.steps)], DELTA) <= 0.5
+
+
+def test_without_privacy_nothing_is_clipped() -> None:
+    rng = np.random.default_rng(0)
+    x = 100.0 * rng.standard_normal((20, 2))
+    problem = LogisticRegression(x, (rng.random(20) < 0.5).astype(float), lam=0.0)
+    storm = ready("storm", problem, "needed", 0.5, 1, 20, 1.0).start(0)
+    old, new, out = np.array([1e-3, 0.0]), np.array([-1e-3, 2e-3]), np.zeros(2)
+    storm._oracle.change(new, old, np.arange(20), 0.0, out)  # type: ignore[attr-defined]  # a Storm
+    assert out == pytest.approx(problem.gradient(new) - problem.gradient(old), rel=1e-9)

@@ -60,6 +60,27 @@ def test_laws_lie_on_their_side_of_the_profile(rate: float, noise: float, side: 
             assert seen <= pair_profile(rate, noise, c) + 1e-14
 
 
+@pytest.mark.parametrize(("rate", "noise"), [(0.5, 0.5), (0.2, 1.0), (0.9, 3.0)])
+@pytest.mark.parametrize("most", [0.1, 0.5])
+def test_laws_from_above_count_the_losses_that_they_do_not_resolve(rate: float, noise: float, most: float) -> None:
+    """By integrals of both orders of the pair, at losses of up to the largest that is resolved."""
+    width = rate / max(1.0, noise) / 16.0
+    last = width * int(most / width)
+    for loss in np.linspace(0.0, last, 7).tolist():
+        c = math.exp(loss)
+        added = max((laws(rate, noise)[1] - c * laws(rate, noise)[0]).clip(0.0).sum(), 0.0)
+        exact: dict[Side, float] = {
+            "upper": profile(rate, noise)(c),
+            "removed": pair_profile(rate, noise, c),
+            "added": added,
+        }
+        for side, least in exact.items():
+            law = step_law(rate, noise, width, 1e-12, side, most)
+            seen = float(law.chances @ np.maximum(-np.expm1(loss - law.places * width), 0.0)) + law.beyond
+            assert seen >= least * (1.0 - 1e-9) - 1e-14
+        assert exact["upper"] > 1e-3
+
+
 def laws(rate: float, noise: float, points: int = 3001) -> tuple[Vector, Vector]:
     """Masses of A and B over pieces of the line."""
     x = np.linspace(-9.0 * noise - 1.0, 1.0 + 9.0 * noise, points)
@@ -257,6 +278,9 @@ def test_losses_that_no_grid_resolves_cost_delta_from_above_at_each_step_and_not
     assert some.delta(1.0, 1) - none.delta(1.0, 1) == pytest.approx(7e-6, rel=1e-6)
     assert some.delta(1.0, -1) == none.delta(1.0, -1)
     assert some.epsilon(1e-5, 1) > none.epsilon(1e-5, 1)
+    most = add_up([Steps(law._replace(beyond=2e-6), 7)], width, 1e-5)  # 7 times that is more than delta
+    assert most.epsilon(1e-5, 1) == math.inf
+    assert most.epsilon(1e-5, -1) == none.epsilon(1e-5, -1)
 
 
 @pytest.mark.parametrize(("rate", "noise", "count"), [(1e-4, 2.0, 10), (0.5, 1.0, 10), (0.01, 0.3, 50), (1.0, 5.0, 7)])

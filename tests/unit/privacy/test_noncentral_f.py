@@ -91,3 +91,10 @@ def test_a_function_of_steps_is_halved_to_its_jump() -> None:
 def test_no_root_above_the_least_is_the_least() -> None:
     assert falling_root(lambda x: -1.0 - x, 3.0, 1.0, least=0.5) == 0.5
     assert math.isclose(falling_root(lambda x: 2.0 - x, 900.0, 1.0, least=0.0), 2.0, rel_tol=1e-9)
+
+
+def test_where_the_denominator_may_be_nearly_0_there_is_no_bound_beyond_the_series() -> None:
+    """With one degree of freedom it makes so large a statistic of a numerator that is all chance."""
+    statistic, alpha = 1e9, 1e-6
+    assert stats.f.sf(statistic, 3, 1) > alpha / 2
+    assert lower_noncentrality(statistic, 3, 1, alpha) == 0.0

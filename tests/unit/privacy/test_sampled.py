@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import pytest
 
 from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_rdp, sampled_std
@@ -33,3 +34,19 @@ def test_many_steps_are_not_below_the_second_opinion() -> None:
     accountant.compose(event)
     sharp = accountant.get_epsilon(1e-5)
     assert sharp < poisson_gaussian_epsilon(0.01, 1.0, 1000, 1e-5) < 1.35 * sharp
+
+
+@pytest.mark.parametrize(
+    ("order", "rate", "sigma"), [(64, 0.5, 0.5), (16, 0.9, 0.4), (40, 0.25, 0.3), (512, 0.01, 1.0), (5, 0.1, 2.0)]
+)
+def test_the_bound_is_twice_the_moment_of_poisson_sampling_less_one(order: int, rate: float, sigma: float) -> None:
+    """In exact arithmetic, also where the moment is far beyond the floats."""
+    with mpmath.workdps(60):
+        q, s = mpmath.mpf(rate), mpmath.mpf(sigma)
+        moment = mpmath.fsum(
+            mpmath.binomial(order, k) * (1 - q) ** (order - k) * q**k * mpmath.exp(k * (k - 1) / (2 * s**2))
+            for k in range(order + 1)
+        )
+        exact = float(mpmath.log(2 * moment - 1) / (order - 1))
+    assert exact < order / (2.0 * sigma**2)
+    assert sampled_rdp(order, rate, sigma) == pytest.approx(exact, rel=1e-12)

@@ -223,6 +223,8 @@ def test_replace_one_names_what_is_wrong() -> None:
     x, y = np.zeros((3, 2)), np.zeros(3)
     with pytest.raises(ValueError, match=r"index must lie in \[0, 2\], got index=3"):
         replace_one(x, y, 3, np.zeros(2), 1.0)
+    with pytest.raises(ValueError, match=r"index must lie in \[0, 2\], got index=-1"):
+        replace_one(x, y, -1, np.zeros(2), 1.0)
     with pytest.raises(ValueError, match=r"row must have shape \(2,\), got shape \(3,\)"):
         replace_one(x, y, 0, np.zeros(3), 1.0)
 

@@ -34,6 +34,17 @@ def test_norm_bounds_are_above_the_exact_norm_and_close(x: Vector) -> None:
             assert Fraction(float(bound)) ** 2 <= exact * Fraction(1 + 1e-13)
 
 
+def test_the_norm_bound_of_a_wide_row_covers_what_a_long_sum_drops() -> None:
+    """Added to 1 one by one, squares of half its last digit are lost; a sum in lanes loses those of one lane."""
+    row = np.full((1, 200_000), 2.0**-26.5 * (1 - 2.0**-52))
+    row[0, 0] = 1.0
+    (bound,) = row_norm_bounds(row)
+    square = 1 + 199_999 * Fraction(float(row[0, 1])) ** 2
+    summed = Fraction(float(np.einsum("ij,ij->i", row, row)[0]))
+    assert summed * (1 + 16 * Fraction(1, 2**52)) ** 2 < square, "more is lost than a fixed number of roundings"
+    assert Fraction(float(bound)) ** 2 >= square
+
+
 @settings(max_examples=200, deadline=None)
 @given(MATRICES, st.sampled_from([1.0, 0.3, 1e-3, 700.0]), st.sampled_from(["unit", "clip"]))
 def test_scaled_rows_are_in_the_ball_exactly(x: Vector, radius: float, how: str) -> None:

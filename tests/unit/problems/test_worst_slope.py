@@ -37,6 +37,17 @@ def test_the_gradients_of_the_examples_have_the_gradient_of_the_loss_as_their_me
 
 
 @pytest.mark.parametrize("problem", SLOPES)
+def test_the_loss_does_not_jump_where_it_begins_to_bend_and_where_it_ends(problem: Slope) -> None:
+    """At -D its gradient begins to fall, and beyond the lowest point it is -r; there the loss is r^2/(2L)."""
+    far = -problem.drop - (problem.slope + problem.rise) / problem.smoothness
+    at = np.zeros(problem.dimension)
+    for u, value in ((-problem.drop, problem.slope**2), (far, problem.rise**2)):
+        for side in (-1e-12, 0.0, 1e-12):
+            at[0] = u + side
+            assert problem.loss(at) == pytest.approx(value / (2.0 * problem.smoothness), abs=1e-11)
+
+
+@pytest.mark.parametrize("problem", SLOPES)
 def test_all_three_constants_hold_and_are_attained(problem: Slope) -> None:
     places = np.linspace(-12, 2, 3001)
     ways = [np.full(problem.dimension, u) for u in places]

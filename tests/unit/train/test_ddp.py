@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from dpverify.mpc.limits import Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
+from dpverify.train import ddp
 from dpverify.train.ddp import ddp_epsilon, rounding_bound, scales_of, with_inside_sigma
 from dpverify.train.settings import Settings
 
@@ -72,6 +73,16 @@ def test_the_bound_on_rounding_is_reached_where_all_parties_are_half_a_unit_off(
     opened = 3 * encode(own, unit, 3) * unit
     apart = float(np.linalg.norm(3 * own - opened)) / 30 / (2.0 * smoothness)
     assert 0.999 * rounding_bound(run, d, smoothness) < apart <= rounding_bound(run, d, smoothness)
+
+
+def test_the_first_sum_and_the_others_are_rounded_in_units_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two steps by hand: D_1 = e_0/2, e_1 = (1 - gamma) (e_0 + D_0) + D_1 + r, and D_2 = D_1 + e_1/2."""
+    units = SimpleNamespace(unit=0.5), SimpleNamespace(unit=0.125)
+    monkeypatch.setattr(ddp, "scales_of", lambda *_: units)
+    first, later = (math.sqrt(7) * 3 / 2 * one.unit / 30 for one in units)
+    assert rounding_bound(settings(), 7, 2.0) == pytest.approx(first / 2 / 2.0)
+    second = 0.75 * first + first / 2 + later
+    assert rounding_bound(settings(steps=2), 7, 2.0) == pytest.approx((first / 2 + second / 2) / 2.0)
 
 
 @pytest.mark.parametrize(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])

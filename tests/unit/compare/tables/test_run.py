@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpverify.compare.tables import data, run  # the class is called Test.., which pytest would take for a test
 from dpverify.compare.tables.run import _cells, _table
-from dpverify.compare.tables.settings import EPSILONS, METHODS, NOISES
+from dpverify.compare.tables.settings import EPSILONS, METHODS, NOISES, TableRequest
 from dpverify.problems.logistic import LogisticRegression
 
 
@@ -38,3 +39,21 @@ def test_storm_has_one_row_and_every_other_method_one_for_each_noise_and_epsilon
     }
     assert len(cells) == 1 + len(others)
     assert set(cells[1:]) == others
+
+
+def test_a_batch_of_all_examples_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[int]()
+
+    def ready(
+        method: str, problem: object, noise: str, epsilon: float, passes: int, batch: int, scale: float
+    ) -> object:
+        tried.append(batch)
+        return SimpleNamespace(epsilon=None, conditions=None, batch=batch, scale=scale, steps=1, noise=0.0)
+
+    monkeypatch.setattr(run, "grid", lambda *_: [(3, 1.0), (4, 1.0), (5, 1.0)])
+    monkeypatch.setattr(run, "ready", ready)
+    monkeypatch.setattr(run, "_objective", lambda *_: 0.0)
+    monkeypatch.setattr(run, "_measured", lambda *_: None)
+    parts = parts_of([1.0, 0.0, 1.0, 0.0], [1.0])
+    run._row(TableRequest("wang2019:table-3"), parts, "dp-sgd", "needed", EPSILONS[0])
+    assert tried == [3, 4]

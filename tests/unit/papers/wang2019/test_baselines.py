@@ -284,3 +284,35 @@ def test_dp_agds_choices_split_half_of_epsilon_and_directions_follow_from_them(p
     assert (p.steps, p.clip) == (30, 0.7)
     spent = GrowingBudget(p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, n, 30)
     assert spends(p, n) == spent
+
+
+def test_dp_agd_offers_a_tenth_more_than_the_longest_of_the_last_ten_steps_and_at_most_2() -> None:
+    """Choices by hand: of four lengths the second for ten steps, and then always the longest."""
+    offered = list[float]()
+
+    def losses(w: Vector, direction: Vector, lengths: Vector) -> Vector:
+        offered.append(float(lengths[-1]))
+        step = len(offered) - 1
+        found = np.ones(5)
+        found[2 if step < 10 else 4] = 0.0
+        return found
+
+    numbers = AgdParameters(40, rho=1e30, rho_direction=1e20, rho_choice=1e20, candidates=4)
+    DpAgd(BatchGradient(PROBLEM), losses, N, PROBLEM.start, numbers).advance()
+    assert offered == pytest.approx([2.0] * 10 + [1.1] * 10 + [1.1**2] * 10 + [1.1**3] * 10)
+
+
+def test_dp_agd_weighs_what_it_measures_again_by_what_it_paid() -> None:
+    """A first measurement a and a second one b, for a tenth of its budget: the direction is that of a + b/10."""
+    asked = list[Vector]()
+
+    def losses(w: Vector, direction: Vector, lengths: Vector) -> Vector:
+        asked.append(direction)
+        return lengths if len(asked) < 2 else -lengths
+
+    p = AgdParameters(1, rho=1e30, rho_direction=1e20, rho_choice=1e20)
+    run = DpAgd(BatchGradient(PROBLEM), losses, N, PROBLEM.start, p)
+    measured = iter([np.eye(D)[0], np.eye(D)[1]])
+    run._measured = lambda rho: next(measured)  # type: ignore[method-assign]  # two releases by hand
+    run.advance()
+    assert asked[1] == pytest.approx((np.eye(D)[0] + 0.1 * np.eye(D)[1]) / math.sqrt(1.01))

@@ -8,6 +8,7 @@ from dpverify.kernels.tape import normal_tape
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.papers.wang2019.estimator.bounds import noise_covariance
 from dpverify.problems.batch_gradient import RecursiveGradient
+from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 
@@ -105,3 +106,19 @@ def test_an_output_that_is_not_reached_is_refused() -> None:
     one = next(r for r in (run(parameters(), seed=s) for s in range(50)) if r._chosen > 0)
     with pytest.raises(ArgumentError, match="must have reached"):
         _ = one.output
+
+
+@pytest.mark.parametrize(("length", "moved"), [(0.05, 0.025), (0.15, 0.075), (0.2, 0.1), (0.25, 0.1), (40.0, 0.1)])
+def test_a_step_is_half_the_estimate_over_l_up_to_the_accuracy_over_l(length: float, moved: float) -> None:
+    """At zeta = 0.1 and L = 1, estimates of between zeta and 2 zeta among them: min(zeta/(L |v|), 1/(2L)) |v|."""
+    gradients = ExampleGradients(lambda w, batch: np.full((len(batch), 1), length))
+    one = DpSrm(gradients, 4, np.zeros(1), SrmParameters(1, 4, 4, 0.2, 0.1, 1.0))
+    one.advance()
+    assert one.w == pytest.approx([-moved], rel=1e-12)
+
+
+def test_whole_batches_need_not_be_split_evenly_among_parties() -> None:
+    p = SrmParameters(3, 60, 14, 0.2, 0.1, 1.0, parties=7)
+    one = run(p)
+    one.advance()
+    assert one.t == 3

@@ -1,0 +1,26 @@
+"""What a guarantee says: nothing is certified that is not finite, or that rests on the data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpverify.problems.data import Dataset
+from dpverify.train.optimizer import guarantee
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "standardised", "words"),
+    [
+        (math.inf, False, "not certified: this sigma buys no epsilon at delta = 1e-05"),
+        (1.0, True, "not certified: epsilon = 1, delta = 1e-05 would hold had the columns not been standardised"),
+        (math.inf, True, "not certified: epsilon = inf"),
+    ],
+)
+def test_what_is_not_certified_has_no_numbers(epsilon: float, standardised: bool, words: str) -> None:
+    data = Dataset("x", np.zeros((2, 1)), np.arange(2.0), ("a", "b"), standardised)
+    found = guarantee(epsilon, 1e-5, data, "by nobody")
+    assert found.words.startswith(words)
+    assert (found.epsilon, found.delta) == (None, None)
