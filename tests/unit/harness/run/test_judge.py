@@ -9,7 +9,7 @@ import pytest
 from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
-from dpverify.ledger.results import CheckResult, Counterexample, Method, Number, Result, Slack
+from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Method, Number, Result, Slack
 from dpverify.report.words import instead_words
 
 
@@ -91,6 +91,19 @@ def test_only_holds_against_refuted_contradicts(
     result = judge(demo.claim("demo:empty"), {}, [found(seen)], [], "hash")
     pinned_so = Result(**{**{f: getattr(result, f) for f in result.__struct_fields__}, "pinned": pinned})
     assert unconfirmed(pinned_so) == open_
+    for beside in ("amendment", "holds"):
+        said = AmendmentResult(status=seen, pinned=pinned, why="it is so")
+        assert unconfirmed(msgspec.structs.replace(result, pinned=seen, **{beside: said})) == open_
+
+
+@pytest.mark.parametrize(
+    ("seen", "unpinned"), [("refuted", True), ("inconclusive", True), ("not refuted", False), ("proved", False)]
+)
+def test_what_no_verdict_says_is_without_a_pin_where_it_does_not_hold(
+    demo: Specs, seen: Status, unpinned: bool
+) -> None:
+    assert judge(demo.claim("demo:empty"), {}, [found(seen)], [], "").unpinned == unpinned
+    assert not judge(demo.claim("demo:sum"), {}, [found(seen)], [], "").unpinned
 
 
 def test_a_result_gathers_everything(demo: Specs) -> None:

@@ -60,7 +60,7 @@ def test_a_proof_needs_no_more_than_the_statement_grants(statements: dict[str, S
 @pytest.mark.parametrize(
     ("where", "granted"),
     [("n >= 1", True), ("1 <= n", True), ("n >= 0", True), ("2*n <= 24", True), ("n <= 13", True), ("n <= 11", False),
-     ("n >= 2", False), ("m >= 1", False), ("n < 0", False)],
+     ("1 <= n <= 11", False), ("1 <= n <= 12", True), ("n >= 2", False), ("m >= 1", False), ("n < 0", False)],
 )  # fmt: skip
 def test_what_follows_from_the_conditions_is_granted(
     statements: dict[str, Statement], where: str, granted: bool

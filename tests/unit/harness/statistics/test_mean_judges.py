@@ -102,6 +102,13 @@ def test_proportions(size: Context) -> None:
     assert 0.4 < tosses.mean() < 0.6
 
 
+def test_a_limit_at_the_bound_refutes_nothing(size: Context) -> None:
+    never, always = np.zeros(50), np.ones(50)
+    for bound, sample, says in ((0.0, never, "agrees"), (0.0, always, "refutes"), (1.0, always, "agrees")):
+        judge = ProportionBound(bound=lambda _, bound=bound: bound)  # type: ignore[misc]  # the loop's own bound
+        assert judge.decide(size, judge.collect(size, sample), 0.5).says == says
+
+
 def test_an_effect_of_another_kind_is_refused(size: Context) -> None:
     wrong = TrajectoryEffect(2, 1, scale=1.1)
     with pytest.raises(TypeError, match="MeanEffect"):
