@@ -4,14 +4,17 @@ import hashlib
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 from dpverify.ledger import SpecError, Specs, load_specs
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.records import Claim
+from dpverify.ledger.records import Claim, Regime
+from dpverify.ledger.statements import Variant
 from dpverify.ledger.vocabulary import Tag, parse_domain
 
 Write = Callable[..., Path]
@@ -126,6 +129,27 @@ def test_an_amendment_may_inherit_and_turn_the_relation(write: Write) -> None:
     assert statement.relation == "="
     assert statement.let_names == ("V", "W")
     assert len(statement.requires) == 1
+
+
+def test_an_amendment_may_take_all_definitions_away(write: Write) -> None:
+    edits = (('let = [{symbol = "V", value = "T"}]', "let = []"), ("sqrt(V)", "sqrt(T)"))
+    statement = (
+        load_specs(write(verdict_edits=edits)).claim("toy2024:lemma-2").statement({"ordering": "once"}, "amended")
+    )
+    assert statement.let == ()
+
+
+def test_each_variant_of_a_claim_has_a_pin_of_its_own(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    verdict = claim.verdict({"ordering": "once"})
+    assert verdict is not None
+    assert verdict.amendment is not None
+    mended = msgspec.structs.replace(verdict.amendment, status="argued")
+    held = Regime(requires=["T >= N"], status="proved", why="it is so")
+    both = replace(claim, verdicts=(msgspec.structs.replace(verdict, amendment=mended, holds=held),))
+    pins = {variant: both.pinned({"ordering": "once"}, variant) for variant in get_args(Variant)}
+    assert pins == {"printed": "refuted", "amended": "argued", "held": "proved"}
+    assert both.pinned({"ordering": "fresh"}, "held") == "untested"
 
 
 def test_an_amendment_in_words_drops_both_sides(write: Write) -> None:

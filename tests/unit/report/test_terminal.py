@@ -73,6 +73,14 @@ def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> No
     assert told[-1] == "More"
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_verdict_on_which_sources_disagree_says_so(run: Run, terminal: bool) -> None:
+    one = result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")
+    for against in (False, True):
+        both = msgspec.structs.replace(one, sources_disagree=True, contradicts=against)
+        assert "sources disagree" in printed(msgspec.structs.replace(run, results=[both]), 200, terminal=terminal)
+
+
 def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
     weak = [result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")]
     info = msgspec.structs.replace(run.run, interrupted=True)

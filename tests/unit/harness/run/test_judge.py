@@ -9,7 +9,16 @@ import pytest
 from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
-from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Method, Number, Result, Slack
+from dpverify.ledger.results import (
+    AmendmentResult,
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    Method,
+    Number,
+    Result,
+    Slack,
+)
 from dpverify.report.words import instead_words
 
 
@@ -140,6 +149,16 @@ def test_evidence_against_an_amendment_contradicts_too(demo: Specs) -> None:
 def test_disagreement_about_an_amendment_counts(demo: Specs) -> None:
     result = judge(demo.claim("demo:bits"), {}, [], [found("inconclusive", kernel_disagrees=True)], "")
     assert result.sources_disagree
+
+
+def test_disagreement_and_missed_faults_count_wherever_they_are_found(demo: Specs) -> None:
+    blind = ControlResult(name="none", fault="no fault", at_declared_size=True, refuted=False)
+    bad, why = found("inconclusive", kernel_disagrees=True, controls=[blind]), "it is so"
+    result = judge(demo.claim("demo:bits"), {}, [], [], "", [bad])
+    assert result.sources_disagree
+    for beside in ("amendment", "holds"):
+        said = AmendmentResult(status="inconclusive", why=why, checks=[bad])
+        assert msgspec.structs.replace(result, **{beside: said}).missed_faults == ["check: none (no fault)"]
 
 
 def test_an_untested_claim_gives_the_pinned_reason(demo: Specs) -> None:
