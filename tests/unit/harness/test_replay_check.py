@@ -58,6 +58,14 @@ def test_an_output_that_moves_by_less_than_the_law_is_a_disagreement_too(stateme
     assert (result.status, result.kernel_disagrees) == ("inconclusive", True)
 
 
+def test_an_output_that_moves_where_it_should_not_is_a_disagreement(statements: dict[str, Statement]) -> None:
+    def still(statement: Statement) -> Iterator[Moved]:
+        yield Moved({"s": Fraction(1)}, 1e-9, lambda: Fraction(0), "output 1")
+
+    result = judged(replace(random(1.0), replays=still), statements["bits"], "s + 1")
+    assert (result.status, result.kernel_disagrees) == ("inconclusive", True)
+
+
 def test_outputs_that_do_not_certainly_meet_the_conditions_refute_nothing(statements: dict[str, Statement]) -> None:
     for condition in ("sqrt(2)**2 <= 2", "s <= 1"):  # undecided, and false beyond 1
         narrower = replace(statements["bits"], requires=(parse_relation(condition),))

@@ -101,6 +101,13 @@ def test_a_rule_with_its_planted_fault(statements: dict[str, Statement]) -> None
     assert refuted.counterexamples[0].lhs.exact == "1"
 
 
+def test_a_point_at_which_a_side_has_no_value_is_counted_and_leaves_it_open(statements: dict[str, Statement]) -> None:
+    statement = replace(statements["bits"], lhs=parse("0*s/(s - 2)"), rhs=parse("s"))
+    result = run(ExhaustiveCheck("bits", "all", points=up_to(3), why_sufficient="all"), statement)
+    assert (result.status, result.n) == ("inconclusive", 2)
+    assert "1 with an undefined side" in result.message
+
+
 def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Statement]) -> None:
     planted = [Planted("never", holds=lambda _p, _s: False)]
     check = ExhaustiveCheck(

@@ -209,6 +209,10 @@ def test_vacuity_gives_grid_and_onset(statements: dict[str, Statement]) -> None:
     assert not result.vacuous.value
     assert result.vacuous.grid == "29 points, s from 1 to 29"
     assert result.vacuous.onset == "s = 11"
+    twice = [{"s": s, "n": n} for s in range(1, 30) for n in (1, 2)]  # at n = 2 it says nothing before 21
+    product = replace(statement, rhs=parse("10*n/s"))
+    assert replace(vacuity, points=twice).judge(product).onset == "s = 21"
+    assert replace(vacuity, points=twice[::-1]).judge(product).onset == "s = 21"
     never = replace(vacuity, points=[{"s": s} for s in range(1, 11)]).judge(statement)
     assert never.value
     assert never.onset == ""

@@ -208,6 +208,11 @@ FACTS: dict[str, Any] = {
     "a whole number that may be -1": certificate(
         {"n": WHOLE}, ZERO, "<=", "n", ["<=", q("-1"), "n"], **body(fact(">=", "n", "whole"))
     ),
+    "a power of what may be 0, taken out of a sum": certificate(
+        {"x": REAL, "n": WHOLE, "m": WHOLE}, ZERO, "<=", ONE, ["<=", ZERO, "m"],
+        **body(fact("=", minus(["sum", "i", ZERO, "m", power("x", ["+", "n", "i"])],
+                               ["*", power("x", "n"), ["sum", "i", ZERO, "m", power("x", "i")]]), "combine", [], [])),
+    ),
     "a maximum that may be 0": certificate(
         XY, ["*", ["max", "x", "y"], power(["max", "x", "y"], q("-1"))], "=", ONE, ["!=", "x", ZERO]
     ),
