@@ -101,6 +101,14 @@ def test_terminal_without_unicode_gets_ascii(run: Run) -> None:
         assert "left oo, right 3" in text
 
 
+def test_verdicts_with_one_reason_stand_each_for_itself_unless_they_are_untested(run: Run) -> None:
+    many = [result(f"lemma-{k}", "Lemma", "count", "refuted", reason="it is so", contradicts=k == 2) for k in (1, 2)]
+    for width in (60, 200):
+        text = printed(msgspec.structs.replace(run, results=many), width)
+        assert text.count("it is so") == 2
+        assert text.count("contradicts the pinned verdict") == 1
+
+
 def test_brackets_are_not_taken_for_markup(run: Run) -> None:
     odd = [result("lemma-1", "Lemma 1", "count", "untested", reason="[bold]see[/] [1, t] :smile:")]
     for terminal in (True, False):

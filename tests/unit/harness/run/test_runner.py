@@ -106,7 +106,9 @@ def _without_fault(run: Run) -> Result:
     return next(r for r in run.results if r.status == "not refuted" and r.pinned == "not refuted" and r.checks)
 
 
-@pytest.mark.parametrize("what", ["", "contradicts", "sources_disagree", "error", "control", "tight", "severity"])
+@pytest.mark.parametrize(
+    "what", ["", "contradicts", "sources_disagree", "error", "control", "tight", "amended", "severity"]
+)
 def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(run: Run, what: str) -> None:
     good = _without_fault(run)
     blind = ControlResult(name="none", fault="none", at_declared_size=True, refuted=False)
@@ -120,6 +122,9 @@ def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(r
         "error": {"checks": [msgspec.structs.replace(first, error="it broke"), *rest]},
         "control": {"checks": [msgspec.structs.replace(first, controls=[blind]), *rest]},
         "tight": {"tight": True, "slack": Slack(min=two, typical=two)},
+        "amended": {
+            "amendment": AmendmentResult(status="proved", why="so", tight=True, slack=Slack(min=two, typical=two))
+        },
         "severity": {"status": "refuted", "severity": "privacy", "counterexamples": [at_edge]},
     }
     wrong = msgspec.structs.replace(good, **changes[what])
