@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, Result, Run
-from dpverify.report.collect import by_paper, of_papers, run_false_alarm, said_alike, stale
+from dpverify.report.collect import Hashes, by_paper, of_papers, run_false_alarm, said_alike, stale
 from tests.unit.report.sample import result
 
 
@@ -39,7 +39,7 @@ def test_a_result_is_stale_where_its_record_or_its_evidence_has_changed_or_it_is
     held = [one("a"), one("b"), one("c"), one("d")]
     run = msgspec.structs.replace(run, results=held)
     record, evidence = held[0].record_hash, held[0].evidence_hash
-    today = {
+    today: Hashes = {
         ("tran2022:a", ()): (record, evidence),
         ("tran2022:b", ()): (record, "2"),
         ("tran2022:c", ()): ("2", evidence),

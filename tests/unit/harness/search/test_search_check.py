@@ -201,6 +201,14 @@ def test_undefined_points_are_counted(statements: dict[str, Statement]) -> None:
     assert "1 with an undefined side" in result.message
 
 
+def test_a_point_that_no_number_of_bits_decides_refutes_nothing(statements: dict[str, Statement]) -> None:
+    statement = with_sides(statements["decay"], "sqrt(x)**2", "<=", "x")
+    result = run(SearchCheck("decay", "search", corners=[{"x": 2}]), statement)
+    assert result.status != "refuted"
+    assert result.counterexamples == []
+    assert "not decided at 2048 bits" in result.message
+
+
 def test_vacuity_gives_grid_and_onset(statements: dict[str, Statement]) -> None:
     statement = with_sides(statements["bits"], "0", "<=", "10/s")
     vacuity = Vacuity(lambda _point, _statement: Fraction(1), "s", [{"s": s} for s in range(1, 30)])
