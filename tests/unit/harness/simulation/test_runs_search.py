@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from dpverify.harness import BUDGETS, Context
@@ -71,3 +72,10 @@ def test_the_best_problem_is_confirmed_on_seeds_that_neither_search_nor_fault_ha
     run(replace(make(0.3), measure=noted), statements["decay"])
     assert len(seeds) == Effort(30, 2).runs + 2 * CONFIRMED
     assert len(set(seeds)) == len(seeds)
+
+
+def test_a_mean_above_the_bound_refutes_nothing_where_its_limit_is_not(statements: dict[str, Statement]) -> None:
+    found = run(make(0.47), statements["decay"])
+    mean, limit = re.findall(r"mean (\S+) over .* lower limit (\S+),", found.statistic)[0]
+    assert float(limit) < 0.47 < float(mean)
+    assert (found.status, found.counterexamples) == ("not refuted", [])
