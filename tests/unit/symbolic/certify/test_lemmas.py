@@ -39,7 +39,7 @@ def test_an_induction_needs_a_start_and_goes_down() -> None:
     assert refusal(grown(["<=", ZERO, "n"], at=("+", "n", ZERO)))
     assert refusal(grown(["<=", ZERO, "n"], at=("+", "n", ONE)))
     real = grown(["<=", ZERO, "n"])
-    real["statement"]["letters"]["n"] = "real"
+    real["statement"]["letters"] = {"n": "real"}
     real["statement"]["seal"] = k.seal(real["statement"], [])
     assert refusal(real)
 
