@@ -38,12 +38,12 @@ def held_check(
 
 
 def corrected_side(point: Point, statement: Statement) -> Exact:
-    """The right side of our correction, in the printed letters; infinite where it says nothing."""
+    """The right side of our correction, in the printed letters; where it says nothing, what is not as printed."""
     amended = _corrected(statement.siblings[statement.key.partition(":")[2]], tuple(statement.reading.items()))
     if amended.relation != statement.relation:
         raise ValueError(f"{statement.key}: the correction must have the printed relation, got {amended.relation}.")
     if requires_hold(amended, point) is not True:
-        return arb("inf")
+        return arb("inf" if statement.relation in {"<=", "<"} else "-inf")
     return evaluate_statement(amended, point, precision=ctx.prec)[1]
 
 

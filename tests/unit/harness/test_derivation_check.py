@@ -5,9 +5,11 @@ from dataclasses import replace
 import sympy
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
+from dpverify.harness.derivation_check import checked_once
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import Range
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
@@ -105,3 +107,31 @@ def test_what_is_typed_by_hand_may_not_bear_the_id_of_a_claim(statements: dict[s
     assert (named("a sentence").status, named("a sentence").given) == ("proved given", ["a sentence"])
     assert named("demo:sum").status == "inconclusive"
     assert named("demo:sum").error.endswith("bears the id of a claim, to which it must refer: demo:sum")
+
+
+def test_a_proof_that_cites_a_chain_with_an_open_step_proves_nothing(statements: dict[str, Statement]) -> None:
+    def citing(statement: Statement) -> Derivation:
+        right = convexity(statement)
+        open_one = replace(right, name="unproven", steps=(Step(right.last, "<="),))  # algebra proves equalities only
+        step = Step(right.last, "<=", "premise", {}, ("unproven",))
+        return replace(right, steps=(step,), premises={"unproven": cite(open_one)})
+
+    result = run(DerivationCheck("decay", "derivation", build=citing), statements["decay"])
+    assert result.derivation is not None
+    assert result.derivation.complete
+    assert (result.status, result.error) == ("inconclusive", "cited derivations of ours are not complete: unproven")
+
+
+def test_what_is_measured_without_a_definition_is_given(statements: dict[str, Statement]) -> None:
+    def build(statement: Statement) -> Derivation:
+        half = sympy.Rational(1, 2)
+        step = Step(half, "<=", "order", {"a": sympy.Rational(1, 3), "b": half})
+        return Derivation("third", "ours", {}, (), sympy.Rational(1, 3), (step,))
+
+    result = run(DerivationCheck("size", "derivation", build=build), statements["size"])
+    assert (result.status, result.given) == ("proved given", ["mean_size is 1/3"])
+
+
+def test_a_chain_of_the_same_name_is_not_taken_for_another_one(statements: dict[str, Statement]) -> None:
+    for build, complete in ((convexity, True), (false_step, False)):
+        assert checked_once(build(statements["decay"]), 32, 0).complete is complete

@@ -28,6 +28,10 @@ def test_a_point_lies_at_the_first_edge_that_holds_and_whose_letters_it_has() ->
     assert edge_at((), {"n": Fraction(1)}) is None
 
 
+def test_a_point_does_not_lie_at_an_edge_that_no_number_of_bits_decides() -> None:
+    assert edge_at((parse_relation("sqrt(n)**2 <= n"),), {"n": Fraction(2)}) == ""
+
+
 def test_a_counterexample_lies_at_an_edge_by_its_exact_numbers() -> None:
     third, one = Number(exact="1/3", float=1 / 3), Number(float=1.0)  # the float is below a third
     example = Counterexample(kind="smallest", parameters={"x": third, "y": Number(float=2.5)}, lhs=one, rhs=one)

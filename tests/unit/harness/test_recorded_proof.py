@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 from dpverify.harness.certificates import certify_claims, write
-from dpverify.harness.recorded_proof import CERTIFICATES, RecordedProofs
+from dpverify.harness.recorded_proof import CERTIFICATES, RecordedProofs, digest_of
 from dpverify.harness.run.runner import verify
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Run, decode
+from dpverify.ledger.statements import Variant
 
 CLAIMS = ("wang2019:theorem-4-1-total", "wang2019:theorem-4-1-amplified-0")
 SPECS = load_specs()
@@ -77,3 +80,15 @@ def test_other_evidence_is_derived_again(report: Path) -> None:
         assert not derivation(judged(report)).by_certificate
     file.unlink()
     assert not derivation(judged(report)).by_certificate
+
+
+def test_the_digest_of_a_certificate_is_that_of_all_which_its_statement_says() -> None:
+    claim = SPECS.claim("tran2022:lemma-7-var-5-plugged")
+    (verdict,) = claim.verdicts
+    assert verdict.amendment is not None
+    assert verdict.holds is not None
+    narrower = msgspec.structs.replace(verdict.holds, requires=[*verdict.holds.requires, "T >= 2"])
+    weaker = msgspec.structs.replace(verdict.amendment, assumes=["full-batch"])
+    edited = replace(claim, verdicts=(msgspec.structs.replace(verdict, holds=narrower, amendment=weaker),))
+    changed = {v: digest_of(claim, {}, v) != digest_of(edited, {}, v) for v in get_args(Variant)}
+    assert changed == {"printed": False, "amended": True, "held": True}

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
-from dpverify.ledger.formula import parse
+from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
@@ -51,6 +51,25 @@ def test_measured_output_beyond_the_bound_refutes_it(statements: dict[str, State
     found = [(c.kind, c.parameters["s"].exact, c.lhs.exact, c.note) for c in result.counterexamples]
     assert found[0] == ("smallest", "2", "2", "measured on the kernels: 2")
     assert found[1][:2] == ("largest-ratio", "3")
+
+
+def test_an_output_that_moves_by_less_than_the_law_is_a_disagreement_too(statements: dict[str, Statement]) -> None:
+    result = judged(replace(random(1.0), replays=partial(moved, scale=1 - 1e-9)), statements["bits"], "s + 1")
+    assert (result.status, result.kernel_disagrees) == ("inconclusive", True)
+
+
+def test_an_output_that_moves_where_it_should_not_is_a_disagreement(statements: dict[str, Statement]) -> None:
+    def still(statement: Statement) -> Iterator[Moved]:
+        yield Moved({"s": Fraction(1)}, 1e-9, lambda: Fraction(0), "output 1")
+
+    result = judged(replace(random(1.0), replays=still), statements["bits"], "s + 1")
+    assert (result.status, result.kernel_disagrees) == ("inconclusive", True)
+
+
+def test_outputs_that_do_not_certainly_meet_the_conditions_refute_nothing(statements: dict[str, Statement]) -> None:
+    for condition in ("sqrt(2)**2 <= 2", "s <= 1"):  # undecided, and false beyond 1
+        narrower = replace(statements["bits"], requires=(parse_relation(condition),))
+        assert judged(random(1.0), narrower, "2 - s/4").status == "not refuted"
 
 
 def test_kernel_that_does_not_follow_the_law_says_nothing_of_the_paper(statements: dict[str, Statement]) -> None:

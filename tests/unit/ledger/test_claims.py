@@ -4,15 +4,19 @@ import hashlib
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
 
 from dpverify.ledger import SpecError, Specs, load_specs
+from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.records import Claim
-from dpverify.ledger.vocabulary import Tag, parse_domain
+from dpverify.ledger.records import Claim, Regime
+from dpverify.ledger.statements import Variant
+from dpverify.ledger.vocabulary import Tag, Vocabulary, parse_domain
 
 Write = Callable[..., Path]
 
@@ -128,6 +132,27 @@ def test_an_amendment_may_inherit_and_turn_the_relation(write: Write) -> None:
     assert len(statement.requires) == 1
 
 
+def test_an_amendment_may_take_all_definitions_away(write: Write) -> None:
+    edits = (('let = [{symbol = "V", value = "T"}]', "let = []"), ("sqrt(V)", "sqrt(T)"))
+    statement = (
+        load_specs(write(verdict_edits=edits)).claim("toy2024:lemma-2").statement({"ordering": "once"}, "amended")
+    )
+    assert statement.let == ()
+
+
+def test_each_variant_of_a_claim_has_a_pin_of_its_own(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    verdict = claim.verdict({"ordering": "once"})
+    assert verdict is not None
+    assert verdict.amendment is not None
+    mended = msgspec.structs.replace(verdict.amendment, status="argued")
+    held = Regime(requires=["T >= N"], status="proved", why="it is so")
+    both = replace(claim, verdicts=(msgspec.structs.replace(verdict, amendment=mended, holds=held),))
+    pins = {variant: both.pinned({"ordering": "once"}, variant) for variant in get_args(Variant)}
+    assert pins == {"printed": "refuted", "amended": "argued", "held": "proved"}
+    assert both.pinned({"ordering": "fresh"}, "held") == "untested"
+
+
 def test_an_amendment_in_words_drops_both_sides(write: Write) -> None:
     edits = (('formula = "8*alpha*G*sqrt(V)"', 'statement = "no bound holds"'),)
     specs = load_specs(write(verdict_edits=edits))
@@ -186,11 +211,37 @@ def test_the_text_of_an_amendment_has_the_domains_of_its_own_symbols_and_of_thos
     }
 
 
+def test_what_a_constant_may_depend_on_belongs_to_the_record(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    hidden = replace(claim, record=msgspec.structs.replace(claim.record, hides=["G"]))
+    assert hidden.record_hash != claim.record_hash
+
+
+def test_what_a_reference_may_mean_is_hashed_with_all_that_we_say_of_it(specs: Specs) -> None:
+    claim = specs.claim("toy2024:lemma-2")
+    held, other = (Regime(requires=[text], status="proved", why="it is so") for text in ("T >= N", "T >= 2*N"))
+    verdict = claim.verdict({"ordering": "fresh"})
+    assert verdict is not None
+    hashes = {
+        replace(claim, verdicts=(msgspec.structs.replace(verdict, holds=holds),)).corrected_hash
+        for holds in (None, held, other)
+    }
+    assert len(hashes) == 3
+
+
+def test_what_a_claim_rests_on_is_found_at_any_depth() -> None:
+    plain = Claim(id="a", where="w", source="full", quote="q", kind="count", statement="s")
+    siblings: dict[str, ClaimSpec] = {}
+    for name, uses in (("a", ["b"]), ("b", ["p:c"]), ("c", []), ("d", ["a"])):
+        record = msgspec.structs.replace(plain, id=name, uses=uses)
+        siblings[name] = ClaimSpec(record, "p", Vocabulary(), siblings=siblings)
+    assert {name: sorted(claim.below) for name, claim in siblings.items()} == {
+        "a": ["b", "c"], "b": ["c"], "c": [], "d": ["a", "b", "c"]
+    }  # fmt: skip
+
+
 def test_the_hash_never_changes_by_itself() -> None:
     record = Claim(id="a-1", where="w", source="full", quote="é", kind="count", statement="s")
-    from dpverify.ledger.claims import ClaimSpec
-    from dpverify.ledger.vocabulary import Vocabulary
-
     assert ClaimSpec(record, "p", Vocabulary()).record_hash == "9b51b30522a9b7d8"
 
 

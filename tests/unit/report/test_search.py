@@ -40,6 +40,7 @@ def test_the_page_counts_what_is_found_always_sometimes_and_never() -> None:
     assert "Of 1 true inequalities, 0 refuted." in page
     assert "| false only for some | 1 | 1 | 0 |" in page
     assert "| b | `b <= 1 for N >= 9` | 1 of 2 | 8 | 7 | N = 127 |" in page
+    assert "- b: `b <= 1 for N >= 9`" in page
     assert "- c: `c <= 1 for N >= 9`" in page
     assert "- a: " not in page
     assert "| c | `c <= 1 for N >= 9` | ✗ 0 of 2 |  | 7 |  |" in page

@@ -73,6 +73,14 @@ def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> No
     assert told[-1] == "More"
 
 
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_verdict_on_which_sources_disagree_says_so(run: Run, terminal: bool) -> None:
+    one = result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")
+    for against in (False, True):
+        both = msgspec.structs.replace(one, sources_disagree=True, contradicts=against)
+        assert "sources disagree" in printed(msgspec.structs.replace(run, results=[both]), 200, terminal=terminal)
+
+
 def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
     weak = [result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")]
     info = msgspec.structs.replace(run.run, interrupted=True)
@@ -91,6 +99,14 @@ def test_terminal_without_unicode_gets_ascii(run: Run) -> None:
     for width in (60, 120):
         text = printed(msgspec.structs.replace(run, results=large), width, encoding="ascii")
         assert "left oo, right 3" in text
+
+
+def test_verdicts_with_one_reason_stand_each_for_itself_unless_they_are_untested(run: Run) -> None:
+    many = [result(f"lemma-{k}", "Lemma", "count", "refuted", reason="it is so", contradicts=k == 2) for k in (1, 2)]
+    for width in (60, 200):
+        text = printed(msgspec.structs.replace(run, results=many), width)
+        assert text.count("it is so") == 2
+        assert text.count("contradicts the pinned verdict") == 1
 
 
 def test_brackets_are_not_taken_for_markup(run: Run) -> None:

@@ -69,6 +69,14 @@ def test_a_string_below_a_constant_or_a_field_is_documentation(package: Path) ->
     assert digest() == before
 
 
+def test_each_value_that_is_false_counts_as_itself(package: Path) -> None:
+    digests = set()
+    for value in ("0", "False", "0.0", "''", "b''", "None", "0j"):
+        (package / "helper.py").write_text(f"X = {value}\n")
+        digests.add(digest())
+    assert len(digests) == 7
+
+
 def test_where_a_module_lies_does_not_count(package: Path) -> None:
     before = digest()
     (package / "topic").mkdir()

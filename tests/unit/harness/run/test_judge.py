@@ -10,7 +10,16 @@ from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
-from dpverify.ledger.results import CheckResult, Counterexample, Method, Number, Result, Slack
+from dpverify.ledger.results import (
+    AmendmentResult,
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    Method,
+    Number,
+    Result,
+    Slack,
+)
 from dpverify.report.words import instead_words
 
 
@@ -101,6 +110,19 @@ def test_only_holds_against_refuted_contradicts(
     result = judge(demo.claim("demo:empty"), {}, [found(seen)], [], "hash")
     pinned_so = Result(**{**{f: getattr(result, f) for f in result.__struct_fields__}, "pinned": pinned})
     assert unconfirmed(pinned_so) == open_
+    for beside in ("amendment", "holds"):
+        said = AmendmentResult(status=seen, pinned=pinned, why="it is so")
+        assert unconfirmed(msgspec.structs.replace(result, pinned=seen, **{beside: said})) == open_
+
+
+@pytest.mark.parametrize(
+    ("seen", "unpinned"), [("refuted", True), ("inconclusive", True), ("not refuted", False), ("proved", False)]
+)
+def test_what_no_verdict_says_is_without_a_pin_where_it_does_not_hold(
+    demo: Specs, seen: Status, unpinned: bool
+) -> None:
+    assert judge(demo.claim("demo:empty"), {}, [found(seen)], [], "").unpinned == unpinned
+    assert not judge(demo.claim("demo:sum"), {}, [found(seen)], [], "").unpinned
 
 
 def test_a_result_gathers_everything(demo: Specs) -> None:
@@ -137,6 +159,16 @@ def test_evidence_against_an_amendment_contradicts_too(demo: Specs) -> None:
 def test_disagreement_about_an_amendment_counts(demo: Specs) -> None:
     result = judge(demo.claim("demo:bits"), {}, [], [found("inconclusive", kernel_disagrees=True)], "")
     assert result.sources_disagree
+
+
+def test_disagreement_and_missed_faults_count_wherever_they_are_found(demo: Specs) -> None:
+    blind = ControlResult(name="none", fault="no fault", at_declared_size=True, refuted=False)
+    bad, why = found("inconclusive", kernel_disagrees=True, controls=[blind]), "it is so"
+    result = judge(demo.claim("demo:bits"), {}, [], [], "", [bad])
+    assert result.sources_disagree
+    for beside in ("amendment", "holds"):
+        said = AmendmentResult(status="inconclusive", why=why, checks=[bad])
+        assert msgspec.structs.replace(result, **{beside: said}).missed_faults == ["check: none (no fault)"]
 
 
 def test_an_untested_claim_gives_the_pinned_reason(demo: Specs) -> None:

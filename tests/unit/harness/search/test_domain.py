@@ -157,6 +157,15 @@ def test_the_region_narrows_and_cannot_widen() -> None:
     assert all(5 <= point["N"] <= 9 and point["alpha"] <= 1 for point in points)
 
 
+def test_points_beyond_either_end_of_the_region_are_not_admitted() -> None:
+    anywhere = drawn(make_sampler(statement(MOMENTUM), {}, {}))
+    for ends in ((Fraction(5), None), (None, Fraction(9)), (Fraction(5), Fraction(9))):
+        sampler, (lo, hi) = make_sampler(statement(MOMENTUM), {"N": ends}, {}), ends
+        inside = [(lo is None or lo <= p["N"]) and (hi is None or p["N"] <= hi) for p in anywhere]
+        assert {*inside} == {False, True}
+        assert [sampler.admits(point) for point in anywhere] == inside
+
+
 def test_symbols_can_be_added() -> None:
     sampler = make_sampler(statement({"T": "integer, T >= 1"}), {}, {"t": parse_domain("integer, 1 <= t <= T")})
     points = drawn(sampler)

@@ -60,7 +60,7 @@ def test_a_proof_needs_no_more_than_the_statement_grants(statements: dict[str, S
 @pytest.mark.parametrize(
     ("where", "granted"),
     [("n >= 1", True), ("1 <= n", True), ("n >= 0", True), ("2*n <= 24", True), ("n <= 13", True), ("n <= 11", False),
-     ("n >= 2", False), ("m >= 1", False), ("n < 0", False)],
+     ("1 <= n <= 11", False), ("1 <= n <= 12", True), ("n >= 2", False), ("m >= 1", False), ("n < 0", False)],
 )  # fmt: skip
 def test_what_follows_from_the_conditions_is_granted(
     statements: dict[str, Statement], where: str, granted: bool
@@ -99,6 +99,13 @@ def test_a_rule_with_its_planted_fault(statements: dict[str, Statement]) -> None
     assert refuted.status == "refuted"
     assert refuted.counterexamples[0].note == "s = 1 is odd"
     assert refuted.counterexamples[0].lhs.exact == "1"
+
+
+def test_a_point_at_which_a_side_has_no_value_is_counted_and_leaves_it_open(statements: dict[str, Statement]) -> None:
+    statement = replace(statements["bits"], lhs=parse("0*s/(s - 2)"), rhs=parse("s"))
+    result = run(ExhaustiveCheck("bits", "all", points=up_to(3), why_sufficient="all"), statement)
+    assert (result.status, result.n) == ("inconclusive", 2)
+    assert "1 with an undefined side" in result.message
 
 
 def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Statement]) -> None:

@@ -1,17 +1,23 @@
 """Where a refuted claim holds: judged on exactly its conditions, and shown beside the verdict."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
+from flint import arb
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.harness.run.suite import Suite, judged
+from dpverify.harness.search import held_check
 from dpverify.harness.search.search import search
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.sides import Prober
+from dpverify.ledger.formula import parse_relation
 from dpverify.ledger.load import load_specs
+from dpverify.ledger.records import Relation
 from dpverify.report.terminal import amendment_words
+from dpverify.symbolic.exact.statements import decide_statement
 
 SPECS = load_specs()
 
@@ -61,6 +67,19 @@ def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, pl
     statement, seed = check._narrowed(context.statement), check._seed(context, 0)
     sampler, prober = check._sampler(statement), Prober(statement, check.lhs)
     assert search(sampler, prober, check._corners(statement, sampler), 200, seed, stop=True).violations
+
+
+@pytest.mark.parametrize(("relation", "never"), [("<=", "inf"), (">=", "-inf")])
+@pytest.mark.parametrize("condition", ["sqrt(2)**2 <= 2", "N < 0"])  # undecided, and false
+def test_where_the_corrected_bound_says_nothing_it_shows_nothing(
+    monkeypatch: pytest.MonkeyPatch, condition: str, relation: Relation, never: str
+) -> None:
+    held = replace(SPECS.claim("tran2022:lemma-7-count-2").statement({}, "held"), relation=relation)
+    said = replace(held, variant="amended", requires=(parse_relation(condition),))
+    monkeypatch.setattr(held_check, "_corrected", lambda claim, reading: said)
+    point = {"N": Fraction(3)}
+    assert held_check.corrected_side(point, held) == arb(never)
+    assert decide_statement(held, point, lambda bits: held_check.corrected_side(point, held)) is False
 
 
 def test_where_a_claim_holds_stands_in_the_line_of_its_verdict() -> None:

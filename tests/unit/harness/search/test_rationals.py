@@ -42,6 +42,26 @@ def test_simplest(given_interval: Interval, want: str) -> None:
     assert simplest(given_interval) == Fraction(want)
 
 
+@pytest.mark.parametrize(
+    ("op", "below", "at", "above"),
+    [("<", 1, 0, 0), ("<=", 1, 1, 0), ("==", 0, 1, 0), ("=", 0, 1, 0), (">=", 0, 1, 1), (">", 0, 0, 1)],
+)
+@pytest.mark.parametrize("lo_open", [False, True])
+def test_a_cut_leaves_what_compares_so(op: str, below: bool, at: bool, above: bool, lo_open: bool) -> None:
+    for integer in (False, True):
+        cut = interval(0, 9, lo_open=lo_open and not integer, integer=integer).cut(op, Fraction(4))
+        assert [Fraction(value) in cut for value in (3, 4, 5)] == [below, at, above]
+    twice = interval(0, 9).cut(op, Fraction(4)).cut(op, Fraction(4))
+    assert (Fraction(4) in twice) == at
+
+
+def test_the_sharper_of_two_cuts_at_one_end_stays() -> None:
+    for first, second in (("<", "<="), ("<=", "<")):
+        assert Fraction(4) not in interval(0, 9).cut(first, Fraction(4)).cut(second, Fraction(4))
+    for first, second in ((">", ">="), (">=", ">")):
+        assert Fraction(4) not in interval(0, 9).cut(first, Fraction(4)).cut(second, Fraction(4))
+
+
 @given(intervals(), st.integers(0, 60))
 def test_nth_simplest_is_a_member_and_no_two_are_alike(within: Interval, index: int) -> None:
     value = nth_simplest(within, index)

@@ -33,6 +33,7 @@ def test_the_sharpest_probe_has_the_largest_ratio_and_is_the_simplest_of_several
         Probe(point={"n": Fraction(n)}, lhs=None, rhs=None, holds=True, ratio=ratio)  # type: ignore[arg-type]  # sides play no part
         for n, ratio in ((7, 0.5), (900, 0.9), (3, 0.9), (1, 0.1))
     ]
-    sharpest = Findings(probes=probes).sharpest
-    assert sharpest is not None
-    assert sharpest.point == {"n": 3}
+    for drawn in ([], probes[:1]):  # whether it was drawn, given or climbed to
+        sharpest = Findings(probes=probes, sampled=drawn).sharpest
+        assert sharpest is not None
+        assert sharpest.point == {"n": 3}

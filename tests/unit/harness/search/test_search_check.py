@@ -201,6 +201,14 @@ def test_undefined_points_are_counted(statements: dict[str, Statement]) -> None:
     assert "1 with an undefined side" in result.message
 
 
+def test_a_point_that_no_number_of_bits_decides_refutes_nothing(statements: dict[str, Statement]) -> None:
+    statement = with_sides(statements["decay"], "sqrt(x)**2", "<=", "x")
+    result = run(SearchCheck("decay", "search", corners=[{"x": 2}]), statement)
+    assert result.status != "refuted"
+    assert result.counterexamples == []
+    assert "not decided at 2048 bits" in result.message
+
+
 def test_vacuity_gives_grid_and_onset(statements: dict[str, Statement]) -> None:
     statement = with_sides(statements["bits"], "0", "<=", "10/s")
     vacuity = Vacuity(lambda _point, _statement: Fraction(1), "s", [{"s": s} for s in range(1, 30)])
@@ -209,6 +217,10 @@ def test_vacuity_gives_grid_and_onset(statements: dict[str, Statement]) -> None:
     assert not result.vacuous.value
     assert result.vacuous.grid == "29 points, s from 1 to 29"
     assert result.vacuous.onset == "s = 11"
+    twice = [{"s": s, "n": n} for s in range(1, 30) for n in (1, 2)]  # at n = 2 it says nothing before 21
+    product = replace(statement, rhs=parse("10*n/s"))
+    assert replace(vacuity, points=twice).judge(product).onset == "s = 21"
+    assert replace(vacuity, points=twice[::-1]).judge(product).onset == "s = 21"
     never = replace(vacuity, points=[{"s": s} for s in range(1, 11)]).judge(statement)
     assert never.value
     assert never.onset == ""

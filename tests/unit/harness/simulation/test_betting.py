@@ -39,3 +39,13 @@ def test_the_planned_number_of_runs_sees_the_declared_excess(bound: float) -> No
     seen = sum(limits.lower_limit(list(rng.random(n) < mean), 1e-3) > bound for _ in range(400))
     assert seen >= 390
     assert limits.Excess(bound).power(n, 1e-3) >= 0.99 > limits.Excess(bound).power(n - 1, 1e-3)
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.5])
+def test_the_power_is_that_of_the_first_stake_with_its_share_of_the_capital(bound: float) -> None:
+    n, alpha, mean = 30, 1e-3, bound + 0.9 * (1.0 - bound)
+    powers = np.geomspace(0.01, 30.0, 20_001)
+    shrunk = mean * (1.0 + 0.9 * (1.0 / bound - 1.0)) ** -powers + (1.0 - mean) * 0.1**-powers
+    missed = float(np.exp((n * np.log(shrunk) - powers * np.log(0.8 * alpha)).min()))
+    assert missed < 0.5
+    assert 1.0 - limits.Excess(bound).power(n, alpha) == pytest.approx(missed, rel=5e-3)

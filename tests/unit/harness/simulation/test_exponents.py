@@ -1,4 +1,6 @@
 import numpy as np
+import pytest
+from scipy import stats
 
 from dpverify.harness.simulation import exponents as fitted
 
@@ -13,3 +15,9 @@ def test_the_interval_holds_the_mean_as_often_as_it_says() -> None:
     rng = np.random.default_rng(0)
     held = sum(low <= 0.0 <= high for _, low, high in (fitted.interval(rng.normal(size=6)) for _ in range(2000)))
     assert 1950 <= held <= 1998
+
+
+def test_the_interval_is_student_s_at_the_level_that_is_stated() -> None:
+    values = np.array([1.0, 2.0, 4.5])
+    exact = stats.t.interval(fitted.LEVEL, 2, loc=values.mean(), scale=stats.sem(values))
+    assert fitted.interval(values) == pytest.approx((2.5, *exact))

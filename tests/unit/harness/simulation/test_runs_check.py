@@ -108,4 +108,28 @@ def test_runs_that_left_the_region_are_counted_and_refute_nothing(statements: di
     (left,) = re.findall(r", (\d+) left the region of its constants and count as 0", gone.statistic)
     assert gone.n is not None
     assert 0.3 * gone.n < int(left) < 0.7 * gone.n
+    assert f"over {gone.n} runs" in gone.statistic  # each of them is in the mean
     assert "left the region" not in refuted.statistic
+
+
+def test_a_run_beyond_the_largest_value_counts_as_that(statements: dict[str, Statement]) -> None:
+    check = make(measure=lambda *given: 10 * toss(*given), bound=lambda *_: 0.9, top=lambda *_: 3.0)
+    context = Context(statements["decay"], BUDGETS["smoke"], 0, check.name)
+    values = [value for block in range(check.blocks(context)) for value in check.run_block(context, block)[1]]
+    assert max(values) == 1.0
+    assert min(values) < 1.0
+
+
+def test_no_two_runs_have_one_seed(statements: dict[str, Statement]) -> None:
+    seeds: list[int] = []
+
+    def noted(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+        seeds.append(seed)
+        return toss(statement, case, seed, fault)
+
+    coins = (Coin("coin", 0.2), Coin("other", 0.2))
+    check = make(cases={"smoke": coins}, measure=noted)
+    blocks = check.blocks(Context(statements["decay"], BUDGETS["smoke"], 0, check.name))
+    assert blocks > 3  # several of each coin
+    run(check, statements["decay"])
+    assert len(set(seeds)) == len(seeds) > 3 * 16

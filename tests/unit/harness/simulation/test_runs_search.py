@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
+from dpverify.harness.simulation.runs import OptimizerFault
+from dpverify.harness.simulation.runs_search import CONFIRMED, Effort, SearchRunsCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.unit.harness.simulation.toy import Coin, Coins, toss
@@ -54,3 +58,24 @@ def test_nothing_is_searched_where_the_budget_has_no_place_for_it(statements: di
     context = Context(statements["decay"], BUDGETS["smoke"], 0, "x", share=1e-9)
     assert make(0.3).blocks(context) == 0
     assert make(0.3).finish(context, None).status == "inconclusive"
+
+
+def test_the_best_problem_is_confirmed_on_seeds_that_neither_search_nor_fault_had(
+    statements: dict[str, Statement],
+) -> None:
+    seeds: list[int] = []
+
+    def noted(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+        seeds.append(seed)
+        return toss(statement, case, seed, fault)
+
+    run(replace(make(0.3), measure=noted), statements["decay"])
+    assert len(seeds) == Effort(30, 2).runs + 2 * CONFIRMED
+    assert len(set(seeds)) == len(seeds)
+
+
+def test_a_mean_above_the_bound_refutes_nothing_where_its_limit_is_not(statements: dict[str, Statement]) -> None:
+    found = run(make(0.47), statements["decay"])
+    mean, limit = re.findall(r"mean (\S+) over .* lower limit (\S+),", found.statistic)[0]
+    assert float(limit) < 0.47 < float(mean)
+    assert (found.status, found.counterexamples) == ("not refuted", [])

@@ -69,3 +69,10 @@ def test_a_slower_decay_is_told_and_refutes_nothing(statements: dict[str, Statem
     assert found.status == "inconclusive"
     assert "not shown: the decay in n" in found.message
     assert not found.counterexamples
+
+
+def test_the_upper_end_of_the_interval_has_to_pass_and_not_its_middle(statements: dict[str, Statement]) -> None:
+    found = judged(statements["walk"], -0.404)
+    columns = found.figures["accuracy-slopes"]
+    assert columns["fit"][0] < columns["fit-bound"][0] + 0.1 < columns["fit-high"][0]
+    assert found.status == "inconclusive"

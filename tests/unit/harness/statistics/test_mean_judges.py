@@ -18,6 +18,7 @@ from dpverify.harness import (
     TrajectoryEffect,
 )
 from dpverify.harness.statistics.mean_judges import MeanMoments
+from dpverify.ledger.records import Relation
 from dpverify.ledger.statements import Statement
 
 
@@ -57,10 +58,12 @@ def test_a_bound_is_refuted_by_a_confidence_limit_and_not_by_a_mean(size: Contex
 
 
 def test_a_lower_bound_looks_the_other_way(size: Context) -> None:
-    lower = replace(size, statement=replace(size.statement, relation=">="))
     judge = MeanBound(Bounded(0.0, 1.0), bound=lambda _: 0.5)
-    assert judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).says == "refutes"
-    assert judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).says == "agrees"
+    relations: tuple[Relation, ...] = (">=", ">")
+    for relation in relations:
+        lower = replace(size, statement=replace(size.statement, relation=relation))
+        assert judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).says == "refutes"
+        assert judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).says == "agrees"
 
 
 def test_an_equation_is_no_bound(size: Context) -> None:
@@ -100,6 +103,13 @@ def test_proportions(size: Context) -> None:
     (fault,) = judge.planted(size, ProportionEffect(0.1, 0.4))
     tosses = fault.change(size, few, np.random.default_rng(1))
     assert 0.4 < tosses.mean() < 0.6
+
+
+def test_a_limit_at_the_bound_refutes_nothing(size: Context) -> None:
+    never, always = np.zeros(50), np.ones(50)
+    for bound, sample, says in ((0.0, never, "agrees"), (0.0, always, "refutes"), (1.0, always, "agrees")):
+        judge = ProportionBound(bound=lambda _, bound=bound: bound)  # type: ignore[misc]  # the loop's own bound
+        assert judge.decide(size, judge.collect(size, sample), 0.5).says == says
 
 
 def test_an_effect_of_another_kind_is_refused(size: Context) -> None:

@@ -18,6 +18,7 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
+from dpverify.harness.statistics.mean_judges import Judgement
 from dpverify.harness.statistics.pieces import Pieces
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -141,6 +142,20 @@ BOUND = MonteCarloCheck(
     simulate=lambda _context, rng, size: np.abs(rng.standard_normal(size)),
     judge=MeanBound(SubGaussian(1.0)),
 )
+
+
+def test_each_sample_is_judged_once_and_at_the_level_of_the_plan(statements: dict[str, Statement]) -> None:
+    asked: list[float] = []
+
+    class Asked(MeanBound):
+        def decide(self, context: Context, statistics: Any, alpha: float) -> Judgement:
+            asked.append(alpha)
+            return super().decide(context, statistics, alpha)
+
+    plan = replace(PLAN, effect=MeanEffect(0.05, SubGaussian(1.0)), alpha=1e-4)
+    result = run(replace(BOUND, plan=plan, judge=Asked(SubGaussian(1.0))), statements["size"])
+    assert asked == [1e-4, 1e-4]  # of its own sample, and of the planted fault
+    assert result.alpha == 1e-4
 
 
 def test_a_false_bound_is_refuted_by_its_confidence_limit(statements: dict[str, Statement]) -> None:

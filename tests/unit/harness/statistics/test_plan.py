@@ -60,6 +60,48 @@ def test_the_power_against_correlated_rows_is_below_the_exact_one(correlation: f
     assert 0.0 <= stated <= exact * (1.0 + 1e-4)
 
 
+ROWS, COLUMNS, LEVEL = 5, 3, 1e-3
+EACH = LEVEL / 7  # seven tests share a level, and each test shares its own over what it compares
+
+
+@pytest.mark.parametrize("correlation", [0.3, -0.5])
+def test_the_power_of_opposite_signs_is_the_binomial_one(correlation: float) -> None:
+    n = 40
+    signs, pairs = n * COLUMNS, ROWS * (ROWS - 1) / 2
+    counts = np.arange(signs + 1)
+    p_values = 2.0 * stats.binom.cdf(np.minimum(counts, signs - counts), signs, 0.5)
+    law = stats.binom.pmf(counts, signs, math.acos(correlation) / math.pi)
+    effect = TrajectoryEffect(ROWS, COLUMNS, correlation=correlation, pairs="signs")
+    assert effect.power(n, LEVEL) == pytest.approx(law[p_values <= EACH / pairs].sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1.3, 0.8])
+def test_the_power_against_a_scale_is_that_of_a_chi_square_test_at_the_level_of_one_comparison(ratio: float) -> None:
+    n = 40
+
+    def exact(dof: int, level: float) -> float:
+        law = stats.chi2(dof)
+        return float(law.sf(law.isf(level / 2) / ratio**2) + law.cdf(law.ppf(level / 2) / ratio**2))
+
+    one_row = TrajectoryEffect(ROWS, COLUMNS, row_scale=ratio).power(n, LEVEL)
+    assert one_row == pytest.approx(exact(n * COLUMNS, EACH / ROWS), rel=1e-6)
+    assert TrajectoryEffect(ROWS, COLUMNS, scale=ratio).power(n, LEVEL) == pytest.approx(
+        exact(n * COLUMNS * ROWS, EACH), rel=1e-6
+    )
+
+
+def test_the_power_against_correlated_products_is_at_the_level_of_one_pair() -> None:
+    effect = TrajectoryEffect(ROWS, COLUMNS, correlation=0.3)
+    assert effect.power(40, LEVEL) == correlation_power(0.3, 40 * COLUMNS, EACH / (ROWS * (ROWS - 1) / 2))
+
+
+def test_a_shift_is_seen_where_it_covers_the_two_sided_radius_and_the_deviation_of_the_mean() -> None:
+    n, alpha, shift = 1000, 1e-6, 0.3
+    room = shift - math.sqrt(2 * math.log(2 / alpha) / n)
+    missed = 1.0 - MeanEffect(shift, SubGaussian(1.0)).power(n, alpha)
+    assert 1.0 <= missed / math.exp(-n * room**2 / 2) <= 1.1
+
+
 def test_zero_null_needs_one_success() -> None:
     assert Plan(ProportionEffect(0.0, 0.5), power=0.99).n == 7  # 2**-7 < 1% < 2**-6
 

@@ -25,6 +25,13 @@ def test_worst_radius_covers_every_variance_there_can_be() -> None:
     assert tail.worst_radius(10, 0.01) == pytest.approx(tail.radius(10, half_and_half, 0.01))
 
 
+@pytest.mark.parametrize("beta", [0.2, 1e-2, 1e-4])
+@pytest.mark.parametrize("n", [10, 400])
+def test_the_mean_of_coin_tosses_strays_beyond_the_deviation_at_most_as_often_as_it_says(n: int, beta: float) -> None:
+    least = 3.0 * 0.5 + Bounded(0.0, 3.0).deviation(n, beta)  # of values 0 and 3
+    assert 0.0 < stats.binom.sf(math.ceil(n * least / 3.0) - 1, n, 0.5) <= beta or n * least / 3.0 > n
+
+
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (3, 10), (10, 10), (999, 1000)])
 def test_clopper_pearson_agrees_with_scipy_stats(successes: int, n: int) -> None:
     lower, upper = proportion_limits(successes, n, 0.01)

@@ -156,6 +156,17 @@ def test_every_kind_of_fault_is_refuted_by_the_test_made_for_it(pairs: Pairs) ->
 
 
 @pytest.mark.parametrize("pairs", BOTH)
+def test_all_tests_together_spend_the_level_that_they_are_given(pairs: Pairs) -> None:
+    statistics = statistics_of(walks(4, 100), pairs=pairs)
+    p_values = [outcome.p_value for outcome in trajectory_tests(statistics, 1e-6)]
+    assert len(p_values) == 7
+    assert min(p_values) < 1.0
+    for place, p_value in enumerate(p_values):
+        assert trajectory_tests(statistics, p_value * 7 * (1 + 1e-9))[place].refuted
+        assert not trajectory_tests(statistics, p_value * 7 * (1 - 1e-9))[place].refuted
+
+
+@pytest.mark.parametrize("pairs", BOTH)
 def test_the_pair_that_is_tied_is_named(pairs: Pairs) -> None:
     tied = walks(6)
     tied[:, 4] += 0.3 * tied[:, 0]

@@ -122,3 +122,13 @@ def test_what_is_assumed_of_letters_of_its_own_is_sealed_with_a_statement() -> N
     assert plain["statement"]["seal"] != narrow["statement"]["seal"]
     narrow["statement"]["seal"] = plain["statement"]["seal"]
     assert "the seal of example is broken" in refusal(narrow)
+
+
+@pytest.mark.parametrize("key", ["letters", "conditions", "lhs", "relation", "rhs", "hides"])
+def test_whatever_a_statement_says_is_sealed(key: str) -> None:
+    said = certificate({"x": "real"}, "x", "<=", "y", ["<=", "x", ONE])["statement"]
+    others: dict[str, Any] = {
+        "letters": {"x": "integer"}, "conditions": [["<", "x", ONE]], "lhs": "y", "relation": ">=", "rhs": "x",
+        "hides": ["x"],
+    }  # fmt: skip
+    assert k.seal(said, []) != k.seal(said | {key: others[key]}, [])

@@ -47,6 +47,12 @@ X, XY, XN = {"x": REAL}, {"x": REAL, "y": REAL}, {"x": REAL, "n": WHOLE, "m": WH
 POSITIVE, NONNEGATIVE = ["<", ZERO, "x"], ["<=", ZERO, "x"]
 HALF = q("1/2")
 
+
+def normal(term: Any) -> Any:
+    """The integral of a term in v over all reals, under the normal law."""
+    return ["integral", "v", "-oo", "oo", ["*", ["exp", ["*", q("-1/2"), power("v", TWO)]], term]]
+
+
 #: A name, a certificate, and the conditions with which it would be true; none where it has no such.
 PAIRS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "x <= x**2": ((X, "x", "<=", power("x", TWO)), ()),
@@ -74,6 +80,8 @@ PAIRS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "an undeclared letter": (({}, "x", "<=", "x"), ()),
     "a vector is no number": (({"x": "vector"}, ZERO, "<=", power("x", TWO)), ()),
     "a strict statement": ((X, "x", "<", "x"), ()),
+    "an integral over positive numbers": (({}, normal(["max", "v", ZERO]), "=", normal("v")), ()),
+    "an integral over whole numbers": (({}, normal(["floor", "v"]), "=", normal("v")), ()),
 }  # fmt: skip
 
 
@@ -112,6 +120,10 @@ FACTS: dict[str, Any] = {
     "strict from what is not": certificate(
         X, power("x", q("-1")), "<=", power("x", q("-1")), NONNEGATIVE,
         **body(fact(">", "x", "combine", [], [["1", ["x"]]])),
+    ),
+    "strict by a rule that is not": certificate(
+        X, minus(ONE, "x"), "<", ["exp", ["*", q("-1"), "x"]],
+        **body(fact(">", minus(["exp", ["*", q("-1"), "x"]], minus(ONE, "x")), *rule("one-minus-exp", x="x"))),
     ),
     "strict by nothing": certificate(
         X, ["log", "x"], "<=", ["log", "x"], NONNEGATIVE,
@@ -195,6 +207,11 @@ FACTS: dict[str, Any] = {
     ),
     "a whole number that may be -1": certificate(
         {"n": WHOLE}, ZERO, "<=", "n", ["<=", q("-1"), "n"], **body(fact(">=", "n", "whole"))
+    ),
+    "a power of what may be 0, taken out of a sum": certificate(
+        {"x": REAL, "n": WHOLE, "m": WHOLE}, ZERO, "<=", ONE, ["<=", ZERO, "m"],
+        **body(fact("=", minus(["sum", "i", ZERO, "m", power("x", ["+", "n", "i"])],
+                               ["*", power("x", "n"), ["sum", "i", ZERO, "m", power("x", "i")]]), "combine", [], [])),
     ),
     "a maximum that may be 0": certificate(
         XY, ["*", ["max", "x", "y"], power(["max", "x", "y"], q("-1"))], "=", ONE, ["!=", "x", ZERO]

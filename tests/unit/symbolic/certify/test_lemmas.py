@@ -39,7 +39,7 @@ def test_an_induction_needs_a_start_and_goes_down() -> None:
     assert refusal(grown(["<=", ZERO, "n"], at=("+", "n", ZERO)))
     assert refusal(grown(["<=", ZERO, "n"], at=("+", "n", ONE)))
     real = grown(["<=", ZERO, "n"])
-    real["statement"]["letters"]["n"] = "real"
+    real["statement"]["letters"] = {"n": "real"}
     real["statement"]["seal"] = k.seal(real["statement"], [])
     assert refusal(real)
 
@@ -147,3 +147,19 @@ def test_an_induction_is_about_the_same_letters() -> None:
     swapped["statement"]["body"][0]["then"] = swapped["statement"]["body"][0].pop("else")[1:]
     swapped["statement"]["body"][0] |= {"split": minus("n", ONE), "else": []}
     assert "about other letters" in refusal(swapped)
+
+
+def test_no_induction_runs_over_what_a_premise_of_a_lemma_is_about() -> None:
+    """That f(1) <= 1, from f(1) <= n of one n, on which f may depend."""
+    letters, at = {**N, "f": "sequence"}, ["apply", "f", ONE]
+    said = {"name": "p", "kind": "claim", "letters": {}, "conditions": [], "lhs": at, "relation": "<=", "rhs": "n"}
+    first = fact(">=", minus("n", at), "instance", "premise", "p", {})
+    lemma = certificate(letters, at, "<=", "n", statement={"premises": {"p": said}, "body": [first]})["statement"]
+    gap = minus(ONE, at)
+    before = fact(">=", gap, "instance", "induction", "n", {"n": minus("n", ONE), "f": "f"})
+    start = [fact(">=", minus(ONE, "n"), "whole"),
+             fact(">=", minus("n", at), "instance", "lemma", "lemma", {"n": "n", "f": "f"}),
+             fact(">=", gap, "combine", [], [["1", [minus("n", at)]], ["1", [minus(ONE, "n")]]])]  # fmt: skip
+    split = {"split": minus("n", TWO), "then": [before], "else": start, "is": [">=", gap]}
+    made = certificate(letters, at, "<=", ONE, ["<=", ONE, "n"], lemmas=[lemma | {"name": "lemma"}], **body(split))
+    assert refusal(made) == "an induction over what a premise is about"

@@ -101,3 +101,8 @@ def test_terms_are_bounded_from_both_sides() -> None:
     found = monomials((2 * N + 3) ** 2 / (5 * T), Facts())
     assert sorted(found, key=len) == [{T: -1}, {N: 2, T: -1}]
     assert monomials(sympy.Integer(0), Facts()) == []
+
+
+def test_the_reciprocal_of_a_sum_is_no_sum_of_reciprocals() -> None:
+    assert not proved(1 / N, 1 / (N + T))
+    assert proved(1 / N, 1 / N + 1 / T)
