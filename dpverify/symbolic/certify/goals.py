@@ -16,7 +16,7 @@ from dpverify.symbolic.prove.certificate import solve
 _DEPTH = 5
 _MOST_COLUMNS = 420
 _MOST_TERMS = 160
-_EFFORT = 3_000_000  # entries of all linear programs of one certificate: where they are used up, it has none
+_EFFORT = 10_000_000  # entries of all linear programs of one certificate: where they are used up, it has none
 _RELATION = (">=", ">")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Integer, Lambda, Min, Rational, Sum, Symbol, ceiling, exp, floor
+from sympy import Integer, Lambda, Min, Sum, Symbol, ceiling, exp, floor
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
@@ -33,11 +33,17 @@ RANGES: Final[dict[str, Range]] = {
 SERIES = Sum(RATIO**j, (j, 0, VISITS - 2))
 HEAVIEST = 1 + (1 - ALPHA) * SERIES  # Weight of the latest visits, as in section 3's sensitivity
 HELD = Min(VISITS, ceiling((N - 1) / N) + 1)  # Visits in a node of so many steps: one in each epoch it meets
-SQUARES = VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HEAVIEST**2
+FEWER: Final = {"a": VISITS, "b": ceiling((N - 1) / N) + 1}  # HELD is at most the first
+LOW = VISITS + HELD * Min(TOP, HEIGHT) * VISITS  # Nodes of N steps at most
+SQUARES = LOW + LONG * HEAVIEST**2
 ABOVE = Sum(floor(T / 2**j), (j, TOP + 1, DEPTH))
 LEVELS = {"f": Lambda(j, floor(T / 2**j)), "lo": TOP + 1, "hi": DEPTH}
 V = (Min(DEPTH, TOP) + 1) * PER + ABOVE
 ASSUMED = (ALPHA <= 1, ALPHA * N >= 1, 4 * T >= N, DEPTH >= HEIGHT, DEPTH <= HEIGHT + 1)
+
+
+FEW, MANY = "weights of few visits", "weights of many visits"
+NONE, ONE, NOISE, ROOM = "no long nodes", "one visit", "least noise", "room for long nodes"
 
 
 def few_visits() -> Derivation:
@@ -62,24 +68,36 @@ def many_visits() -> Derivation:
     return lemma("weights of many visits", (ALPHA <= 1, ALPHA * N >= 1), HEAVIEST**2, steps)
 
 
+def no_long_nodes() -> Derivation:
+    """Derive that a run of one epoch at most has no nodes of more than N steps."""
+    width = 2 ** (TOP + 1)
+    steps = (
+        Step.order(floor(HOLE / width), T, N),
+        Step(Integer(0), "=", "floor-of-small", {"x": N, "k": TOP + 1}),
+    )
+    return lemma("no long nodes", (T <= N,), LONG, steps)
+
+
 def least_noise() -> Derivation:
     """Derive that V counts the long nodes once at least, whatever the depth is."""
     start = (TOP + 1) * PER + LONG
     rest = Sum(floor(T / 2**j), (j, TOP + 2, DEPTH))
     low = (TOP + 1) * PER
-    to_v = Step.order(V.xreplace({Min(DEPTH, TOP): HOLE}), TOP, Min(DEPTH, TOP))
     some = (
         Step(low + LONG + rest, "<=", "drop-nonnegative", {"a": low + LONG, "b": rest}),
         Step(low + ABOVE, "=", "sum-split-first", LEVELS, context=low + HOLE),
-        to_v,
     )
     none = (
         Step(low, "=", "floor-of-small", {"x": T, "k": TOP + 1}),
         Step(low + ABOVE, "<=", "drop-nonnegative", {"a": low, "b": ABOVE}),
-        to_v,
     )
-    cases = Cases(V, "<=", (Case(DEPTH >= TOP + 1, some), Case(DEPTH <= TOP, none)))
-    return lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, (cases,))
+    levels = (Min(HOLE, TOP) + 1) * PER + ABOVE
+    steps = (
+        Cases(low + ABOVE, "<=", (Case(DEPTH >= TOP + 1, some), Case(DEPTH <= TOP, none))),
+        Step.order(levels, TOP, HEIGHT),
+        Step.order(levels, HEIGHT, DEPTH),
+    )
+    return lemma("least noise", (T >= N, DEPTH >= HEIGHT), start, steps)
 
 
 def lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premises: Any) -> Derivation:
@@ -89,91 +107,98 @@ def lemma(name: str, assumed: tuple[Any, ...], start: Any, steps: Any, **premise
     return Derivation(name, "ours", ranges, assumed, start, tuple(steps), premises)
 
 
-def _one_epoch() -> tuple[Step | Cases, ...]:
-    """To ``4V`` for runs of one epoch at most: one visit."""
-    low, level = VISITS + HELD * Min(TOP, HEIGHT) * VISITS, 1 + VISITS * Min(TOP, HEIGHT)
-    return (
-        Step(low, "=", "floor-of-small", {"x": T, "k": TOP + 1}, context=low + HOLE * HEAVIEST**2),
-        Step(VISITS * level, "<=", "above-min", {"a": VISITS, "b": ceiling((N - 1) / N) + 1}),
-        Step.order(ceiling(HOLE) * (1 + ceiling(HOLE) * Min(TOP, HEIGHT)), PER, Integer(1)),
-        Step(1 + HEIGHT, "<=", "above-min", {"a": HEIGHT, "b": TOP}),
-        Step.order(1 + HOLE, HEIGHT, Min(DEPTH, TOP)),
-        Step.order((1 + Min(DEPTH, TOP)) * HOLE, Integer(1), 4 * PER),
-        Step(4 * V, "<=", "drop-nonnegative", {"a": 4 * (Min(DEPTH, TOP) + 1) * PER, "b": 4 * ABOVE}, context=HOLE),
+def one_visit() -> Derivation:
+    """Derive that in a run of one epoch at most each level adds at most 1: a node holds one visit."""
+    levels = Min(TOP, HEIGHT)
+    steps = (
+        Step.within(VISITS + HOLE * levels * VISITS, VISITS, "above-min", FEWER),
+        Step.order(ceiling(HOLE) + VISITS * levels * VISITS, PER, Integer(1)),
+        Step.order(1 + ceiling(HOLE) * levels * VISITS, PER, Integer(1)),
+        Step.order(1 + levels * ceiling(HOLE), PER, Integer(1)),
+        Step.order(1 + Min(TOP, HOLE), HEIGHT, DEPTH),
     )
+    return lemma("one visit", (T <= N, DEPTH >= HEIGHT), LOW, steps)
 
 
-FEW, MANY, NOISE = "weights of few visits", "weights of many visits", "least noise"
+def one_epoch() -> Derivation:
+    """Derive the bound of runs of one epoch at most: one visit."""
+    counted = Min(DEPTH, TOP) + 1
+    steps = (
+        Step.within(LOW + HOLE * HEAVIEST**2, Integer(0), "premise", {}, (NONE,)),
+        Step(counted, "<=", "premise", {}, (ONE,)),
+        Step.order(counted * HOLE, Integer(1), 4 * PER),
+        Step(4 * V, "<=", "drop-nonnegative", {"a": 4 * counted * PER, "b": 4 * ABOVE}, context=HOLE),
+    )
+    given = {NONE: cite(no_long_nodes()), ONE: cite(one_visit())}
+    return lemma("one epoch", (ALPHA <= 1, T <= N, 4 * T >= N, DEPTH >= HEIGHT), SQUARES, steps, **given)
+
+
+def two_epochs() -> Derivation:
+    """Derive the bound of runs of two epochs at most: nodes of N steps, and long ones, hold two visits."""
+    tops = {"a": TOP, "b": HEIGHT}
+    steps = (
+        Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE**2, VISITS, "premise", {}, (FEW,)),
+        Step.within(VISITS + HOLE * Min(TOP, HEIGHT) * VISITS + LONG * VISITS**2, VISITS, "above-min", FEWER),
+        Step.within(VISITS + VISITS * HOLE * VISITS + LONG * VISITS**2, TOP, "above-min", tops),
+        Step.order(ceiling(HOLE) + ceiling(HOLE) ** 2 * TOP + LONG * ceiling(HOLE) ** 2, PER, Integer(2)),
+        Step(4 * (TOP + 1) + 4 * LONG, "<=", "order", {"a": 2 + 4 * TOP, "b": 4 * (TOP + 1)}, context=HOLE + 4 * LONG),
+        Step.order(4 * (TOP + 1) * HOLE + 4 * LONG, Integer(1), PER),
+        Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
+    )
+    given = {FEW: cite(few_visits()), NOISE: cite(least_noise())}
+    return lemma("two epochs", (ALPHA <= 1, T >= N, T <= 2 * N, DEPTH >= HEIGHT), SQUARES, steps, **given)
+
+
+def long_nodes() -> Derivation:
+    """Derive that from two epochs on V has room for heavy long nodes, where nodes of N steps hold two visits."""
+    half, levels = T / 2 ** (TOP + 1), 1 + 2 * TOP
+    power = {"x": 2, "p": Log2(N), "q": TOP + 1}
+    one = (
+        Step.order(ceiling(HOLE) * levels + 7 * LONG, PER, T),
+        Step.within(T * levels + 4 * LONG + 3 * HOLE, half, "floor-below", {"x": half}),
+        Step.within(T * levels + 4 * LONG + 3 * T / HOLE, Integer(2), "power-increasing", power | {"p": 1}),
+        Step.order(4 * LONG + HOLE, T * levels + 3 * T / 2, 4 * (TOP + 1) * T),
+        Step.order(4 * LONG + 4 * (TOP + 1) * HOLE, T, PER),
+    )
+    more = (
+        Step.order(HOLE * levels + 7 * LONG, VISITS, PER + 1),
+        Step.within((PER + 1) * levels + 4 * LONG + 3 * HOLE, half, "floor-below", {"x": half}),
+        Step.within((PER + 1) * levels + 4 * LONG + 3 * T / HOLE, N, "power-increasing", power),
+        Step.within(4 * LONG + floor(HOLE) + 2 * TOP + (2 * TOP + 4) * PER, Log2(N), "log2-monotone", {"a": 2, "b": N}),
+        Step.order(4 * LONG + TOP * HOLE + (2 * TOP + 4) * PER, Integer(3), 2 * PER),
+    )
+    split = Cases(4 * (TOP + 1) * PER + 4 * LONG, "<=", (Case(N <= 1, one), Case(N >= 2, more)))
+    return lemma(ROOM, (T >= 2 * N,), VISITS * levels + 7 * LONG, (split,))
+
+
+def more_epochs() -> Derivation:
+    """Derive the bound of longer runs."""
+    levels, twice = Min(TOP, HEIGHT), ceiling((N - 1) / N) + 1
+    steps = (
+        Step.within(VISITS + HELD * levels * VISITS + LONG * HOLE, 7, "premise", {}, (MANY,)),
+        Step.within(VISITS + HOLE * levels * VISITS + 7 * LONG, twice, "above-min", {"a": twice, "b": VISITS}),
+        Step.order(VISITS + (ceiling(HOLE) + 1) * levels * VISITS + 7 * LONG, (N - 1) / N, Integer(1)),
+        Step(VISITS * (1 + 2 * TOP) + 7 * LONG, "<=", "above-min", {"a": TOP, "b": HEIGHT}),
+        Step(4 * (TOP + 1) * PER + 4 * LONG, "<=", "premise", {}, (ROOM,)),
+        Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
+    )
+    given = {MANY: cite(many_visits()), ROOM: cite(long_nodes()), NOISE: cite(least_noise())}
+    assumed = ALPHA <= 1, ALPHA * N >= 1, T >= 2 * N, DEPTH >= HEIGHT
+    return lemma("more epochs", assumed, SQUARES, steps, **given)
+
+
 ALL: Final = "squares of the weights"
 RATIO_OF_ALL: Final = "squares of the weights over 4V"
 MOVED, COMPOSITION = "moved", "gaussian-composition"
 
 
-def _two_epochs() -> tuple[Step | Cases, ...]:
-    """To ``4V`` for runs of two epochs at most: nodes of N steps, and long ones, hold two visits."""
-    most = VISITS + VISITS * TOP * VISITS
-    tops = {"a": TOP, "b": HEIGHT}
-    return (
-        Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE**2, VISITS, "premise", {}, (FEW,)),
-        Step(
-            VISITS + VISITS * Min(TOP, HEIGHT) * VISITS + LONG * VISITS**2, "<=", "above-min",
-            {"a": VISITS, "b": ceiling((N - 1) / N) + 1},
-        ),
-        Step(most + LONG * VISITS**2, "<=", "above-min", tops),
-        Step.order(ceiling(HOLE) + ceiling(HOLE) ** 2 * TOP + LONG * ceiling(HOLE) ** 2, PER, Integer(2)),
-        Step(4 * (TOP + 1) + 4 * LONG, "<=", "order", {"a": 2 + 4 * TOP, "b": 4 * (TOP + 1)}, context=HOLE + 4 * LONG),
-        Step.order(4 * (TOP + 1) * HOLE + 4 * LONG, Integer(1), PER),
-        Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
-    )  # fmt: skip
-
-
-def _more_epochs() -> tuple[Step | Cases, ...]:
-    """To ``4V`` for longer runs: nodes of N steps hold two visits, and there is room for heavy long nodes."""
-    visits, low = VISITS * (1 + 2 * TOP), 4 * (TOP + 1) * PER
-    tops = {"a": TOP, "b": HEIGHT}
-    power = {"x": 2, "p": Log2(N), "q": TOP + 1}
-    one = (
-        Step.order(ceiling(HOLE) * (1 + 2 * TOP) + 7 * LONG, PER, T),
-        Step.within(
-            T * (1 + 2 * TOP) + 4 * LONG + 3 * HOLE, T / 2 ** (TOP + 1), "floor-below", {"x": T / 2 ** (TOP + 1)}
-        ),
-        Step.order(T * (1 + 2 * TOP) + 4 * LONG + 3 * T * HOLE, 1 / Integer(2) ** (TOP + 1), Rational(1, 2)),
-        Step.order(4 * LONG + HOLE, T * (1 + 2 * TOP) + 3 * T / 2, 4 * (TOP + 1) * T),
-        Step.order(4 * LONG + 4 * (TOP + 1) * HOLE, T, PER),
-    )
-    more = (
-        Step.order(HOLE * (1 + 2 * TOP) + 7 * LONG, VISITS, PER + 1),
-        Step.within(
-            (PER + 1) * (1 + 2 * TOP) + 4 * LONG + 3 * HOLE,
-            T / 2 ** (TOP + 1),
-            "floor-below",
-            {"x": T / 2 ** (TOP + 1)},
-        ),
-        Step.within((PER + 1) * (1 + 2 * TOP) + 4 * LONG + 3 * T / HOLE, N, "power-increasing", power),
-        Step.within(4 * LONG + floor(HOLE) + 2 * TOP + (2 * TOP + 4) * PER, Log2(N), "log2-monotone", {"a": 2, "b": N}),
-        Step.order(4 * LONG + TOP * HOLE + (2 * TOP + 4) * PER, Integer(3), 2 * PER),
-    )
-    return (
-        Step.within(VISITS + HELD * Min(TOP, HEIGHT) * VISITS + LONG * HOLE, 7, "premise", {}, (MANY,)),
-        Step(
-            VISITS + (ceiling((N - 1) / N) + 1) * Min(TOP, HEIGHT) * VISITS + 7 * LONG,
-            "<=",
-            "above-min",
-            {"b": VISITS, "a": ceiling((N - 1) / N) + 1},
-        ),
-        Step.order(VISITS + (ceiling(HOLE) + 1) * Min(TOP, HEIGHT) * VISITS + 7 * LONG, (N - 1) / N, Integer(1)),
-        Step(visits + 7 * LONG, "<=", "above-min", tops),
-        Cases(low + 4 * LONG, "<=", (Case(N <= 1, one), Case(N >= 2, more))),
-        Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
-    )
-
-
 def squares() -> Derivation:
     """Derive that the squared weights of the released nodes add up to at most 4V."""
-    later = Cases(4 * V, "<=", (Case(T <= 2 * N, _two_epochs()), Case(T >= 2 * N, _more_epochs())))
-    split = Cases(4 * V, "<=", (Case(T <= N, _one_epoch()), Case(T >= N, (later,))))
-    cited = {FEW: cite(few_visits()), MANY: cite(many_visits()), NOISE: cite(least_noise())}
-    return lemma(ALL, ASSUMED, SQUARES, (split,), **cited)
+    lemmas = one_epoch(), two_epochs(), more_epochs()
+    one, two, more = ((Step(4 * V, "<=", "premise", {}, (each.name,)),) for each in lemmas)
+    later = Cases(4 * V, "<=", (Case(T <= 2 * N, two), Case(T >= 2 * N, more)))
+    split = Cases(4 * V, "<=", (Case(T <= N, one), Case(T >= N, (later,))))
+    return lemma(ALL, ASSUMED, SQUARES, (split,), **{each.name: cite(each) for each in lemmas})
 
 
 def ratio() -> Derivation:
