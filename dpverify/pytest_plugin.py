@@ -9,7 +9,6 @@ What ``dpverify verify`` found with the same code, budget and seed is taken from
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +18,8 @@ if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered i
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from dpverify.conform import Conformance, PrivateOptimizer, Promise
-    from dpverify.harness.run.store import Store
-    from dpverify.harness.run.suite import JudgedReading, Suite
+    from dpverify.harness.run.session import SessionEvidence
+    from dpverify.harness.run.suite import JudgedReading
     from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.results import CheckResult
@@ -103,87 +102,15 @@ def _summaries(config: pytest.Config) -> list[list[str]]:
     ]
 
 
-class SessionEvidence:
-    """What the checks of one specs folder found so far in this session; each check runs once.
-
-    Where the store of ``dpverify verify`` has what a check gives, it is taken from there, and kept there otherwise.
-    """
-
-    def __init__(self, directory: Path, config: pytest.Config) -> None:
-        from dpverify.harness.recorded_proof import RecordedProofs
-        from dpverify.harness.run.suite import Suite
-        from dpverify.ledger.load import load_specs
-
-        self.directory = directory
-        self.budget: str = config.getoption("--dpverify-budget")
-        self.seed: int = config.getoption("--dpverify-seed")
-        self.fresh: bool = config.getoption("--dpverify-fresh")
-        proofs = RecordedProofs() if self.budget == "smoke" and not self.fresh else None
-        source = config.getini("dpverify_checks")
-        self.suite: Suite = Suite(load_specs(directory), self.budget, self.seed, source, proofs)
-        self.untested: list[str] = []
-        self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
-        self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
-        self.taken = 0  # checks from the store
-        self.without_store = ""  # why there is none, or none any more
-        self._found: dict[str, CheckResult] = {}
-
-    def check(self, job: Job, case: JudgedReading) -> CheckResult:
-        """Run a check of a case, unless it ran before."""
-        from dpverify.harness.run.engine import run_jobs
-        from dpverify.harness.run.store import KeptBlocks
-
-        if job.label not in self._found:
-            store = self._store
-            kept = None if store is None else KeptBlocks(store, [job], [case.evidence_hash], self.fresh)
-            (result,), interrupted = run_jobs([job], 1, kept=kept)
-            if interrupted:
-                raise KeyboardInterrupt
-            if kept is not None:
-                self.taken += kept.taken
-                self.without_store = kept.store.failure
-            self._found[job.label] = result
-        return self._found[job.label]
-
-    @cached_property
-    def _store(self) -> Store | None:
-        """The store of blocks; without it, nothing is lost but time."""
-        from dpverify.harness.run.store import Store, default_store
-        from dpverify.harness.run.store_file import StoreError
-
-        try:
-            return Store(default_store())
-        except StoreError as error:
-            self.without_store = str(error)
-            return None
-
-    def summary(self) -> Iterator[str]:
-        """Lines for the end of the session."""
-        if self.unpinned:
-            yield f"{len(self.unpinned)} WITHOUT A PIN: {', '.join(self.unpinned)}"
-        if self.untested:
-            yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
-        if weak := self.unconfirmed():
-            yield f"{len(weak)} pins are not confirmed at this budget: {', '.join(weak)}"
-        if self.taken:
-            yield f"{self.taken} checks were taken from the store of evidence; --dpverify-fresh runs all anew"
-        if self.without_store:
-            yield f"the claims were judged without a store: {self.without_store}"
-        alpha = sum(result.alpha for result in self._found.values() if result.n > 0)
-        yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
-
-    def unconfirmed(self) -> list[str]:
-        """Pins that the checks do not confirm, judged together: proofs may rest on what others found."""
-        from dpverify.harness.run.judge import unconfirmed
-        from dpverify.harness.run.suite import judged
-
-        names, cases, found = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
-        results = zip(names, judged(self.suite.specs, cases, found, [""] * len(cases)), strict=True)
-        return [f"{name} (pinned {one.pinned}, found {one.status})" for name, one in results if unconfirmed(one)]
-
-
 EVIDENCE: pytest.StashKey[dict[Path, SessionEvidence]] = pytest.StashKey()
 OF_OTHERS: pytest.StashKey[list[list[str]]] = pytest.StashKey()
+
+
+def _evidence(directory: Path, config: pytest.Config) -> SessionEvidence:
+    from dpverify.harness.run.session import SessionEvidence
+
+    options = (config.getoption(f"--dpverify-{name}") for name in ("budget", "seed", "fresh"))
+    return SessionEvidence(directory, config.getini("dpverify_checks"), *options)
 
 
 class SpecFile(pytest.File):
@@ -202,7 +129,7 @@ class SpecFile(pytest.File):
         known = self.config.stash.setdefault(EVIDENCE, {})
         directory = self.path.parent.parent
         if directory not in known:
-            known[directory] = SessionEvidence(directory, self.config)
+            known[directory] = _evidence(directory, self.config)
         evidence = known[directory]
         lines = self.path.read_text(encoding="utf-8").splitlines()
         places = {text.strip(): line for line, text in enumerate(lines)}
