@@ -84,7 +84,7 @@ class Cluster:
                     count, asked = self._count_workers(), time.monotonic()
                     most, manned = PER_WORKER * max(1, count), asked if count else manned
                     if asked - manned > WORKER_SECONDS:
-                        raise ClusterError(f"it has had no worker for {WORKER_SECONDS:.0f} s")
+                        raise _no_worker()
                 while tasks and len(under_way) < most:
                     task = tasks.popleft()
                     sent = self._client.submit(run_on_worker, held, task, fingerprint(), pure=False)
@@ -113,13 +113,16 @@ class Cluster:
         """What a block gave, an error of ours where its worker did not live to say."""
         from distributed import KilledWorker
 
+        manned = time.monotonic()
         while future.status in {"finished", "pending"}:  # pending again where the worker that had it is gone
             try:
-                outcome: BlockOutcome = future.result(timeout=ANSWER_SECONDS)
+                outcome: BlockOutcome = future.result(timeout=min(ANSWER_SECONDS, WORKER_SECONDS))
             except (KilledWorker, ClusterError):
                 break
             except TimeoutError:  # where its worker is stopped, it is done again as soon as that one counts as dead
-                self._count_workers()
+                manned = time.monotonic() if self._count_workers() else manned
+                if time.monotonic() - manned > WORKER_SECONDS:
+                    raise _no_worker() from None
             else:
                 return outcome
         if future.status != "error":
@@ -142,6 +145,10 @@ class Cluster:
                 with suppress(TimeoutError):  # Client.cancel waits for ever where the scheduler is stopped
                     futures = list(under_way)
                     self._client.sync(self._client._cancel, futures, None, None, callback_timeout=CONNECT_SECONDS)
+
+
+def _no_worker() -> ClusterError:
+    return ClusterError(f"it has had no worker for {WORKER_SECONDS:.0f} s")
 
 
 def _client_at(address: str) -> Client:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -277,3 +278,20 @@ def test_the_code_of_a_worker_is_that_of_all_files_and_of_their_names(
     (tmp_path / "b.py").write_text("")
     found.add(fingerprint.__wrapped__()["code"])
     assert len(found) == 4
+
+
+def test_a_block_whose_worker_went_as_it_was_done_is_not_waited_for_where_no_worker_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Lost:
+        status = "pending"
+
+        def result(self, timeout: float) -> None:
+            raise TimeoutError
+
+    cluster = Cluster.__new__(Cluster)
+    counts = chain([1], repeat(0))
+    monkeypatch.setattr(module, "WORKER_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_count_workers", lambda: next(counts))
+    with pytest.raises(ClusterError, match="it has had no worker for 0 s"):
+        cluster._outcome(Lost())  # type: ignore[arg-type]  # what is asked of a future
