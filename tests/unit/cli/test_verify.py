@@ -190,10 +190,10 @@ def test_ctrl_c_keeps_what_was_decided(
     assert main([*verify, "--json", str(target), "--report", str(folder)]) == 130
     out = capsys.readouterr().out
     assert "Interrupted" in out
-    assert "not refuted   toy:lemma-1" in out
+    assert "inconclusive  toy:lemma-1  slow: interrupted before it was decided" in out
     run = decode(target.read_bytes())
     assert run.run.interrupted
-    assert [result.status for result in run.results] == ["not refuted", "refuted"]
+    assert [result.status for result in run.results] == ["inconclusive", "refuted"]
     assert (folder / "README.md").is_file()
 
 
