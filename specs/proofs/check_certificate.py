@@ -273,11 +273,7 @@ def renamed(part, old, new):
 def ball(form):
     """An enclosure of a form without letters, or no number, of which no comparison holds."""
     with ctx.workprec(BITS):  # whatever precision its caller has, and keeps
-        return enclosed(form)
-
-
-def enclosed(form):
-    return sum((reduce(arb.__mul__, (ball_power(*f) for f in m), arb(c)) for m, c in form.items()), arb(0))
+        return sum((reduce(arb.__mul__, (ball_power(*f) for f in m), arb(c)) for m, c in form.items()), arb(0))
 
 
 BALLS = {"e": lambda: arb(1).exp(), "pi": arb.pi, "prime": arb, "base": arb, "log": arb.log, "floor": arb.floor,
@@ -285,11 +281,10 @@ BALLS = {"e": lambda: arb(1).exp(), "pi": arb.pi, "prime": arb, "base": arb, "lo
 
 
 def ball_power(atom, exponent):
-    kind, *rest = atom
-    if kind not in BALLS:
+    if atom[0] not in BALLS:
         return arb("nan")
-    base = BALLS[kind](*(enclosed(part) if isinstance(part, Form) else arb(int(part)) for part in rest))
-    return base ** int(exponent.constant().p) if exponent.whole() else (base.log() * enclosed(exponent)).exp()
+    base = BALLS[atom[0]](*(ball(part) if isinstance(part, Form) else arb(int(part)) for part in atom[1:]))
+    return base ** int(exponent.constant().p) if exponent.whole() else (base.log() * ball(exponent)).exp()
 
 
 @cache
