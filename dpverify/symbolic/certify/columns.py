@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations_with_replacement
@@ -35,8 +35,8 @@ class Known:
 def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: str) -> list[Known]:
     """Columns that share letters with a form, and products of them: see `PRODUCTS`."""
     scope = place.scope
-    known = list(_facts(place, form))
-    zeros = {id(c) for c in known if scope.holds("=", c.form)}
+    near = k.letters_in(form)
+    known = list(place.kept(_facts, place, near))
     powers = {p: None for f in (form, *(c.form for c in known)) for m in f for p in m}
     if depth > 1:
         for atom, exponent in powers:
@@ -46,15 +46,15 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
     columns = [*known, Known(k.ONE, True, ())]
     if products:
         columns.extend(_squares(place, form))
-        usable = [c for c in known if products == "zeros" or id(c) not in zeros]
+        usable = known if products == "zeros" else [c for c in known if not place.kept(scope.holds, "=", c.form)]
         if products == "nearest":
-            usable.sort(key=lambda c: len(k.letters_in(c.form) - k.letters_in(form)))
+            usable.sort(key=lambda c: len(k.letters_in(c.form) - near))
         for a, b in combinations_with_replacement(usable[:_MOST_FACTORS], 2):
             if len(a.form) * len(b.form) <= 200:
-                both = scope.product(a.form, b.form)
+                both = place.kept(scope.product, a.form, b.form)
                 columns.append(Known(both, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit]))
     for m in {m: None for f in (form, *(c.form for c in columns)) for m in f}:
-        columns += _signs(place, m)
+        columns += place.kept(_signs, place, m)
     return columns
 
 
@@ -69,28 +69,29 @@ def pruned(columns: list[Known], wanted: Form) -> list[Known]:
         columns = kept
 
 
-def _facts(place: FactList, form: Form) -> Iterator[Known]:
-    scope = place.scope
-    letters = set(k.letters_in(form))
+def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
+    """Facts that share letters with some, or with a fact that does."""
+    scope, letters = place.scope, set(near)
     chosen: list[tuple[str, Expr, Form]] = []
     usable = [fact for fact in scope.facts if fact[0] in (">=", ">", "=")]
     left = [(r, e, scope.form(e)) for r, e in dict.fromkeys(usable)]
     grown = True
     while grown:
-        near = [fact for fact in left if k.letters_in(fact[2]) & letters]
-        left = [fact for fact in left if fact not in near]
-        chosen += near
+        found = [fact for fact in left if k.letters_in(fact[2]) & letters]
+        left = [fact for fact in left if fact not in found]
+        chosen += found
         before = len(letters)
-        letters.update(*(k.letters_in(fact[2]) for fact in near))
+        letters.update(*(k.letters_in(fact[2]) for fact in found))
         grown = len(letters) > before
-    seen = set()
+    seen, known = set(), list[Known]()
     for relation, e, f in sorted(chosen, key=lambda fact: len(fact[2])):
         if not f or f.key() in seen:
             continue
         seen.add(f.key())
-        yield Known(f, relation != "=" and scope.sign(f) == 3, (e,))
+        known.append(Known(f, relation != "=" and scope.sign(f) == 3, (e,)))
         if relation == "=":
-            yield Known(-f, False, (e,), negated=True)
+            known.append(Known(-f, False, (e,), negated=True))
+    return known
 
 
 def _signs(place: FactList, m: Any) -> list[Known]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from flint import fmpq
@@ -32,6 +32,7 @@ class FactList:
         self.prepared: set[Expr] = set()
         self.busy: set[Any] = set()
         self.ranges: dict[Any, InRange] = {}
+        self.computed: tuple[tuple[Any, int], dict[Hashable, Any]] = (None, 0), {}
 
     @property
     def scope(self) -> Any:
@@ -40,6 +41,16 @@ class FactList:
             self._scope.refresh()
             self.stale = False
         return self._scope
+
+    def kept(self, compute: Callable[..., Any], *arguments: Hashable) -> Any:
+        """What a function gave for its arguments before, as long as no fact has come since."""
+        now = self.scope, len(self.scope.facts)
+        if now != self.computed[0]:
+            self.computed = now, {}
+        found, key = self.computed[1], (compute, *arguments)
+        if key not in found:
+            found[key] = compute(*arguments)
+        return found[key]
 
     def written(self) -> list[Any]:
         """The list that the next fact goes to."""
