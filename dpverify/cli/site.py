@@ -9,13 +9,14 @@ from dpverify.cli.output import OK, BadInput, check_folder, complain
 FAULTY = 1  # exit code where Sphinx warned
 
 
-def site(*, out: Path, report: Path | None = None, specs: Path | None = None) -> int:
+def site(*, out: Path, report: Path | None = None, specs: Path | None = None, checks: str | None = None) -> int:
     """Write a site: the reports, every claim with its code, a table to filter, guides, API; it needs no network.
 
     It needs the extra `site`: pip install 'dpverify[site]'. Exit code 1 where Sphinx warns of something.
 
     ``out``: folder that the pages go to.
     ``report``: folder that holds a report; by default the run that comes with dpverify.
+    ``checks``: as for ``dpverify verify``.
     """
     from importlib.util import find_spec
 
@@ -25,12 +26,15 @@ def site(*, out: Path, report: Path | None = None, specs: Path | None = None) ->
         )
     check_folder("--out", out)
     from dpverify.cli.app import build
+    from dpverify.harness.run.sources import PAPERS
     from dpverify.ledger import load_specs
     from dpverify.ledger.load import bundled
     from dpverify.site.build import build_site
 
     commands = build().generate_docs(output_format="markdown")
-    warnings = build_site(out, bundled("reports") if report is None else report, load_specs(specs), commands)
+    warnings = build_site(
+        out, bundled("reports") if report is None else report, load_specs(specs), commands, checks or PAPERS
+    )
     for line in warnings:
         complain(line)
     print(f"wrote {out / 'README.html'}")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import metadata
 from pathlib import Path
 
+from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
@@ -48,13 +49,16 @@ CONFIG = {
 }
 
 
-def build_site(out: Path, reports: Path, specs: Specs, commands: str) -> list[str]:
-    """Write the site to a folder; ``commands``: their page. Returns what Sphinx warns of, a line each."""
+def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> list[str]:
+    """Write the site to a folder; ``commands``: their page; ``checks``: where those of the papers are found.
+
+    Returns what Sphinx warns of, a line each.
+    """
     from sphinx.application import Sphinx
 
     with tempfile.TemporaryDirectory() as work:
         source, warnings = Path(work) / "source", io.StringIO()
-        for name, content in site_files(reports, specs, commands).items():
+        for name, content in site_files(reports, specs, commands, checks).items():
             path = source / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
@@ -65,7 +69,7 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str) -> list[st
     return warnings.getvalue().splitlines()
 
 
-def site_files(reports: Path, specs: Specs, commands: str) -> dict[str, bytes]:
+def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> dict[str, bytes]:
     """Everything that Sphinx reads, by path: the report, the claims, the guides, the commands and the API."""
     runs = recorded(reports)
     others = other_pages(reports)
@@ -76,7 +80,7 @@ def site_files(reports: Path, specs: Specs, commands: str) -> dict[str, bytes]:
         files |= {f"reports/{path.relative_to(reports).as_posix()}": path.read_bytes() for path in found}
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
     pages |= (
-        claim_pages(runs, specs)
+        claim_pages(runs, specs, checks)
         | dict(_guides())
         | dict(_reference())
         | {"api/commands.md": commands.replace("# dpverify", "# The command line", 1)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
@@ -18,8 +19,11 @@ TABLE = "claims/README.md"
 UP = "../../"  # from the page of a claim to the site's root
 
 
-def claim_pages(runs: Mapping[str, Run], specs: Specs) -> dict[str, str]:
-    """The table, a page for each claim, and the source of all code behind them. Path on the site to text."""
+def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> dict[str, str]:
+    """The table, a page for each claim, and the source of all code behind them. Path on the site to text.
+
+    ``checks``: where those of the papers are found.
+    """
     used_by: dict[str, list[str]] = {}
     for claim, uses in specs.uses().items():
         for used in uses:
@@ -30,7 +34,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs) -> dict[str, str]:
         places = lay_out(key, run).places(run)
         for group in by_claim(run.results):
             claim = group[0].claim
-            code = code_of(claim)
+            code = code_of(claim, checks)
             pages |= {page_of(module): source_page(module) for modules in code.values() for module in modules}
             around = {"Rests on": specs.uses().get(claim, ()), "Used by": used_by.get(claim, ())}
             links = [

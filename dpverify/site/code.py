@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dpverify.harness.run.hashes import imported_names
-from dpverify.papers import index
+from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.report import markdown as md
 
 Names = dict[str, list[str]]  # module to the names that are taken from it; a module taken whole has none
@@ -17,11 +17,15 @@ Names = dict[str, list[str]]  # module to the names that are taken from it; a mo
 FOLDER = "source"
 
 
-def code_of(claim: str) -> dict[str, Names]:
-    """The code behind a claim, by its full id: its checks, and the kernels and bounds that they meet."""
+def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
+    """The code behind a claim, by its full id: its checks, and the kernels and bounds that they meet.
+
+    ``source``: of the checks.
+    """
     paper, _, name = claim.partition(":")
-    package = f"dpverify.papers.{paper}"
-    judges = [module for module, file in index().files.items() if _below(module, package) and name in file.claims]
+    loaded = load_checks(source, paper)
+    judges = list(dict.fromkeys(entry.module for entry in loaded.entries(name))) if loaded else []
+    package = loaded.module if loaded else ""
     checks: Names = {module: [] for module in judges}
     found: dict[str, Names] = {"Checks": checks, "Kernels": {}, "Bounds and derivations": {}}
     todo = list(judges)
