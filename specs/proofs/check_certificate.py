@@ -487,11 +487,11 @@ class Scope:
         for atom, exponent in powers:
             whole, left = exponent.parts()
             if atom[0] == "prime":
-                coefficient *= fmpq(int(atom[1])) ** whole
-                exponent = left
+                coefficient, exponent = coefficient * fmpq(int(atom[1])) ** whole, left
+            elif atom[0] == "base" and not left and all(x.whole() and len(atom[1]) == 1 for m in atom[1] for _, x in m):
+                extra, exponent = [*extra, self.power(atom[1], constant(whole))], left
             elif atom[0] == "base" and 0 < whole <= MOST_EXPANDED and self.may_merge(atom, left, constant(whole)):
-                extra += [atom[1]] * whole
-                exponent = left
+                extra, exponent = extra + [atom[1]] * whole, left
             found += [(atom, exponent)] if exponent else []
         return reduce(self.product, extra, monomial(found, coefficient))
 
