@@ -487,11 +487,11 @@ class Scope:
         for atom, exponent in powers:
             whole, left = exponent.parts()
             if atom[0] == "prime":
-                coefficient *= fmpq(int(atom[1])) ** whole
-                exponent = left
+                coefficient, exponent = coefficient * fmpq(int(atom[1])) ** whole, left
+            elif atom[0] == "base" and not left and all(x.whole() and len(atom[1]) == 1 for m in atom[1] for _, x in m):
+                extra, exponent = [*extra, self.power(atom[1], constant(whole))], left
             elif atom[0] == "base" and 0 < whole <= MOST_EXPANDED and self.may_merge(atom, left, constant(whole)):
-                extra += [atom[1]] * whole
-                exponent = left
+                extra, exponent = extra + [atom[1]] * whole, left
             found += [(atom, exponent)] if exponent else []
         return reduce(self.product, extra, monomial(found, coefficient))
 
@@ -774,8 +774,8 @@ class Proof(Rule):
             self.fixed |= rule.free()
             self.checker.used.setdefault("definition", set()).add(data["name"])
         elif any((self.kinds | rule.letters).get(name) in FUNCTIONS for name in about):
-            self.fixed |= about  # functions may depend on all of them
-            rule.fixed = about
+            rule.fixed = about if data["kind"] != "fact" else about & self.kinds.keys()
+            self.fixed |= rule.fixed  # functions may depend on all of them, and of a fact's letters on the proof's own
         return rule
 
     def run(self):
@@ -1049,13 +1049,13 @@ def check(data, rules):
 def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or None where none can be proven.
 
-    All that is assumed of letters that no statement has is among it, but the sign of one letter.
+    No certificate proves a fact. All that is assumed of letters that no statement has is among it, but one's sign.
     """
     found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
     table = read_table(data["table"])
     for proof in (*data["lemmas"], data["statement"]):
-        local = proof["local"]
-        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] != "definition"}
+        local, premises = proof["local"], proof["premises"].items()
+        found |= {n: None if p["kind"] == "fact" else p["seal"] for n, p in premises if p["kind"] != "definition"}
         for relation, *sides in local["conditions"]:
             a, b = (read(side, table) for side in sides)
             sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)

@@ -23,6 +23,7 @@ from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import hidden_letters, meant_by
 from dpverify.symbolic.derive.induction import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
+from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 from dpverify.symbolic.rules.base import Holds, Instance
@@ -47,7 +48,9 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     if meant is not None:
         symbols, about = symbols | meant.letters, [*about, *meant.conditions]
     symbols = dict(sorted(symbols.items()))  # they come from sets, whose order is another one in each process
-    letters |= {name: kind_of(symbol) for name, symbol in symbols.items() if name not in letters}
+    vectors = set() if meant is None else {s for e in meant.formula.atoms(Norm, Inner) for s in e.free_symbols}
+    kinds = {name: "vector" if s in vectors and not s.is_real else kind_of(s) for name, s in symbols.items()}
+    letters |= {name: kind for name, kind in kinds.items() if name not in letters}
     signs = [c for s in symbols.values() for c in _signs(s)]
     left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
     return {

@@ -10,9 +10,10 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes.box_derivations import RANGES, chain, sides
 from dpverify.papers.tran2022.identities.sum_steps import full_grad
 from dpverify.papers.tran2022.trees.compose_derivations import by_concavity, derive_proposition_18
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE, Log2
-from dpverify.symbolic.expressions.ranges import Variable, integer
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
@@ -82,9 +83,9 @@ def derive_difference_fresh(statement: Statement) -> Derivation:
 
 def derive_split(statement: Statement) -> Derivation:
     """Derive that the two sums differ by ``(1-alpha)^t`` of the last gradient, for the weights add up to the rest."""
-    start, _ = sympy_sides(statement)
-    symbols = sympy_symbols(statement)
-    alpha, t = symbols["alpha"], symbols["t"]
+    start, end = sympy_sides(statement)
+    alpha, t = (sympy_symbols(statement)[name] for name in ("alpha", "t"))
+    apart = _multiples_apart()
     kept, last = 1 - alpha, full_grad(t)
     lag = alpha * Sum(kept ** (t - i) * (full_grad(i) - last), (i, 1, t))
     around = Abs(lag + last * alpha * HOLE - last)
@@ -95,11 +96,20 @@ def derive_split(statement: Statement) -> Derivation:
         Step(around.xreplace({HOLE: Sum(kept ** (i - 1), (i, 1, t))}), "=", "sum-reverse", weights, context=around),
         Step(around.xreplace({HOLE: total}), "=", "geometric-sum", {"x": kept, "m": t}, context=around),
         Step(Abs(lag - kept**t * last), "="),
-        Step(Abs(lag) + Abs(kept**t * last), "<=", "triangle", {"a": lag, "b": -(kept**t) * last}),
-        Step.order(Abs(lag) + HOLE**t * Abs(last), Abs(alpha - 1), kept),
-    )  # fmt: skip
+        Step(end, "<=", "premise", {}, (apart.name,)),
+    )
     ranges: dict[str, Variable] = {"alpha": RANGES["alpha"], "t": integer(1, 12), "full_grad": AnyFunction()}
-    return Derivation("the weights add up", "ours", ranges, sympy_conditions(statement), start, steps)
+    given = {apart.name: cite(apart, p=alpha, u=lag / alpha, q=kept**t, v=last)}
+    return Derivation("the weights add up", "ours", ranges, sympy_conditions(statement), start, steps, given)
+
+
+def _multiples_apart() -> Derivation:
+    """Derive ``|p u - q v| <= p |u| + q |v|`` for p and q that are not negative."""
+    p, q = (Symbol(name, nonnegative=True) for name in "pq")
+    u, v = (Symbol(name, real=True) for name in "uv")
+    ranges: dict[str, Variable] = {"p": real(0, 3), "q": real(0, 3), "u": real(-3, 3), "v": real(-3, 3)}
+    step = Step(p * Abs(u) + q * Abs(v), "<=", "triangle", {"a": p * u, "b": -q * v})
+    return Derivation("multiples apart", "ours", ranges, (), Abs(p * u - q * v), (step,))
 
 
 def derive_cover_count(statement: Statement) -> Derivation:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import sympy
-from sympy import Function, Lambda, Mod, Sum, Symbol, floor
+from sympy import Function, Integer, Lambda, Mod, Sum, Symbol, floor
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.functions import Log2, PopCount
+from dpverify.symbolic.expressions.functions import HOLE, Log2, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
@@ -61,7 +61,8 @@ def _by_digits(n: Any) -> tuple[Step | Cases, ...]:
         Step(1 + digits + 1 + digits, "<=", "order", {"a": DOWN, "b": n}),
     )
     one = (
-        Step(1 + digits, "<=", "order", {"a": PopCount(DOWN), "b": 0}, note="the second run is empty"),
+        Step(1 + digits + Log2(DOWN + 1), "<=", "popcount-log2", {"n": DOWN}, note="the second run is empty"),
+        Step.order(1 + digits + Log2(HOLE + 1), DOWN, Integer(0)),
         Step(bound, "<=", "drop-nonnegative", {"a": 1 + digits, "b": 1 + digits}),
     )
     return (

@@ -13,7 +13,9 @@ import sympy
 from sympy import Integer, Lambda, Rational, Sum, Symbol, exp, log, oo
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
@@ -102,16 +104,28 @@ def derive_proposition_14(statement: Statement) -> Derivation:
 
 
 def derive_special(statement: Statement) -> Derivation:
-    """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``: with 1/2 for gamma y is at least 1 (appendix F)."""
+    """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``: a geometric series whose ratio is at most exp(-1)."""
     symbols = sympy_symbols(statement)
     alpha, gamma, n = (symbols[name] for name in ("alpha", "gamma", "N"))
-    start, _ = _to_bound(alpha, 1 - gamma, n)
-    halved, steps = _to_bound(alpha, HALF, n)
-    last = Step(1 / (1 - exp(-1)), "<=", "order", {"a": sympy.Max(1, 1 / (alpha * n - log(2))), "b": ONE})
+    start, last = sympy_sides(statement)
+    (index,) = start.variables
     ranges = {"N": integer(2, 60), "gamma": real(0, HALF, open_lo=True), "alpha": real((1 + log(2)) / n, 1)}
-    half = Step(halved, "<=", "order", {"a": gamma, "b": HALF})
     conditions = (alpha <= 1, gamma <= HALF, alpha * n >= 1 + log(2))
-    return Derivation("1/2 put in", "ours", ranges, conditions, start, (half, *steps, last))
+    ratio = (1 - alpha) ** n / (1 - gamma)
+    least = (
+        Step.order((1 - alpha) ** n * HOLE, 1 / (1 - gamma), Integer(2)),
+        Step(2 * exp(-alpha * n), "<=", "one-minus-exp", {"x": alpha}),
+        Step(2 * exp(-1 - log(2)), "<=", "exp-monotone", {"a": -alpha * n, "b": -1 - log(2)}),
+        Step(exp(-1), "="),
+    )
+    lemma = Derivation("ratio", "ours", ranges, conditions, ratio, least)
+    steps = (
+        Step(Sum(ratio**index, (index, 0, oo)), "="),
+        Step(1 / (1 - ratio), "=", "geometric-series", {"x": ratio}),
+        Step.within(1 / (1 - HOLE), exp(-1), "premise", {}, ("ratio",)),
+        Step(last, "="),
+    )
+    return Derivation("1/2 put in", "ours", ranges, conditions, start, steps, {"ratio": cite(lemma)}, shown=("ratio",))
 
 
 def derive_corollary_15(statement: Statement) -> Derivation:

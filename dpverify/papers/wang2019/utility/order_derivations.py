@@ -38,6 +38,25 @@ def derive_fewer_gradients(statement: Statement) -> Derivation:
     return one_chain(statement, start, Step(common * rest, "="), Step.order(common * HOLE, rest, n), Step(end, "="))
 
 
+def derive_fewer_than_squared(statement: Statement) -> Derivation:
+    """Derive that DP-SRM needs at most n^2 gradients: at most n (sqrt(n) + 1), and sqrt(n) is below a line."""
+    start, end = sympy_sides(statement)
+    n, epsilon, d = (sympy_symbols(statement)[name] for name in ("n", "epsilon", "d"))
+    first, fourth = n ** Rational(3, 2), d ** -Rational(3, 4)
+    one, mean = {"a": Integer(1), "b": d}, {"a": sqrt(n), "b": Integer(1), "c": Rational(4, 7)}
+    root = 2 * n / 7 + Rational(7, 8)
+    return one_chain(
+        statement,
+        start,
+        Step.order(first * HOLE ** Rational(3, 2) * fourth + n * epsilon / sqrt(d), epsilon, Integer(1)),
+        Step.order(first * fourth + n * HOLE / sqrt(d), epsilon, Integer(1)),
+        Step.within(first * HOLE ** Rational(3, 4) + n / sqrt(d), Integer(1), "reciprocal-monotone", one),
+        Step.within(first + n * sqrt(HOLE), Integer(1), "reciprocal-monotone", one),
+        Step.within(n * HOLE + n, root, "young", mean),
+        Step.order(HOLE, n * root + n, end),
+    )
+
+
 def derive_whole_steps(statement: Statement) -> Derivation:
     """Derive the order of a term with a whole number of steps: it is at most what is floored, plus 1."""
     start, _ = sympy_sides(statement)

@@ -4,6 +4,7 @@ Values are those that the checker gives to every expression: 0**-1, log(-1) and 
 """
 
 import runpy
+from functools import reduce
 from random import Random
 from typing import Any
 
@@ -134,6 +135,17 @@ def compare(scope: Any, expr: Any, where: list[dict[str, Any]]) -> int:
         assert not whole or abs(a - nint(a)) < near, text
         compared += 1
     return compared
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_a_whole_power_of_roots_of_a_product_is_taken_apart(times: int) -> None:
+    """The letter x is negative, so that 1/sqrt(-x) is a root of a product; its square is -1/x."""
+    local: dict[str, Any] = {"letters": {}, "conditions": []}
+    data = {"letters": {"x": "real"}, "conditions": [["<", "x", ["q", "0"]]], "local": local, "premises": {}}
+    scope = k.Proof(k.Checker([]), data | {"lhs": "x", "relation": "=", "rhs": "x"}).scope
+    root = scope.form(k.read(["^", ["*", ["q", "-1"], "x"], ["q", "-1/2"]]))
+    whole = k.read(["*", ["q", str((-1) ** times)], ["^", "x", ["q", str(-times)]]])
+    assert reduce(scope.product, [root] * (2 * times)) is scope.form(whole)
 
 
 def test_the_checker_has_a_precision_of_its_own_and_leaves_that_of_others() -> None:

@@ -78,7 +78,7 @@ AT: Values = {"n": 10**4, "d": 123, "epsilon": "1/2", "delta": "1/100000", "G": 
 REFUTED: tuple[tuple[str, str, Values, Build], ...] = (
     ("section-1-rrpsgd-time", "n d epsilon", {}, derive.derive_by_sign),
     ("section-1-rrpsgd-utility", "n d epsilon delta", {"n": 2, "delta": "3/4"}, derive.derive_by_sign),
-    ("remark-4-5-rrpsgd", "n d epsilon", {"d": 3, "epsilon": 100}, derive.derive_by_sign),
+    ("remark-4-5-rrpsgd", "n d epsilon", {"d": 3, "epsilon": 100}, order.derive_fewer_than_squared),
     ("remark-4-5-dp-gd", "n d epsilon", {"n": 3, "d": 3, "epsilon": 10}, order.derive_fewer_gradients),
     ("theorem-4-4-gamma", "n d epsilon delta G L gap", {"n": 10, "L": 9}, derive.derive_by_sign),
     ("theorem-4-4-b-most", "n d epsilon delta G L gap", {"n": 100, "G": 50}, derive.derive_by_sign),
