@@ -109,7 +109,8 @@ REASONS: dict[str, tuple[Any, str]] = {  # one that would be accepted without a 
         order(LOG_DX, "O~", LOG, OVER_1, OVER_2, ["<=", ZERO, LOG_DX], hides="d"), "a logarithm that may be negative"
     ),
     "a logarithm of what may be near 0": (
-        order("x", "O", ["log", ["*", "x", power(LOG, q("-1"))]], OVER_1, ["<", ZERO, LOG]), "a logarithm of what may be near 0"
+        order("x", "O", ["log", ["*", "x", power(LOG, q("-1"))]], OVER_1, ["<", ZERO, LOG]),
+        "a logarithm of what may be near 0"
     ),
     "a power that changes": (order("x", "O", power("x", "N"), OVER_1), "a power that changes"),
     "what may be 0": (order("G", "O", "G", OVER_1), "no product of powers"),
