@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from dpverify.harness.run.hashes import imported_names
 from dpverify.ledger import load_specs
+from dpverify.papers import index
 from dpverify.site.build import _adapted, _toctree, site_files
-from dpverify.site.code import code_block, code_of, source_page
+from dpverify.site.code import _pieces, code_block, code_of, source_page
 
 ROOT = Path(__file__).parents[3]
+PAPERS = "dpverify.papers.tran2022."
 PAPER, CLAIM = "zhang2021", "claims/zhang2021/theorem-2-1.md"
 LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\\[\[\]])*\]\(([^()\s:#]+)(?:#([^()\s]*))?\)")
 
@@ -98,7 +101,7 @@ def test_a_table_of_contents_is_hidden_and_relative() -> None:
 def test_the_source_of_a_module_is_whole_with_its_lines_numbered() -> None:
     module = "dpverify.site.code"
     lines = (ROOT / "dpverify" / "site" / "code.py").read_text().splitlines()
-    page, found = source_page(module), {}
+    page, found = source_page(module), dict[int, str]()
     for start, text in re.findall(r":lineno-start: (\d+)\n\n(.*?)\n``````", page, re.DOTALL):
         found |= {int(start) + k: line for k, line in enumerate(text.splitlines())}
     assert found == {n: lines[n - 1] for n in found}
@@ -110,6 +113,16 @@ def test_the_source_of_a_module_is_whole_with_its_lines_numbered() -> None:
         source_page("dpverify.no_such_module")
 
 
+def test_lines_that_follow_each_other_stay_in_their_order() -> None:
+    lines = ["import os", "A = 1", "B = A + 1", "@cached", "def c(): return B", "D, E = 2, 3"]
+    text = "\n".join(_pieces(lines))
+    assert [line for line in text.splitlines() if line in lines] == lines
+    assert [
+        text.index(f'id="{name}"') < text.index(line)
+        for name, line in zip("ABcDE", [*lines[1:4], *lines[5:] * 2], strict=True)
+    ] == [True] * 5
+
+
 def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> None:
     code = code_of("tran2022:lemma-12")
     assert "dpverify.papers.tran2022.noise.checks.lemma_12" in code["Checks"]
@@ -117,6 +130,14 @@ def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> N
     assert "dpverify.papers.tran2022.noise.tree_noise_derivations" in code["Bounds and derivations"]
     assert not any(".checks" in module for title, found in code.items() if title != "Checks" for module in found)
     assert code_of("tran2022:no-such-claim") == {}
+    claims = 0
+    for name, file in index().files.items():
+        if name.startswith(PAPERS) and (
+            taken := {home for home, _ in imported_names(name) if ".checks" in home and home.startswith(PAPERS)}
+        ):
+            claims += 1
+            assert {name, *taken} <= code_of(f"{name.split('.')[2]}:{file.claims[0]}")["Checks"].keys()
+    assert claims
     assert code_block({"Kernels": {"dpverify.papers.a.b": ["run", "go"]}}, "../") == (
         "Kernels:\n\n- [`a.b`](../source/dpverify/papers/a/b.md): "
         "[`go`](../source/dpverify/papers/a/b.md#go), [`run`](../source/dpverify/papers/a/b.md#run)"
