@@ -5,14 +5,19 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from dpverify.harness.run.hashes import imported_names
 from dpverify.ledger import load_specs
+from dpverify.ledger.specs import Specs
 from dpverify.papers import index
-from dpverify.site.build import _adapted, _toctree, site_files
+from dpverify.site import build
+from dpverify.site.build import _adapted, _toctree, build_site, site_files
 from dpverify.site.code import _pieces, code_block, code_of, source_page
 
 ROOT = Path(__file__).parents[3]
@@ -142,3 +147,34 @@ def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> N
         "Kernels:\n\n- [`a.b`](../source/dpverify/papers/a/b.md): "
         "[`go`](../source/dpverify/papers/a/b.md#go), [`run`](../source/dpverify/papers/a/b.md#run)"
     )
+
+
+def test_sphinx_gets_the_pages_and_its_warnings_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, str] = {}
+
+    class Sphinx:
+        def __init__(self, source: str, conf: None, out: str, doctrees: str, builder: str, config: object, **io: Any):
+            seen.update({page.name: page.read_text() for page in Path(source).glob("*.md")}, builder=builder)
+            assert not Path(doctrees).is_relative_to(source)
+            io["warning"].write("README.md: one\nREADME.md: two\n")
+            self.out = Path(out)
+
+        def build(self) -> None:
+            (self.out / ".doctrees").mkdir(parents=True)
+            (self.out / "README.html").touch()
+
+    monkeypatch.setitem(sys.modules, "sphinx", ModuleType("sphinx"))
+    monkeypatch.setitem(sys.modules, "sphinx.application", ModuleType("sphinx.application"))
+    monkeypatch.setattr(sys.modules["sphinx.application"], "Sphinx", Sphinx, raising=False)
+    monkeypatch.setattr(build, "site_files", lambda *_: {"README.md": b"# It", "reports/a.md": b"# A"})
+    assert build_site(tmp_path / "site", tmp_path, Specs(tmp_path, {}), "") == ["README.md: one", "README.md: two"]
+    assert seen == {"README.md": "# It", "builder": "html"}
+    assert [path.name for path in (tmp_path / "site").iterdir()] == ["README.html"]
+
+
+def test_guides_are_those_of_the_checkout_and_what_two_packages_export_is_indexed_once(files: dict[str, str]) -> None:
+    head = (ROOT / "README.md").read_text().splitlines()[0]
+    assert files["README.md"].startswith(head)
+    assert {"CONTRIBUTING.md", "CHANGELOG.md", "specs/README.md"} <= files.keys()
+    api = {name: text for name, text in files.items() if name.startswith("api/dpverify")}
+    assert {name for name, text in api.items() if ":no-index:" in text} == {"api/dpverify.md", "api/dpverify.ledger.md"}
