@@ -42,7 +42,7 @@ class MutantsRun(Record, frozen=True, kw_only=True):
 
 INTRODUCTION = """\
 The catalogue of faults leaves out the modules below. In each of them a machine changed one operator or number, and the
-tests of that module were run, or the claims that it judges; where nobody noticed, up to three other changes followed.
+tests of that module were run, or the claims that it judges; where nobody noticed, up to seven other changes followed.
 Some changes alter nothing that matters, such as a margin or the order of equal things, so that a change which nobody
 notices is a question and not yet a fault of the tests."""
 

@@ -16,9 +16,8 @@ import msgspec
 from dpverify.harness.run.manifest import commit
 from dpverify.report.mutants import MutantsRun
 from dpverify.report.selftest import FaultOutcome, Saw
-from dpverify.selftest import mutants
 from dpverify.selftest.catalogue import Fault, load_faults
-from dpverify.selftest.mutants import ATTEMPTS, attempt, guards
+from dpverify.selftest.mutants import attempts
 from dpverify.selftest.noticing import Children, look
 from dpverify.selftest.run import Report, copy, look_at_green, modules, plant, remembered
 
@@ -65,9 +64,10 @@ def change_modules(
 
 
 def _key(root: Path, module: str) -> str:
-    """What an outcome is remembered by: the module, its guards, and how changes are made."""
-    digest = hashlib.sha256(Path(mutants.__file__).read_bytes())
-    for name in (str(Path(*module.split(".")).with_suffix(".py")), *guards(root, module)):
+    """What an outcome is remembered by: the module, the changes that are tried in it, and who is asked."""
+    tried = list(attempts(root, module))
+    digest = hashlib.sha256("\n".join([module, *(fault.what for fault in tried)]).encode())
+    for name in (str(Path(*module.split(".")).with_suffix(".py")), *_asked(tried)):
         files = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*.py"))
         for content in (name.encode(), *(path.read_bytes() for path in files)):
             digest.update(content)
@@ -81,9 +81,7 @@ def _decide(root: Path, todo: list[str], work: Path, jobs: int, limit: float) ->
         copy(root, green)
         for first in range(0, len(todo), TOGETHER):
             some = todo[first : first + TOGETHER]
-            new = [
-                name for name in dict.fromkeys(name for each in some for name in guards(root, each)) if name not in saw
-            ]
+            new = [name for name in _asked(fault for each in some for fault in attempts(root, each)) if name not in saw]
             saw |= {each.check: each.saw for each in look_at_green(pool, children, green, new, jobs)}
             begun = [pool.submit(_tries, children, green, work / each, each, limit, saw) for each in some]
             for future in as_completed(begun):
@@ -98,9 +96,8 @@ def _tries(
 ) -> FaultOutcome:
     """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
     found = FaultOutcome(id=module, kind="machine", what="", module=module)
-    for number in range(ATTEMPTS):
-        fault = attempt(green, module, number)
-        if fault is None or children.ended:
+    for number, fault in enumerate(attempts(green, module)):
+        if children.ended:
             break
         found = _try(children, green, folder / str(number), fault, limit, saw)
         if _noticed(found):
@@ -121,6 +118,11 @@ def _try(
     return FaultOutcome(
         id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, seconds=seconds, sightings=seen, error=error
     )
+
+
+def _asked(faults: Iterable[Fault]) -> list[str]:
+    """All who are asked of some changes."""
+    return list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
 
 
 def _noticed(outcome: FaultOutcome) -> bool:

@@ -1,4 +1,4 @@
-"""One change made by a machine in each module that the catalogue leaves out, and the tests or claims that guard it."""
+"""Changes made by a machine in each module that the catalogue leaves out, and the tests or claims that guard it."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import ast
 import copy
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dpverify.papers import index
 from dpverify.selftest.catalogue import Fault
+from dpverify.selftest.serving import served
 
-ATTEMPTS = 4  # changes of a module that are tried until one is noticed
-MOST_TESTS, MOST_CLAIMS = 2, 8  # that are asked; a derivation often serves only one of its file's claims
+ATTEMPTS = 8  # changes of a module that are tried until one is noticed
+MOST_TESTS, MOST_CLAIMS = 2, 8  # that are asked: first the claims whose checks use the changed function
+SIZES = frozenset({"cost", "points", "repetitions", "seconds", "share", "shares", "size", "sizes", "starts", "tries"})
+"""Keywords whose numbers say how much is done, on which no verdict rests."""
+LARGE = 100  # a number from this on is a size, too
 OTHER: dict[type[ast.AST], Any] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
@@ -24,14 +28,18 @@ OTHER: dict[type[ast.AST], Any] = {
 """What stands for an operator: its negation, or another one."""
 
 
-def mutants(module: str, source: str) -> Iterator[tuple[str, str]]:
-    """Changed sources, with what was changed, in an order that the module's name fixes."""
-    functions = [
-        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    bodies = {id(node): node for function in functions for part in function.body for node in ast.walk(part)}
-    places = [node for node in bodies.values() if isinstance(node, ast.expr) and _changed(node) is not None]
+def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
+    """What was changed, the changed source, and in which function; in an order that the module's name fixes.
+
+    What stands in a message changes nothing but words and is left out; sizes, which few verdicts rest on, come last.
+    """
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {node: function.name for function in functions for part in function.body for node in ast.walk(part)}
+    unheard, sizes = _of(tree, _messages), _of(tree, _sizes)
+    places = [node for node in inside if isinstance(node, ast.expr) and _changed(node) is not None]
     random.Random(module).shuffle(places)
+    places = sorted((node for node in places if node not in unheard), key=lambda node: node in sizes)
     encoded = source.encode()
     starts = [0]
     for line in encoded.splitlines(keepends=True):
@@ -46,7 +54,30 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str]]:
             ast.parse(changed)
         except SyntaxError:  # inside an f-string of an older Python
             continue
-        yield f"line {node.lineno}: {encoded[begin:end].decode()} becomes {text}", changed
+        yield f"line {node.lineno}: {encoded[begin:end].decode()} becomes {text}", changed, inside[node]
+
+
+def _of(tree: ast.AST, parts: Callable[[ast.AST], Iterable[ast.AST | None]]) -> set[ast.AST]:
+    """All nodes below some parts of nodes."""
+    return {below for node in ast.walk(tree) for part in parts(node) if part is not None for below in ast.walk(part)}
+
+
+def _messages(node: ast.AST) -> Iterable[ast.AST | None]:
+    """Parts that are words to a reader."""
+    if isinstance(node, ast.Raise):
+        return (node.exc,)
+    if isinstance(node, ast.Assert):
+        return (node.msg,)
+    return (node,) if isinstance(node, ast.JoinedStr) else ()
+
+
+def _sizes(node: ast.AST) -> Iterable[ast.AST | None]:
+    """Parts that say how much is done: arguments of such a name, and what is read from a budget's table."""
+    if isinstance(node, ast.keyword):
+        return (node.value,) if node.arg in SIZES else ()
+    if isinstance(node, ast.BinOp):
+        return (node,) if any(isinstance(part, ast.Name) and part.id == "budget" for part in ast.walk(node)) else ()
+    return (node,) if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LARGE else ()
 
 
 def _changed(node: ast.expr) -> ast.expr | None:
@@ -65,12 +96,15 @@ def _changed(node: ast.expr) -> ast.expr | None:
     return new
 
 
-def guards(root: Path, module: str) -> list[str]:
-    """Who should notice a fault in a module: its own tests or others that import it, claims, or those of its users."""
+def guards(root: Path, module: str, function: str = "") -> list[str]:
+    """Who should notice a fault in a module: its own tests or others that import it, claims, or those of its users.
+
+    Of claims, first those whose checks use the function that is changed.
+    """
     own = _own_tests(module)
     level, seen = [module], {module}
     while level:
-        found = list(dict.fromkeys(name for each in level for name in _direct(root, each)))
+        found = list(dict.fromkeys(name for each in level for name in _direct(root, each, seen, function)))
         if found:
             return _few(sorted(found, key=lambda name: own.parent not in Path(name).parents))
         level = sorted({user for each in level for user in _users(root, each)} - seen)
@@ -83,21 +117,30 @@ def _own_tests(module: str) -> Path:
     return Path("tests", "unit", *folders, f"test_{stem}.py")
 
 
-def _direct(root: Path, module: str) -> list[str]:
-    """Its own tests, or those of its folder that import it, or its claims, or tests elsewhere that import it."""
+def _direct(root: Path, module: str, below: Collection[str], function: str) -> list[str]:
+    """Its own tests, or those of its folder that import it, with claims that the function serves, if it is a paper's.
+
+    Where there are none, all claims of the files that import it, or tests elsewhere that do.
+    """
     own, imports = _own_tests(module), _imports(module)
-    if (root / own).is_file():
-        return [own.as_posix()]
-    near = [path for path in sorted((root / own.parent).glob("test_*.py")) if imports.search(path.read_text("utf-8"))]
-    claims = [
-        f"{name.split('.')[2]}:{claim}"
-        for name, file in index().files.items()
-        for claim in file.claims
-        if name == module or imports.search((root / Path(*name.split("."))).with_suffix(".py").read_text("utf-8"))
-    ]
-    far = (path for path in sorted((root / "tests").rglob("test_*.py")) if imports.search(path.read_text("utf-8")))
-    found = [path.relative_to(root).as_posix() for path in near] or claims
-    return _few(found) or [path.relative_to(root).as_posix() for path in islice(far, MOST_TESTS)]
+    near = [own.as_posix()] if (root / own).is_file() else _importing(root, own.parent, imports)
+    if near and not module.startswith("dpverify.papers."):
+        return near
+    claims, others = list[str](), list[str]()
+    for name, file in index().files.items():
+        path = (root / Path(*name.split("."))).with_suffix(".py")
+        if name == module or imports(path):
+            paper, chosen = name.split(".")[2], served(root, name, file.claims, below, function) if function else []
+            claims += [f"{paper}:{claim}" for claim in chosen]
+            others += [f"{paper}:{claim}" for claim in file.claims]
+    found = _few([*near, *dict.fromkeys(claims if near else [*claims, *others])])
+    return found or _importing(root, Path("tests"), imports)[:MOST_TESTS]
+
+
+def _importing(root: Path, folder: Path, imports: Callable[[Path], bool]) -> list[str]:
+    """Tests of a folder that import a module: beside each other, or of all of them at any depth."""
+    paths = (root / folder).rglob("test_*.py") if folder == Path("tests") else (root / folder).glob("test_*.py")
+    return [path.relative_to(root).as_posix() for path in sorted(paths) if imports(path)]
 
 
 def _few(names: list[str]) -> list[str]:
@@ -111,27 +154,32 @@ def _users(root: Path, module: str) -> Iterator[str]:
     """Modules that import a module."""
     imports = _imports(module)
     for path in (root / "dpverify").rglob("*.py"):
-        if imports.search(path.read_text("utf-8")):
+        if imports(path):
             yield ".".join(path.relative_to(root).with_suffix("").parts)
 
 
-def _imports(module: str) -> re.Pattern[str]:
-    """What stands in the source of one that imports it."""
+def _imports(module: str) -> Callable[[Path], bool]:
+    """Whether a source file imports it."""
     name = module.removesuffix(".__init__")
-    if name != module:
-        return re.compile(rf"from {re.escape(name)} import|import {re.escape(name)}$", re.MULTILINE)
     folder, _, stem = name.rpartition(".")
-    return re.compile(rf"\b{re.escape(name)}\b|from {re.escape(folder)} import .*\b{stem}\b")
+    if name != module:
+        found = re.compile(rf"from {re.escape(name)} import|import {re.escape(name)}$", re.MULTILINE)
+    else:
+        found = re.compile(rf"\b{re.escape(name)}\b|from {re.escape(folder)} import .*\b{stem}\b")
+
+    def imports(path: Path) -> bool:
+        text = path.read_text("utf-8")
+        return stem in text and found.search(text) is not None  # the first part is quick
+
+    return imports
 
 
-def attempt(root: Path, module: str, number: int) -> Fault | None:
-    """The change of a module with a number, as a fault; None where there are no so many."""
+def attempts(root: Path, module: str) -> Iterator[Fault]:
+    """The changes of a module that are tried, as faults."""
     path = Path(*module.split(".")).with_suffix(".py")
     source = (root / path).read_text("utf-8")
-    found = next(islice(mutants(module, source), number, None), None)
-    if found is None:
-        return None
-    what, new = found
-    return Fault(
-        id=module, kind="machine", what=what, module=module, old=source, new=new, noticed_by=guards(root, module)
-    )
+    asked: dict[str, list[str]] = {}
+    for what, new, function in islice(mutants(module, source), ATTEMPTS):
+        names = asked[function] if function in asked else guards(root, module, function)
+        asked[function] = names
+        yield Fault(id=module, kind="machine", what=what, module=module, old=source, new=new, noticed_by=names)

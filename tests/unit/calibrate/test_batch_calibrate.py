@@ -14,7 +14,14 @@ import pytest
 from dpverify.calibrate import run_calibrate
 from dpverify.calibrate.batches import BatchCalibration, BatchRequest, _row, batch_summary, calibrate_batches
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, largest_part, lemma_condition, printed_noise
+from dpverify.papers.wang2019.accounting.runs import (
+    BatchRun,
+    bought,
+    largest_part,
+    lemma_condition,
+    printed_noise,
+    printed_order,
+)
 from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
@@ -50,6 +57,18 @@ def test_printed_noise_is_that_of_the_box_and_of_the_theorem() -> None:
         assert float(row.std_0) ** 2 == pytest.approx(14 * 60 * 4 * order / (0.5 * 2000**2 * epsilons))
         assert float(row.std) ** 2 == pytest.approx(14 * 60 * 0.245**2 * order / (0.5 * 2000**2 * epsilons))
     assert sum("may not be used" in warning for warning in result.warnings) >= 2
+
+
+def test_a_warning_names_each_size_of_batch_at_which_the_lemma_fails_and_no_other() -> None:
+    request = ask()
+    warned = calibrate_batches(request).warnings
+    order = printed_order(request.epsilon, request.delta, request.beta)
+    for words, box in (("as the algorithm's box prints it", True), ("as the privacy theorem prints it", False)):
+        noise = printed_noise(request.run(), request.epsilon, request.delta, request.beta, box=box)
+        fails = [size for size in (40, 100) if not lemma_condition(request.run(), size, noise, order).holds]
+        said = [f"for the noise {words} at batches of {size}:" for size in fails]
+        assert [words for words in said if sum(words in warning for warning in warned) != 1] == []
+    assert {size for size in (40, 100) if any(f"batches of {size}:" in warning for warning in warned)} == {40, 100}
 
 
 def test_the_condition_is_evaluated_at_each_kind_of_step() -> None:

@@ -20,6 +20,8 @@ def test_it_writes_a_file_per_verdict_and_a_summary(tmp_path: Path, capsys: pyte
     lines = capsys.readouterr().out.splitlines()
     assert "tran2022:lemma-12-count (amended): tran2022-lemma-12-count-amended.json" in lines
     assert "verdicts pinned as proved" in lines[-1]
+    assert f"1 with a certificate ({len(file.read_text()) / 1000:.0f} kB)" in lines[-1]
+    assert main(["certify", "tran2022:lemma-12-count", "--out", str(out), "--jobs", "1"]) == 0
 
 
 def example(status: str, *, quantity: str = "", text: bool = True) -> Certified:
@@ -71,6 +73,8 @@ def test_what_has_no_certificate_is_listed_with_a_reason_and_pinned_as_derived_a
 
 def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
-    for words in (["nonsense", "--out", str(tmp_path)], ["lemma-12", "--out", str(tmp_path / "file")], ["lemma-12"]):
+    wrong = ["nonsense"], ["lemma-12", "--jobs", "0"]
+    places = [[*words, "--out", str(tmp_path)] for words in wrong]
+    for words in (*places, ["lemma-12", "--out", str(tmp_path / "file")], ["lemma-12"]):
         assert main(["certify", *words]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1

@@ -17,7 +17,7 @@ def test_list_has_one_line_per_claim_with_its_pin(toy: Path, capsys: Capture) ->
     assert main(["list", "--specs", str(toy)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("  ")[0] for line in lines] == ["toy:lemma-1", "toy:lemma-2"]
-    assert "refuted" in lines[1]
+    assert "refuted (constant)" in lines[1]
     assert lines[1].endswith("Lemma 2")
 
 

@@ -57,3 +57,11 @@ def test_a_list_plants_nothing(asked: Asked, capsys: pytest.CaptureFixture[str])
     assert main(["selftest", "--root", str(ROOT), "--list", "--tenth", "3"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(choose(load_faults(ROOT), tenth=3))
     assert not asked
+
+
+@pytest.mark.parametrize("lacks", ["tests", "specs/faults"])
+def test_a_folder_that_is_no_whole_checkout_is_refused(lacks: str, tmp_path: Path, asked: Asked) -> None:
+    for folder in {"tests", "specs/faults"} - {lacks}:
+        (tmp_path / folder).mkdir(parents=True)
+    assert main(["selftest", "--root", str(tmp_path)]) == 2
+    assert not asked

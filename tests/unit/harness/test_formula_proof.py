@@ -115,6 +115,13 @@ def test_what_certificates_have_no_name_for_is_not_tried(text: str) -> None:
     assert not CHECK.can_judge(formula("x <= 1", X, text))
 
 
+@pytest.mark.parametrize("value", ["normal_cdf(x)", "f(x)"])
+def test_nor_is_it_where_a_letter_stands_for_it(value: str) -> None:
+    known, unknown = (formula("x <= 1", X, let=(("z", text),)) for text in ("exp(x)", value))
+    assert CHECK.can_judge(known)
+    assert not CHECK.can_judge(unknown)
+
+
 def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise k.Refused("planted")

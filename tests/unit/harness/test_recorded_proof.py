@@ -82,6 +82,23 @@ def test_other_evidence_is_derived_again(report: Path) -> None:
     assert not derivation(judged(report)).by_certificate
 
 
+def test_a_certificate_of_another_check_counts_nothing(report: Path) -> None:
+    """What is taken is what the check of the same name found, and only where it found the claim proved."""
+    file = report / "data" / "wang2019.json"
+    run = decode(file.read_bytes())
+    name = derivation(run).name
+    for changed in ({"name": f"{name} of another"}, {"status": "inconclusive"}):
+        checks = [
+            msgspec.structs.replace(check, **changed) if check.name == name else check
+            for check in run.results[0].checks
+        ]
+        results = [msgspec.structs.replace(run.results[0], checks=checks), *run.results[1:]]
+        file.write_bytes(encode(msgspec.structs.replace(run, results=results)))
+        assert not derivation(judged(report)).by_certificate
+    file.write_bytes(encode(run))
+    assert derivation(judged(report)).by_certificate
+
+
 def test_the_digest_of_a_certificate_is_that_of_all_which_its_statement_says() -> None:
     claim = SPECS.claim("tran2022:lemma-7-var-5-plugged")
     (verdict,) = claim.verdicts

@@ -25,6 +25,14 @@ def exact_is_near(mus: np.ndarray, delta: float, epsilon: float) -> bool:
     raise AssertionError("not enough digits")
 
 
+def is_zero(mus: np.ndarray, delta: float) -> bool:
+    """Whether delta is at least the exact one at epsilon = 0, which is erf(mu/sqrt(8))."""
+    ctx.prec = 400
+    gap = arb(delta) - (sum((arb(value) ** 2 for value in mus.tolist()), arb(0)) / 8).sqrt().erf()
+    assert gap > 0 or gap < 0
+    return bool(gap > 0)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_twelve_digits_over_everything(seed: int) -> None:
     rng, before, seen = np.random.default_rng(seed), ctx.prec, 0
@@ -39,9 +47,22 @@ def test_twelve_digits_over_everything(seed: int) -> None:
             if epsilon > 0.0:
                 seen += 1
                 assert exact_is_near(mus, delta, epsilon), (mus, delta, epsilon)
+            else:
+                assert is_zero(mus, delta), (mus, delta)
     finally:
         ctx.prec = before
     assert seen > 20
+
+
+@pytest.mark.parametrize("mu", [1e-8, 1e-3, 0.5, 3.0])
+@pytest.mark.parametrize("apart", [1e-15, 1e-14, 1e-13, 9e-13, 1e-12, 1e-11])
+def test_epsilon_is_0_where_delta_is_enough_for_it_and_nowhere_before(mu: float, apart: float) -> None:
+    before, near = ctx.prec, math.erf(mu / math.sqrt(8.0))
+    try:
+        for delta in (near * (1.0 - apart), near * (1.0 + apart)):
+            assert (composed_epsilon([mu], delta) == 0.0) == is_zero(np.array([mu]), delta)
+    finally:
+        ctx.prec = before
 
 
 def test_zero_and_infinity_are_where_they_belong() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import attempt, guards, mutants
+from dpverify.selftest.mutants import ATTEMPTS, attempts, guards, mutants
 
 ROOT = Path(__file__).parents[3]
 SOURCE = '''LIMIT = 3
@@ -13,7 +13,7 @@ def larger(a: int, b: int) -> int:
 
 
 def test_each_operator_and_number_of_a_body_is_changed_once() -> None:
-    changed = {what for what, _ in mutants("a.b", SOURCE)}
+    changed = {what for what, _, _ in mutants("a.b", SOURCE)}
     assert changed == {
         "line 4: a + 0 if a > b else -b becomes (-b if a > b else a + 0)",
         "line 4: a > b becomes (a <= b)",
@@ -21,12 +21,28 @@ def test_each_operator_and_number_of_a_body_is_changed_once() -> None:
         "line 4: 0 becomes (1)",
         "line 4: -b becomes (+b)",
     }
-    assert all(source.count("LIMIT = 3") == 1 and source != SOURCE for _, source in mutants("a.b", SOURCE))
+    assert all(source.count("LIMIT = 3") == 1 and source != SOURCE for _, source, _ in mutants("a.b", SOURCE))
     assert list(mutants("a.b", SOURCE)) == list(mutants("a.b", SOURCE))
 
 
+WORDS = """
+def larger(a, b):
+    if a < 0:
+        raise ValueError(f"a must be at least {a + 1}, {b + 2}" + str(a - 3))
+    assert b, a - 4
+    return search(a, points=a + 5, budget=LONGEST[budget.name] + 6), b + 1000, a + 7
+"""
+
+
+def test_words_are_left_alone_and_sizes_come_last() -> None:
+    changed = [what.partition(": ")[2] for what, _, function in mutants("a.b", WORDS) if function == "larger"]
+    first, last = ({each.partition(" becomes ")[0] for each in some} for some in (changed[:5], changed[5:]))
+    assert first == {"a < 0", "0", "b + 1000", "a + 7", "7"}
+    assert last == {"a + 5", "5", "LONGEST[budget.name] + 6", "6", "1000"}
+
+
 def test_what_waits_is_changed_too() -> None:
-    assert [what for what, _ in mutants("a.b", "async def one(a):\n    return 1\n")] == ["line 2: 1 becomes (2)"]
+    assert [what for what, _, _ in mutants("a.b", "async def one(a):\n    return 1\n")] == ["line 2: 1 becomes (2)"]
 
 
 def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_users() -> None:
@@ -35,6 +51,13 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
     assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith("tools:calibration")
     noise = "dpverify.papers.tran2022.noise"  # a derivation that serves the last of three claims
     assert "tran2022:lemma-12-var" in guards(ROOT, f"{noise}.tree_noise_derivations")
+    changed = guards(ROOT, "dpverify.papers.tran2022.boxes.term_derivations", "derive_cover_count")
+    assert changed[0] == "tran2022:section-3-cover"
+    test = "tests/unit/papers/tran2022/noise/test_sr_noise_derivations.py"
+    module = f"{noise}.sr_total_derivations"
+    assert guards(ROOT, module) == [test]
+    assert guards(ROOT, module, "nothing that is there") == [test]
+    assert guards(ROOT, module, "lemma_7") == [test, "tran2022:lemma-7-any-gamma", "tran2022:lemma-7"]
     place = ".".join(["dpverify", "symbolic", "certify", "place"])  # a whole name would count as an import here
     assert guards(ROOT, place) == ["tests/unit/symbolic/certify/test_orders.py"]
     package = ".".join(["dpverify", "papers", "__init__"])
@@ -42,7 +65,7 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
 
 
 def test_a_change_is_a_fault_that_can_be_planted() -> None:
-    fault = attempt(ROOT, "dpverify.selftest.mutants", 0)
-    assert fault is not None
-    assert fault.old != fault.new
-    assert attempt(ROOT, "dpverify.selftest.mutants", 10**6) is None
+    faults = list(attempts(ROOT, "dpverify.selftest.mutants"))
+    assert len(faults) == ATTEMPTS
+    assert all(fault.old != fault.new for fault in faults)
+    assert len({fault.new for fault in faults}) == ATTEMPTS

@@ -66,8 +66,14 @@ def saw(run: Selftest) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_faults_are_noticed_or_missed_and_not_looked_at_again(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    state, told = toy / "state", list[str]()
-    run = selftest(toy, load_faults(toy), state, jobs=2, report=lambda done, total, label: told.append(label))
+    state, told, counts = toy / "state", list[str](), list[tuple[int, int]]()
+
+    def tell(done: int, total: int, label: str) -> None:
+        told.append(label)
+        counts.append((done, total))
+
+    run = selftest(toy, load_faults(toy), state, jobs=2, report=tell)
+    assert counts == [(done, len(FAULTS)) for done in range(len(FAULTS) + 1)]
     assert saw(run) == {
         "power": "assertion failed",
         "twice": "nothing",

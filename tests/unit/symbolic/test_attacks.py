@@ -9,6 +9,7 @@ import pytest
 import sympy
 from sympy import Function, Lambda, Rational, Sum, Symbol, exp, oo, sqrt
 
+from dpverify.symbolic.derive import derivation as module
 from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.derive.derivation import (
     Case,
@@ -143,6 +144,32 @@ def test_cases_that_cannot_be_shown_to_cover_do_not_pass() -> None:
     assert not result.complete
     full = Cases(bound, "<=", (low, Case(x >= 1, high.steps)))
     assert check_derivation(chain(x, full, assumptions=(x <= 3,))).complete
+
+
+POLE = sympy.Add(x, 1 / (x - 1), -1 / (x - 1), evaluate=False)
+NO_VALUE: dict[str, tuple[Any, Any, Any]] = {  # where a split starts, where it ends, and what it compares x - 1 with
+    "in what the cases are told apart by": (x, sympy.Integer(3), 1 / (x - 1)),
+    "where it starts": (POLE, sympy.Integer(3), sympy.Integer(0)),
+    "where it ends": (x, sympy.Add(3, 1 / (x - 1), -1 / (x - 1), evaluate=False), sympy.Integer(0)),
+}
+
+
+@pytest.mark.parametrize("by_points", [False, True])
+@pytest.mark.parametrize("where", NO_VALUE)
+def test_cases_need_a_value_everywhere(where: str, by_points: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, end, border = NO_VALUE[where]
+    steps = (Step(end, "<="),)
+    split = Cases(end, "<=", (Case(x - 1 <= border, steps), Case(x - 1 >= border, steps)))
+    if by_points and border == 0:  # points alone say it as well
+        monkeypatch.setattr(module, "_without_value", lambda *_: "")
+    result = check_derivation(chain(start, split, assumptions=(x >= 1, x <= 3)))
+    assert result.steps[-1].status == "undecided"
+    assert "has a value" in result.steps[-1].note or "without a value at x = 1" in result.steps[-1].note
+    plain = Cases(sympy.Integer(3), "<=", (Case(x <= 2, (AT_MOST_3,)), Case(x >= 2, (AT_MOST_3,))))
+    assert check_derivation(chain(x, plain, assumptions=(x >= 1, x <= 3))).steps[-1].status == "proved"
+
+
+AT_MOST_3 = Step(3, "<=", "order", {"a": x, "b": 3})
 
 
 def test_integer_cases_cover_with_a_gap_of_one() -> None:

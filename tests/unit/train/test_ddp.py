@@ -10,13 +10,14 @@ import msgspec
 import numpy as np
 import pytest
 
+from dpverify.kernels.check import ArgumentError
 from dpverify.mpc.fixed_point import DEVIATIONS, encode
 from dpverify.mpc.limits import Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.train import ddp
-from dpverify.train.ddp import ddp_epsilon, rounding_bound, scales_of, with_inside_sigma
+from dpverify.train.ddp import check_batch, ddp_epsilon, rounding_bound, scales_of, with_inside_sigma
 from dpverify.train.settings import Settings
 
 
@@ -31,6 +32,13 @@ def settings(**changes: Any) -> Settings:
 def test_shares_on_all_examples_are_gaussian_releases() -> None:
     found = ddp_epsilon(settings(steps=9), [10, 10, 10], 5, 1e-5)
     assert epsilon_of(math.sqrt(9) / 4.0, 1e-5) <= found == pytest.approx(epsilon_of(0.75, 1e-5), rel=2e-3)
+
+
+def test_a_batch_is_no_more_than_each_party_can_draw_of_it() -> None:
+    check_batch(settings(batch=15), [30, 5, 20])
+    for batch, holds in ((15, [30, 4, 20]), (18, [30, 5, 20]), (14, [30, 5, 20])):
+        with pytest.raises(ArgumentError, match=f"a multiple of the 3 parties, at most 3 times {min(holds)}, the few"):
+            check_batch(settings(batch=batch), holds)
 
 
 @pytest.mark.parametrize("noise", ["shares", "bits", "ratio"])

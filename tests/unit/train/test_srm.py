@@ -19,6 +19,7 @@ from dpverify.train.command import run_train, summary
 from dpverify.train.figure import subtitle, svg
 from dpverify.train.records import Request
 from dpverify.train.run import train
+from dpverify.train.srm import with_sigma
 
 
 def test_defaults_are_those_of_section_6_1() -> None:
@@ -54,6 +55,16 @@ def test_sigma_is_the_least_that_is_certified() -> None:
     back = train(Request("dp-srm", sigma=s.sigma, delta=1e-5, steps=20, standardise=False))
     assert back.epsilon == pytest.approx(bought[0])
     assert "not certified" in train(Request("dp-srm", steps=3)).privacy
+
+
+def test_what_no_noise_could_certify_is_refused_before_it_is_looked_for() -> None:
+    s = Request("dp-srm", steps=1000).settle(569)
+    far = upper_epsilon([BatchSteps(s.batch / 569, 1e6, 1000)], 1e-9)
+    with pytest.raises(ArgumentError, match=r"epsilon is out of reach at delta=1e-09: nothing could be certified"):
+        with_sigma(s, 569, far * 0.999, 1e-9)
+    found, epsilon = with_sigma(s, 569, far * 1.001, 1e-9)
+    assert epsilon == far * 1.001
+    assert found.sigma <= 1e6 * (1 + 1e-6)
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

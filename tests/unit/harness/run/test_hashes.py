@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from dpverify.harness.run import hashes
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
+from dpverify.ledger.definitions import Glossary
 
 
 @pytest.fixture
@@ -169,3 +171,17 @@ def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Pat
     assert digests("x", "2*x") == before
     for after in (digests("x + 1", "2*x"), digests("x", "3*x"), digests("x", "2*x", "x >= 3")):
         assert {name for name in before if before[name] != after[name]} == {"theorem", "lemma", "rule"}
+
+
+def test_a_derivation_rests_on_definitions_and_on_what_has_no_certificate() -> None:
+    """Other checks rest on neither."""
+    specs = load_specs()
+    suite = Suite(specs, "smoke", 0)
+    for claim, rests in (("tran2022:lemma-12-count", True), ("tran2022:algorithm-1-floats", False)):
+        (case, *_) = suite.cases(specs.claim(claim))
+        assert case.claim.glossary.digest
+        others = (
+            replace(case, claim=replace(case.claim, glossary=Glossary())),
+            replace(case, uncertified=[*case.uncertified, "tran2022:lemma-12"]),
+        )
+        assert [other.evidence_hash != case.evidence_hash for other in others] == [rests, rests]

@@ -120,7 +120,7 @@ def test_what_is_refuted_or_untested_without_a_pin_is_said_and_fails_where_that_
 
 
 @pytest.mark.parametrize(
-    ("slack", "tight", "code"), [(1.0, True, 0), (1.009, True, 0), (1.42, True, 1), (1.42, False, 0)]
+    ("slack", "tight", "code"), [(1.0, True, 0), (1.009, True, 0), (1.011, True, 1), (1.42, True, 1), (1.42, False, 0)]
 )
 def test_a_tight_statement_whose_slack_moves_gives_exit_code_1(
     demo: Specs, slack: float, tight: bool, code: int

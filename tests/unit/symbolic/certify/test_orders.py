@@ -87,6 +87,43 @@ def test_weights_prove_an_order(name: str) -> None:
     assert refusal(accepted) == ""
 
 
+OVER_X = power("x", q("-1"))
+LOG_DX = ["log", ["*", "d", "x"]]
+REASONS: dict[str, tuple[Any, str]] = {  # one that would be accepted without a condition, or for another reason refused
+    "weights below 0 that cancel": (
+        order(["*", power("x", TWO), power("N", q("-1"))], "O", ["+", "x", "N"], OVER_1, right=["2", "-1"]),
+        "are negative"
+    ),
+    "a sum in a denominator on the right": (
+        order(OVER_X, "O", power(["+", "x", "d"], q("-1")), OVER_1, right=["1", "0"]), "a sum below 1"
+    ),
+    "a difference on the right": (
+        order("x", "O", ["+", "x", ["*", q("-1"), "d"]], OVER_1, right=["1", "0"]), "a constant that may be negative"
+    ),
+    "a logarithm that is not 1": (order("x", "O", LOG_X, OVER_1, ["!=", "x", TWO]), "no product of the right side's"),
+    "a letter that is no logarithm": (order(["*", "d", "x"], "O~", "x", OVER_1), "no product of the right side's"),
+    "a hidden letter on the right": (
+        order("x", "O", ["+", "x", "G"], OVER_1, right=["1", "0"], hides="G"), "letters that the constant depends on"
+    ),
+    "a hidden letter in a logarithm": (
+        order(LOG_DX, "O~", LOG, OVER_1, OVER_2, ["<=", ZERO, LOG_DX], hides="d"), "a logarithm that may be negative"
+    ),
+    "a logarithm of what may be near 0": (
+        order("x", "O", ["log", ["*", "x", power(LOG, q("-1"))]], OVER_1, ["<", ZERO, LOG]),
+        "a logarithm of what may be near 0"
+    ),
+    "a power that changes": (order("x", "O", power("x", "N"), OVER_1), "a power that changes"),
+    "what may be 0": (order("G", "O", "G", OVER_1), "no product of powers"),
+    "another function": (order(["floor", "x"], "O", ["floor", "x"], OVER_1), "no product of powers"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_each_condition_of_an_order_is_asked_for(name: str) -> None:
+    refused, words = REASONS[name]
+    assert words in refusal(refused)
+
+
 def test_the_left_side_must_be_below_what_is_compared() -> None:
     made = order("x", "O", "x", OVER_1)
     made["statement"]["lhs"] = power("x", TWO)

@@ -14,7 +14,7 @@ from dpverify.symbolic.expressions.functions import HOLE, Inner, Log2, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
 from dpverify.symbolic.prove.canonical import canonical
 from dpverify.symbolic.prove.defined import undefined_part
-from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.equality import are_equal, same_terms
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
 from dpverify.symbolic.prove.places import Occurrence
@@ -210,6 +210,8 @@ def test_equality_is_not_guessed() -> None:
     assert not are_equal(log(x**2), 2 * log(x), Facts())
     assert not are_equal(Sum(y, (i, 1, j)), j * y, Facts())
     assert not are_equal(Sum(y**i, (i, 0, n)), Sum(y**i, (i, 1, n)), Facts())
+    assert not are_equal(Sum(1 / (1 + i**2), (i, 0, n)), sympy.Integral(1 / (1 + i**2), (i, 0, n)), Facts())
+    assert not same_terms(Sum(x, (x, 0, n)), sympy.Integral(x, (x, 0, n)), Facts())
 
 
 def test_constants_are_found_and_moved_against_the_claim() -> None:
