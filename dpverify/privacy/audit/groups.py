@@ -68,13 +68,8 @@ class SortedOutputs:
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
         first, second = (x[:half], b[:half]), (x[half:], b[half:])
-        sides = [np.sort(y.take(np.flatnonzero(side))) for y, bits in (first, second) for side in (~bits, bits)]
-        values = np.concatenate(sides)
-        order = np.argsort(values, kind="stable")  # merges them
-        self.x = values.take(order)
-        side = np.repeat(np.arange(4, dtype=np.int8), [len(values) for values in sides]).take(order)
-        # outputs of each half on each data set before every place, and before the end
-        self._before = [np.append(np.int32(0), np.cumsum(side == which, dtype=np.int32)) for which in range(4)]
+        sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
+        self.x, self._before = _merged([np.sort(side) for side in sides])
         self._starts = _starts(self.x)
         self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
 
@@ -96,6 +91,15 @@ class SortedOutputs:
         return np.where(single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:])
 
 
+def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
+    """Merge sorted numbers, and count those of each list before every place and before the end."""
+    values = np.concatenate(sides)
+    order = np.argsort(values, kind="stable")
+    side = np.repeat(np.arange(len(sides), dtype=np.int8), [len(side) for side in sides]).take(order)
+    counts = (np.cumsum(side == which, dtype=np.int32) for which in range(len(sides)))
+    return values.take(order), [np.append(np.int32(0), count) for count in counts]
+
+
 def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
     """Group numbers with how often each was seen on each data set, all of shape (m,)."""
     order = np.argsort(values)
@@ -110,7 +114,7 @@ def _starts(values: Floats, before: Floats | None = None) -> Places:
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
     place = _place(ends if before is None else before.take(ends))
-    often, whole = np.diff(place) >= 1.0, np.floor(place[:-1])
+    often, whole = place[1:] - place[:-1] >= 1.0, place[:-1].astype(np.int32)
     starts: Places = runs[np.append(True, (whole[1:] > whole[:-1]) | often[1:] | often[:-1])]
     return starts
 

@@ -162,12 +162,13 @@ def bent(rows: Rows) -> Score:
     at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
     lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], seen, at) for j in range(d)], axis=1)
     scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
-    low, high, *knots = (np.asarray(rest) - shift) / scale
+    ends = (np.asarray(rest) - shift) / scale
+    low, high, knots = ends[0], ends[1], ends[2:]
 
     def columns(y: Floats) -> Floats:
         z = np.clip((y - shift) / scale, low, high)
-        bends = [np.maximum(z - knot, 0.0) for knot in knots]
-        return np.concatenate([np.ones((len(y), 1)), z, *bends], axis=1)
+        bends = np.maximum(z[:, None] - knots, 0.0).reshape(len(y), -1)
+        return np.concatenate([np.ones((len(y), 1)), z, bends], axis=1)
 
     penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND)])
     weights, _ = fitted(columns(x), rows.zeros, rows.ones, penalty)
