@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.privacy.audit.candidates import UserScore, repeating
+from dpverify.privacy.audit.candidates import UserScore, in_order, repeating
 from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.groups import SortedOutputs, half_of
 from dpverify.privacy.audit.learning import Bet, learn
@@ -74,7 +74,7 @@ def play(
         sortable = training > 0 and source.dimension == 1 and user is None
         line = SortedOutputs(x[:, 0], b, half) if sortable else None
         bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line)
-        repeats = _repeats(x if line is None else line.x[:, None])
+        repeats = _repeats(x, in_order(x) if line is None else line.x[None])
         found = found._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
         del x, line
         for outputs, thrown in blocks:
@@ -106,9 +106,9 @@ def _block(total: int, source: Source) -> int:
     return 2 * max(1, min(total // parts, most) // 2)
 
 
-def _repeats(x: Floats) -> tuple[str, ...]:
+def _repeats(x: Floats, ordered: Floats) -> tuple[str, ...]:
     """Say how far outputs repeat: point masses are fine, noise that was drawn before is not."""
-    if len(x) < 2 or repeating(x).size == 0:
+    if len(x) < 2 or repeating(ordered).size == 0:
         return ()
     different = len(np.unique(x, axis=0))
     if different == len(x):

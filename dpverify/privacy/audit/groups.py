@@ -110,7 +110,7 @@ def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
 
 
 def _starts(values: Floats, before: Floats | None = None) -> Places:
-    """Say where groups of sorted numbers begin; ``before``: rounds before each number and before the end, if not one each."""
+    """Say where groups of sorted numbers begin; ``before``: rounds before each and before the end, if not one each."""
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
     place = _place(ends if before is None else before.take(ends))
@@ -130,12 +130,11 @@ def _place(before: Floats | Places) -> Floats:
     total = before[-1]
     far = max(APART * total / GROUPS, APART)
 
-    def from_end(count: Floats | Places) -> Floats:  # of counts that ascend
-        near, beyond = np.searchsorted(count, (APART, far))
-        bent = APART * (1.0 + np.log(np.append(count[near:beyond], far) / APART))
-        even = bent[-1] + (count[beyond:] - far) * min(1.0, GROUPS / total)
-        return np.concatenate([count[:near], bent[:-1], even])
-
     middle = int(np.searchsorted(before, total / 2.0, "right"))
-    first, last = from_end(np.append(before[:middle], total / 2.0)), from_end((total - before[middle:])[::-1])[::-1]
-    return np.concatenate([first[:-1], 2.0 * first[-1] - last])
+    near = np.append(before, total / 2.0)
+    near[middle:-1] = total - before[middle:]  # from the nearer end
+    bent = APART * (1.0 + np.log(np.clip(near, APART, far) / APART))
+    place = np.minimum(near, bent + np.maximum(near - far, 0.0) * min(1.0, GROUPS / total))
+    place[middle:-1] = 2.0 * place[-1] - place[middle:-1]
+    result: Floats = place[:-1]
+    return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special
+from scipy.linalg.lapack import dposv
 
 from dpverify.privacy.audit.records import Floats
 
@@ -31,7 +32,7 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
         ones_hoped = seen * chance
         slope = few.T @ (truth - ones_hoped) - penalty * weights
         curvature = (few * (ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
-        step = np.linalg.solve(curvature, slope)
+        step = dposv(curvature, slope)[1]
         largest = float(np.abs(step).max())
         weights += step if largest <= _FAR else step * (_FAR / largest)
         if largest < _SMALL:

@@ -60,7 +60,7 @@ def choose_rule(
         return AuditRule(-np.inf, np.inf, 0.0)
     both = groups.zeros + groups.ones
     likely = both * calibrated(groups.mean, groups.zeros, groups.ones)
-    # guesses, guesses of the second data set, and how many of these are likely right: below each group, and below the end
+    # guesses, guesses of the second data set, and how many of these are likely right: below each group and the end
     table = np.zeros((3, len(both) + 1))
     np.cumsum(np.stack([both, groups.ones, likely]), axis=1, out=table[:, 1:])
     most, sizes = table[0, -1], table[0, -1] ** GRID
@@ -136,9 +136,9 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     mean = float(seen @ clipped) / total
     z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
     bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
-    beyond = z[:, None] - bends
-    table = np.ones((len(z), 2 + len(bends)))
-    table[:, 1], table[:, 2:4], table[:, 4:] = z, np.minimum(beyond[:, :2], 0.0), np.maximum(beyond[:, 2:], 0.0)
+    beyond = z - bends[:, None]
+    columns = [np.ones((1, len(z))), z[None], np.minimum(beyond[:2], 0.0), np.maximum(beyond[2:], 0.0)]
+    table = np.concatenate(columns).T
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
     weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights
