@@ -113,7 +113,7 @@ def _starts(values: Floats, before: Floats | None = None) -> Places:
     """Say where groups of sorted numbers begin; ``before``: rounds before each and before the end, if not one each."""
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
-    place = _place(ends if before is None else before.take(ends))
+    place = _place(ends.astype(np.float64) if before is None else before.take(ends))
     often, whole = place[1:] - place[:-1] >= 1.0, place[:-1].astype(np.int32)
     starts: Places = runs[np.append(True, (whole[1:] > whole[:-1]) | often[1:] | often[:-1])]
     return starts
@@ -125,16 +125,17 @@ def _means(values: Floats, starts: Places) -> Floats:
     return mean
 
 
-def _place(before: Floats | Places) -> Floats:
+def _place(before: Floats) -> Floats:
     """Where a round stands in units of groups, from how many lie before it; the last is of all of them."""
     total = before[-1]
     far = max(APART * total / GROUPS, APART)
 
+    def from_end(count: Floats) -> Floats:  # of counts that ascend
+        near, beyond = np.searchsorted(count, (APART, far))
+        bent = APART * (1.0 + np.log(np.append(count[near:beyond], far) / APART))
+        even = bent[-1] + (count[beyond:] - far) * min(1.0, GROUPS / total)
+        return np.concatenate([count[:near], bent[:-1], even])
+
     middle = int(np.searchsorted(before, total / 2.0, "right"))
-    near = np.append(before, total / 2.0)
-    near[middle:-1] = total - before[middle:]  # from the nearer end
-    bent = APART * (1.0 + np.log(np.clip(near, APART, far) / APART))
-    place = np.minimum(near, bent + np.maximum(near - far, 0.0) * min(1.0, GROUPS / total))
-    place[middle:-1] = 2.0 * place[-1] - place[middle:-1]
-    result: Floats = place[:-1]
-    return result
+    first, last = from_end(np.append(before[:middle], total / 2.0)), from_end((total - before[middle:])[::-1])[::-1]
+    return np.concatenate([first[:-1], 2.0 * first[-1] - last])
