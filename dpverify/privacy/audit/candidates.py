@@ -80,12 +80,12 @@ def candidates(
         yield View(), Learner("shares between quantiles", shares)
     else:
         yield View(), Learner("smoothed shares", smooth)
-    ordered = x if line is None else line.x[:, None]
+    ordered = in_order(x) if line is None else line.x[None]
     repeated = repeating(ordered)
     if repeated.size:
         yield View(), _table("values seen before", lambda y: y[:, repeated])
     if d <= KEPT:
-        for key in cells(ordered, WIDTHS, ordered=line is not None):
+        for key in cells(ordered, WIDTHS):
             yield View(), _table("small cells", key)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
@@ -95,10 +95,13 @@ def candidates(
         yield View(), Learner("boosted trees", trees, steady=False)
 
 
-def repeating(x: Floats) -> NDArray[np.int64]:
-    """Coordinates in which some value occurs twice, the most repetitive first."""
-    columns = x[:, :LOOKED_AT].T
-    ordered = columns if (columns[:, 1:] >= columns[:, :-1]).all() else np.sort(columns, axis=1)
+def in_order(x: Floats) -> Floats:
+    """Sort each coordinate that is looked at by itself: shape (d, m)."""
+    return np.sort(x[:, :LOOKED_AT].T, axis=1)
+
+
+def repeating(ordered: Floats) -> NDArray[np.int64]:
+    """Coordinates in which some value occurs twice, the most repetitive first; each is in order, (d, m)."""
     repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
     order = np.argsort(-repeats, kind="stable")[:KEPT]
     found: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)

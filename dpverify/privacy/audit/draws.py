@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import PCG64, Generator, SeedSequence
 
-from dpverify.privacy.audit.records import AuditError, Bits, Floats
-from dpverify.privacy.audit.sampling import Source
+from dpverify.privacy.audit.records import AuditError, Floats
+from dpverify.privacy.audit.sampling import Coins, Source, coins
 
 OUTPUTS, COINS, PROBE = range(3)  # streams of a seed
 
@@ -37,7 +37,7 @@ class Draws:
         self.source, self.seed, self.pairs = source, seed, pairs
         self.sizes: tuple[int, ...] = ()
         self._elsewhere = elsewhere
-        self._said: tuple[tuple[int, int], Bits] | None = None
+        self._said: tuple[tuple[int, int], Coins] | None = None
 
     @property
     def asked(self) -> str:
@@ -57,15 +57,15 @@ class Draws:
 
     def rng(self, stream: int, block: int = 0) -> Generator:
         """Give the generator of a block."""
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(stream, block)))
+        return Generator(PCG64(SeedSequence(self.seed, spawn_key=(stream, block))))
 
     def probe(self) -> None:
         """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
         rng = self.rng(PROBE)
         for which in (False, True):
-            self.source.draw(np.array([which]), rng)
+            self.source.draw(coins(np.array([which])), rng)
 
-    def bits(self, block: int) -> Bits:
+    def coins(self, block: int) -> Coins:
         """Say on which data set each output of a block is drawn; the last answer is kept."""
         size = self.sizes[block]
         if self._said is None or self._said[0] != (block, size):
@@ -74,14 +74,14 @@ class Draws:
             else:
                 order = np.arange(size) if self.source.batched else self.rng(COINS, block).permutation(size)
                 said = order >= size // 2
-            self._said = (block, size), said
+            self._said = (block, size), coins(said)
         return self._said[1]
 
     def run(self, block: int) -> Floats:
         """Draw a block, shape (size, d)."""
-        return self.source.draw(self.bits(block), self.rng(OUTPUTS, block))
+        return self.source.draw(self.coins(block), self.rng(OUTPUTS, block))
 
-    def drawn(self, sizes: Iterable[int]) -> Iterator[tuple[Floats, Bits]]:
+    def drawn(self, sizes: Iterable[int]) -> Iterator[tuple[Floats, Coins]]:
         """Draw blocks of these sizes, in their order."""
         self.sizes = tuple(sizes)
         pieces = _here if self._elsewhere is None else self._elsewhere.pieces
@@ -91,18 +91,13 @@ class Draws:
                 raise AuditError(f"mechanism: returned outputs of shape {x.shape[1:]}: must not change its shape")
             waiting[block] = x
             while turn in waiting:
-                yield waiting.pop(turn), self.bits(turn)
+                yield waiting.pop(turn), self.coins(turn)
                 turn += 1
 
 
 def _here(draws: Draws, blocks: int) -> Iterator[tuple[int, Floats]]:
     for block in range(blocks):
         yield block, draws.run(block)
-
-
-def sides_of(x: Floats, b: Bits) -> tuple[Floats, Floats]:
-    """Part outputs by the data sets that they were drawn on."""
-    return x.take(np.flatnonzero(~b), axis=0), x.take(np.flatnonzero(b), axis=0)  # a mask takes three times as long
 
 
 def chunks(total: int, size: int) -> list[int]:

@@ -7,13 +7,13 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.privacy.audit.candidates import UserScore, repeating
-from dpverify.privacy.audit.draws import Draws, chunks, sides_of
+from dpverify.privacy.audit.candidates import UserScore, in_order, repeating
+from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.groups import SortedOutputs, half_of
 from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report
-from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source, coins
 
 TRAINING = 25_000
 """Rounds that a rule is learned on, if they are between a tenth and a quarter of all, and fit in memory.
@@ -59,29 +59,31 @@ def play(
         first = chunks(training, min(size, max(1, training // 2)))
         blocks = draws.drawn([*first, *chunks(total - training, size)])
         x, b, done = np.empty((training, source.dimension)), np.empty(training, dtype=np.bool_), 0
-        for outputs, bits in islice(blocks, len(first)):
-            x[done : done + len(bits)], b[done : done + len(bits)] = outputs, bits
-            done += len(bits)
+        for outputs, thrown in islice(blocks, len(first)):
+            end = done + len(outputs)
+            x[done:end], b[done:end] = outputs, thrown.bits
+            done = end
             report(done, total, "training")
-        for piece in (slice(-(-training // 2)), slice(-(-training // 2), None)):
-            sides = sides_of(x[piece], b[piece])
+        half = half_of(training)
+        for piece in (slice(half), slice(half, None)):
+            sides = coins(b[piece]).part(x[piece])
             spread.add(*sides)
             hint.add(*sides)
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
         sortable = training > 0 and source.dimension == 1 and user is None
-        line = SortedOutputs(x[:, 0], b, half_of(training)) if sortable else None
+        line = SortedOutputs(x[:, 0], b, half) if sortable else None
         bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line)
-        repeats = _repeats(x if line is None else line.x[:, None])
+        repeats = _repeats(x, in_order(x) if line is None else line.x[None])
         found = found._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
         del x, line
-        for outputs, bits in blocks:
+        for outputs, thrown in blocks:
             for bet in bets:
-                bet.judge(outputs, bits)
-            sides = sides_of(outputs, bits)
+                bet.judge(outputs, thrown.bits)
+            sides = thrown.part(outputs)
             spread.add(*sides)
             hint.add(*sides)
-            done += len(bits)
+            done += len(outputs)
             report(done, total, "guessing")
         found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha, claimed))
     except KeyboardInterrupt:
@@ -104,9 +106,9 @@ def _block(total: int, source: Source) -> int:
     return 2 * max(1, min(total // parts, most) // 2)
 
 
-def _repeats(x: Floats) -> tuple[str, ...]:
+def _repeats(x: Floats, ordered: Floats) -> tuple[str, ...]:
     """Say how far outputs repeat: point masses are fine, noise that was drawn before is not."""
-    if len(x) < 2 or repeating(x).size == 0:
+    if len(x) < 2 or repeating(ordered).size == 0:
         return ()
     different = len(np.unique(x, axis=0))
     if different == len(x):

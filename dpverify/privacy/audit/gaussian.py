@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpverify.privacy.audit.draws import Draws, chunks, sides_of
+from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS
@@ -89,13 +89,13 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
             )
         most = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
         size = max(1, min(-(-n // 10), most))
-        for outputs, bits in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
-            drawn = sides_of(outputs, bits)
+        for outputs, thrown in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
+            drawn = thrown.part(outputs)
             if sides is None:
                 unit = unit_of(np.concatenate(drawn))
                 plain = bool((unit == 1.0).all())
             sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
-            done += len(bits) // 2
+            done += len(outputs) // 2
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
         interrupted = True

@@ -41,7 +41,8 @@ class Groups(NamedTuple):
     low: Floats  # (k,) smallest number of each
     high: Floats  # (k,) largest
     mean: Floats  # (k,)
-    counts: Floats  # (k, c) sums of what was counted
+    zeros: Floats  # (k,) rounds on the first data set
+    ones: Floats  # (k,) rounds on the second
 
 
 def rows_of(x: Floats, b: Bits) -> Rows:
@@ -68,9 +69,8 @@ class SortedOutputs:
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
         first, second = (x[:half], b[:half]), (x[half:], b[half:])
         sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
-        self._sides = [np.sort(side) for side in sides]
-        self.x = np.sort(np.concatenate(self._sides), kind="stable")  # merges them
-        self._starts = _starts(self.x, np.arange(len(x) + 1.0))
+        self.x, self._before = _merged([np.sort(side) for side in sides])
+        self._starts = _starts(self.x)
         self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
 
     def cells(self, keys: Floats) -> tuple[Rows, Rows]:
@@ -81,12 +81,8 @@ class SortedOutputs:
     def _seen(self, starts: Places, x: Floats, kept: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
         """Count, in each half and on each data set, from each start to the next."""
         ends = np.append(starts[1:], len(self.x))[kept]
-        low, high = self.x[starts[kept]], self.x[ends - 1]
-        zeros, ones, *others = (
-            (np.searchsorted(side, high, "right") - np.searchsorted(side, low)).astype(np.float64)
-            for side in self._sides
-        )
-        return Rows(x := x[kept, None], zeros, ones), Rows(x, *others)
+        counts = [(before.take(ends) - before.take(starts[kept])).astype(np.float64) for before in self._before]
+        return Rows(x := x[kept, None], *counts[:2]), Rows(x, *counts[2:])
 
     def cuts(self) -> Floats:
         """Give the smallest number of each group but the first; what follows a single number begins right after it."""
@@ -95,20 +91,30 @@ class SortedOutputs:
         return np.where(single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:])
 
 
-def grouped(values: Floats, counts: Floats) -> Groups:
-    """Group numbers, shape (m,), with what was counted at each, shape (m, c)."""
+def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
+    """Merge sorted numbers, and count those of each list before every place and before the end."""
+    values = np.concatenate(sides)
+    order = np.argsort(values, kind="stable")
+    side = np.repeat(np.arange(len(sides), dtype=np.int8), [len(side) for side in sides]).take(order)
+    counts = (np.cumsum(side == which, dtype=np.int32) for which in range(len(sides)))
+    return values.take(order), [np.append(np.int32(0), count) for count in counts]
+
+
+def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
+    """Group numbers with how often each was seen on each data set, all of shape (m,)."""
     order = np.argsort(values)
-    values, counts = values[order], counts[order]
-    starts = _starts(values, np.append(0.0, np.cumsum(counts.sum(axis=1))))
+    values, zeros, ones = values.take(order), zeros.take(order), ones.take(order)
+    starts = _starts(values, np.append(0.0, np.cumsum(zeros + ones)))
     low, high = values[starts], values[np.append(starts[1:], len(values)) - 1]
-    return Groups(low, high, _means(values, starts), np.add.reduceat(counts, starts, axis=0))
+    return Groups(low, high, _means(values, starts), np.add.reduceat(zeros, starts), np.add.reduceat(ones, starts))
 
 
-def _starts(values: Floats, before: Floats) -> Places:
-    """Say where groups of sorted numbers begin, from how many rounds lie before each number, and before the end."""
+def _starts(values: Floats, before: Floats | None = None) -> Places:
+    """Say where groups of sorted numbers begin; ``before``: rounds before each and before the end, if not one each."""
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
-    place = _place(before[np.append(runs, len(values))])
-    often, whole = np.diff(place) >= 1.0, np.floor(place[:-1])
+    ends = np.append(runs, len(values))
+    place = _place(ends.astype(np.float64) if before is None else before.take(ends))
+    often, whole = place[1:] - place[:-1] >= 1.0, place[:-1].astype(np.int32)
     starts: Places = runs[np.append(True, (whole[1:] > whole[:-1]) | often[1:] | often[:-1])]
     return starts
 
@@ -131,5 +137,5 @@ def _place(before: Floats) -> Floats:
         return np.concatenate([count[:near], bent[:-1], even])
 
     middle = int(np.searchsorted(before, total / 2.0, "right"))
-    whole = 2.0 * from_end(np.array([total / 2.0]))
-    return np.concatenate([from_end(before[:middle]), whole - from_end((total - before[middle:])[::-1])[::-1]])
+    first, last = from_end(np.append(before[:middle], total / 2.0)), from_end((total - before[middle:])[::-1])[::-1]
+    return np.concatenate([first[:-1], 2.0 * first[-1] - last])

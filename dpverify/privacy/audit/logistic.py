@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import special
+from scipy.linalg.lapack import dposv
 
 from dpverify.privacy.audit.records import Floats
 
@@ -20,17 +21,18 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     """
     stride = -(-len(table) // FITTED)
     part = slice((len(table) - 1) % stride // 2, None, stride)
-    few, truth = table[part], ones[part]
-    seen = zeros[part] + truth
+    few = table[part]
     each = len(table) / len(few)
+    truth = each * ones[part]
+    seen = truth + each * zeros[part]
     ridge = np.diag(penalty)
     weights, curvature = np.zeros(table.shape[1]), ridge  # far from there steps are no descent
     for _ in range(_STEPS):
         chance = special.expit(few @ weights)
         ones_hoped = seen * chance
-        slope = each * (few.T @ (truth - ones_hoped)) - penalty * weights
-        curvature = (few * (each * ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
-        step = np.linalg.solve(curvature, slope)
+        slope = few.T @ (truth - ones_hoped) - penalty * weights
+        curvature = (few * (ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
+        step = dposv(curvature, slope)[1]
         largest = float(np.abs(step).max())
         weights += step if largest <= _FAR else step * (_FAR / largest)
         if largest < _SMALL:

@@ -20,4 +20,4 @@ def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float
     root = np.sqrt(np.maximum(steep * more + less * above**2, 0.0))
     cube_root = (above * below + z * root) / np.maximum(steep, 1e-9)
     odds = np.log(kept / (lost * cube_root * cube_root * cube_root))
-    return np.where((right > c) & (steep > 0.0), np.maximum(odds, 0.0), 0.0)
+    return np.where(right > c, np.maximum(odds, 0.0), 0.0)

@@ -55,36 +55,34 @@ def choose_rule(
     ``score`` of each row of ``seen``, of so many ``rounds``. Counts alone, at the level ``sure``, are too few in the
     tails: they and the calibrated score judge together.
     """
-    groups = grouped(score, np.stack([seen.zeros, seen.ones], axis=1))
+    groups = grouped(score, seen.zeros, seen.ones)
     if len(groups.low) < 2:
         return AuditRule(-np.inf, np.inf, 0.0)
-    zeros, ones = groups.counts.T
-    likely = (zeros + ones) * calibrated(groups.mean, zeros, ones)
-    # guesses, guesses of the second data set, and how many of these are likely right: up to a group and with it
-    table = np.cumsum(np.stack([zeros + ones, ones, likely]), axis=1)
-    sizes = table[0, -1] ** GRID
-    down = _different(np.searchsorted(table[0, :-1], sizes))
-    up = _different(np.searchsorted(table[0, :-1], table[0, -1] - sizes, "right"))
-    beyond = table[:, -1:] - np.concatenate([np.zeros((3, 1)), table], axis=1)[:, up]
-    guesses, second, hoped = table[:, down]
-    sides = _Side(*beyond), _Side(guesses, guesses - second, guesses - hoped)
-    seconds, firsts = groups.low[up], groups.high[down]
+    both = groups.zeros + groups.ones
+    likely = both * calibrated(groups.mean, groups.zeros, groups.ones)
+    # guesses, guesses of the second data set, and how many of these are likely right: below each group and the end
+    table = np.zeros((3, len(both) + 1))
+    np.cumsum(np.stack([both, groups.ones, likely]), axis=1, out=table[:, 1:])
+    most, sizes = table[0, -1], table[0, -1] ** GRID
+    # where "second" begins, and where "first" has ended; the last of each: never
+    up = _different(np.searchsorted(table[0, 1:-1], most - sizes, "right"), len(both))
+    down = _different(np.searchsorted(table[0, 1:-1], sizes) + 1, 0)
+    beyond, (guesses, second, hoped) = table[:, -1:] - table[:, up], table[:, down]
+    sides = _Sides(*np.concatenate([beyond, np.stack([guesses, guesses - second, guesses - hoped])], axis=1))
+    seconds, firsts = np.append(groups.low, np.inf)[up], np.append(-np.inf, groups.high)[down]
 
-    # one row per threshold for "second", one column per threshold for "first"; the last of each: never
-    def both(upper: Floats, lower: Floats) -> Floats:
-        pairs: Floats = np.append(upper, 0.0)[:, None] + np.append(lower, 0.0)[None, :]
-        return pairs
+    # one row per threshold for "second", one column per threshold for "first"
+    def pairs(each: Floats) -> Floats:
+        sums: Floats = np.add.outer(each[: len(up)], each[len(up) :])
+        return sums
 
-    guesses, right = both(*(side.guesses for side in sides)), both(*(side.right for side in sides))
-    hoped = both(*(side.guesses * side.share() for side in sides))
-    seconds, firsts = np.append(seconds, np.inf), np.append(firsts, -np.inf)
+    guesses, right, hoped = pairs(sides.guesses), pairs(sides.right), pairs(sides.guesses * sides.share())
     each = trials / rounds
     # counts alone are for a rare leak, of which the model knows nothing
     by_score = nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha)
     by_count = nearly_lower_epsilon(right, guesses - right, rounds, delta, sure)
-    nearly = np.maximum(by_score, by_count)
-    nearly[firsts[None, :] >= seconds[:, None]] = -1.0
-    i, j = np.unravel_index(int(nearly.argmax()), nearly.shape)
+    nearly = np.where(firsts >= seconds[:, None], -1.0, np.maximum(by_score, by_count))
+    i, j = divmod(int(nearly.argmax()), len(down))
     if by_score[i, j] >= by_count[i, j]:
         hope = hoped[i, j]
         bound = float(lower_epsilon(hope * each, (guesses[i, j] - hope) * each, trials, delta, alpha))
@@ -93,14 +91,14 @@ def choose_rule(
     return AuditRule(float(firsts[j]), float(seconds[i]), bound) if bound > 0.0 else AuditRule(-np.inf, np.inf, 0.0)
 
 
-def _different(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Drop repetitions from places in order."""
+def _different(places: NDArray[np.int64], never: int) -> NDArray[np.int64]:
+    """Drop repetitions from places in order, and append another."""
     different: NDArray[np.int64] = places[np.append(True, places[1:] != places[:-1])]
-    return different
+    return np.append(different, never)
 
 
-class _Side(NamedTuple):
-    """Guesses beyond each threshold on one side, in training rounds."""
+class _Sides(NamedTuple):
+    """Guesses beyond each threshold, of one side and then of the other, in training rounds."""
 
     guesses: Floats
     right: Floats
@@ -138,9 +136,9 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     mean = float(seen @ clipped) / total
     z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
     bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
-    beyond = z[:, None] - bends
-    table = np.ones((len(z), 2 + len(bends)))
-    table[:, 1], table[:, 2:4], table[:, 4:] = z, np.minimum(beyond[:, :2], 0.0), np.maximum(beyond[:, 2:], 0.0)
+    beyond = z - bends[:, None]
+    columns = [np.ones((1, len(z))), z[None], np.minimum(beyond[:2], 0.0), np.maximum(beyond[2:], 0.0)]
+    table = np.concatenate(columns).T
     penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
     weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights

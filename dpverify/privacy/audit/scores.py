@@ -162,12 +162,13 @@ def bent(rows: Rows) -> Score:
     at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
     lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], seen, at) for j in range(d)], axis=1)
     scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
-    low, high, *knots = (np.asarray(rest) - shift) / scale
+    ends = (np.asarray(rest) - shift) / scale
+    low, high, knots = ends[0], ends[1], ends[2:]
 
     def columns(y: Floats) -> Floats:
-        z = np.clip((y - shift) / scale, low, high)
-        bends = [np.maximum(z - knot, 0.0) for knot in knots]
-        return np.concatenate([np.ones((len(y), 1)), z, *bends], axis=1)
+        z = np.clip((y - shift) / scale, low, high).T
+        bends = np.maximum(z - knots[:, :, None], 0.0).reshape(-1, len(y))
+        return np.concatenate([np.ones((1, len(y))), z, bends]).T
 
     penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND)])
     weights, _ = fitted(columns(x), rows.zeros, rows.ones, penalty)
@@ -194,12 +195,12 @@ def trees(rows: Rows) -> Score:
     return score
 
 
-def cells(x: Floats, widths: Sequence[float], *, ordered: bool = False) -> list[Key]:
-    """Give the keys of small cells of each coordinate, in which nearly exact releases are looked up."""
-    places = np.array([0.25, 0.5, 0.75]) * (len(x) - 1)
-    lower, shift, upper = (
-        np.quantile(x, (0.25, 0.5, 0.75), axis=0) if not ordered else np.interp(places, np.arange(len(x)), x[:, 0])
-    )
+def cells(ordered: Floats, widths: Sequence[float]) -> list[Key]:
+    """Give the keys of small cells in which nearly exact releases are looked up; coordinates are in order, (d, m)."""
+    places = np.array([0.25, 0.5, 0.75]) * (ordered.shape[1] - 1)
+    below = places.astype(np.int64)
+    before, after = ordered[:, below], ordered[:, np.minimum(below + 1, ordered.shape[1] - 1)]
+    lower, shift, upper = (before + (after - before) * (places - below)).T
 
     def of(width: float) -> Key:
         step = np.where(upper > lower, (upper - lower) * width, 1.0)

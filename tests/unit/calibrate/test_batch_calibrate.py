@@ -201,3 +201,10 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "batch does not belong to dp-nsgd" in capsys.readouterr().err
     assert run_calibrate(algorithm="dp-nsgd", n=5, epsilon=1.0, delta=0.1) == 2
     assert "d must be given for dp-nsgd" in capsys.readouterr().err
+
+
+def test_an_epsilon_that_nothing_is_known_of_is_explained() -> None:
+    result = calibrate_batches(BatchRequest("rrpsgd", 100_000, 20.0, 1e-5, steps=1000))
+    assert result.noise["tracked"].epsilon == (0.0, "inf")
+    assert "inf: with so little noise the privacy losses are beyond what floats hold" in batch_summary(result)
+    assert "inf:" not in batch_summary(calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3)))

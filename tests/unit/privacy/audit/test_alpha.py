@@ -12,6 +12,7 @@ from scipy import stats
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.privacy.audit import draws
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
 from dpverify.privacy.audit.draws import COINS, OUTPUTS, PROBE
@@ -99,13 +100,13 @@ def test_a_gaussian_audits_p_value_is_the_level_of_its_bound(rank: int, n: int, 
 
 
 def test_the_noise_and_the_choice_of_data_set_have_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys, made = list[tuple[int, ...]](), np.random.default_rng
+    keys = list[tuple[int, ...]]()
 
-    def recorded(seed: np.random.SeedSequence) -> np.random.Generator:
+    def recorded(seed: np.random.SeedSequence) -> np.random.PCG64:
         keys.append(tuple(seed.spawn_key))
-        return made(seed)
+        return np.random.PCG64(seed)
 
-    monkeypatch.setattr(np.random, "default_rng", recorded)
+    monkeypatch.setattr(draws, "PCG64", recorded)
     audit(lambda dataset, rng, size: dataset[0] + rng.normal(size=size), n=50, seed=3)
     noise, coins, probe = ([key for key in keys if key[0] == stream] for stream in (OUTPUTS, COINS, PROBE))
     assert len(noise) == len(set(noise)) > 1
