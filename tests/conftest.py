@@ -12,6 +12,8 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dpverify.bench.machine import usable_cores
+
 # A deadline measures the machine, not the code; the draws of a run are the same on every machine.
 settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dpverify")
@@ -29,6 +31,12 @@ STORES = count()
 def pytest_report_header() -> str:
     packages = ("numpy", "numba", "sympy", "python-flint", "hypothesis")
     return f"environment: {platform.machine()}, " + ", ".join(f"{name} {version(name)}" for name in packages)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: many a test waits for processes that it has started."""
+    return usable_cores() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
