@@ -21,6 +21,7 @@ from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.induction import Induction
 from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.derive.unnamed import without_names
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
 
@@ -56,7 +57,7 @@ def certify(statement: Statement, derivation: Derivation, digest: str) -> Certif
     _begin()
     book = Book()
     try:
-        clean = prepared(derivation)
+        clean = prepared(without_names(derivation))
         header = record_header(statement, clean.start) | {"digest": digest}
         said = {key: value for key, value in header.items() if key not in OWN}
         for other, from_other, made in _latest:
@@ -95,7 +96,7 @@ class Book:
         title = cited.name if isinstance(cited, Derivation) else cited.step.name
         try:
             if isinstance(cited, Derivation):
-                clean = prepared(cited)
+                clean = prepared(without_names(cited))
                 writer = self.written(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
             else:
                 writer = self._induction(cited)

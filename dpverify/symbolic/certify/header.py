@@ -19,10 +19,10 @@ from dpverify.symbolic.certify.prefix import (
     from_formula,
     from_sympy,
 )
-from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import hidden_letters, meant_by
 from dpverify.symbolic.derive.induction import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
+from dpverify.symbolic.derive.unnamed import is_named
 from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
@@ -82,11 +82,6 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     header = said_by(said, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
     return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
-
-
-def is_named(premise: Premise) -> bool:
-    """Whether a premise says something of a letter that stands for what a derivation starts from."""
-    return isinstance(premise, Cited) and premise.lhs.is_Symbol and premise.start not in (None, premise.lhs)
 
 
 def functions_of(derivation: Derivation) -> dict[str, Prefix]:

@@ -10,7 +10,7 @@ import sympy
 from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Origin, gap_of, read
 from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.header import is_named, premise_header, record_header
+from dpverify.symbolic.certify.header import premise_header, record_header
 from dpverify.symbolic.certify.instances import replaced, where_value
 from dpverify.symbolic.certify.orders import weighed
 from dpverify.symbolic.certify.place import FactList, Writing
@@ -24,6 +24,7 @@ from dpverify.symbolic.derive.induction import Hypothesis, Induction
 from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.derive.unnamed import is_named, renamed_letter
 from dpverify.symbolic.rules.base import substitute
 
 if TYPE_CHECKING:
@@ -166,17 +167,20 @@ class Writer:
         """What a step cites: a lemma where a derivation is cited, or a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]
-        if is_named(premise) and premise.lhs.name not in self.data["letters"]:
+        letter = renamed_letter(premise)
+        if letter is None and is_named(premise) and premise.lhs.name not in self.data["letters"]:
             raise NoCertificateError(f"{premise.lhs}: a letter that stands for an expression, and that no end shows")
-        if isinstance(premise, Hypothesis) or is_named(premise):
+        if isinstance(premise, Hypothesis) or (is_named(premise) and premise.lhs.name in self.data["letters"]):
             return Origin("condition", name, premise, {})
         proven = premise.derivation if isinstance(premise, Cited) else premise
         if isinstance(proven, Induction | Derivation):
             lemma, own = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
+            if letter is not None:
+                own = {**own, letter: premise.lhs}
             rule = self.book.checker.lemmas[lemma]
             where = {one: own.get(one, sympy.Symbol(one)) for one in rule.letters}
             self._opened(proven, own, step)
-            if not isinstance(premise, Cited) or premise.start is None or premise.lhs == premise.start:
+            if letter is not None or not isinstance(premise, Cited) or premise.lhs == premise.start:
                 put = {one: where_value(substitute(sympy.sympify(v), step.where)) for one, v in where.items()}
                 same = {one: (one,) for one in where if rule.letters[one] in k.FUNCTIONS and one not in own}
                 return Origin("lemma", lemma, rule, put | same)

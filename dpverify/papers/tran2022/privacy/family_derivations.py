@@ -45,7 +45,9 @@ SERIES = Sum(RATIO**j, (j, 0, VISITS - 1))
 PLACES = floor(PER) * FAR + (Max(T - N * floor(PER) - 1, 0) / N) ** 2  # Squares of (place - 1)/N over all visits
 LONGER = Sum(floor(T / 2**j), (j, TOP + 1, floor(Log2(T))))  # All nodes of more than N steps
 SQUARE: Final = Rational(2503, 1000)  # above 1/(1 - 1/e)^2
+FLAT = FAR * (NODES + SQUARE * N / 2**TOP) / (4 * LOG)  # What r nodes add up to, over the noise's 4 T/N log2(N)
 LEVELS, VISITED, HEAVY = "short levels", "places of the visits", "long nodes of r"
+ROOM_FOR_R = "room for r nodes"
 
 
 def levels() -> Derivation:
@@ -167,13 +169,9 @@ def read() -> Derivation:
     return lemma("all that is read", (N >= 2, ALPHA <= 1, ALPHA * N >= 1), start, steps, **cited)
 
 
-def drift() -> Derivation:
-    """Derive the ratio of all r nodes, read or not: from 8 examples on by log2(N) >= 3, below one by one."""
-    rest = 4 * PER * LOG
-    top = NODES * PLACES + LONGER * ((N - 1) / N * SERIES) ** 2
-    flat = FAR * (NODES + SQUARE * N / 2**TOP) / (4 * LOG)
-    simple = flat.xreplace({NODES: MOST})
-    given = cite(levels_above(), T=T, short=TOP, top=floor(Log2(T)))
+def room() -> Derivation:
+    """Derive that the noise has room for all r nodes: from 8 examples on by log2(N) >= 3, below one by one."""
+    simple = FLAT.xreplace({NODES: MOST})
     over, one = LOG - TOP, Integer(1)
     around = (MOST + SQUARE * HOLE) / (4 * LOG)
     large = (
@@ -185,18 +183,30 @@ def drift() -> Derivation:
         Step.within((2 * LOG + (2 * SQUARE - 1) / 3 * HOLE) / (4 * LOG), LOG, "log2-monotone", {"a": 8, "b": N}),
         Step(one, "<=", "order", {"a": (2 + (2 * SQUARE - 1) / 3) / 4, "b": 1}, context=HOLE),
     )
-    some = (
-        Step(top / rest, "<=", "below-max", {"a": rest, "b": PER}),
-        Step.within((NODES * HOLE + LONGER * ((N - 1) / N * SERIES) ** 2) / rest, PER * FAR, "premise", {}, (VISITED,)),
-        Step.within((NODES * PER * FAR + LONGER * HOLE) / rest, FAR * SQUARE, "premise", {}, (HEAVY,)),
-        Step.within((NODES * PER * FAR + HOLE * FAR * SQUARE) / rest, given.rhs, "premise", {}, ("levels above",)),
-        Step(flat, "="),
-        Step.within(flat.xreplace({NODES: HOLE}), MOST, "premise", {}, (LEVELS,)),
+    steps = (
+        Step.within(FLAT.xreplace({NODES: HOLE}), MOST, "premise", {}, (LEVELS,)),
         _one_by_one(simple, one, 2, 7, large),
     )
-    start = top / Max(rest, PER)
+    return lemma(ROOM_FOR_R, (N >= 2,), FLAT, steps, **{LEVELS: cite(levels())})
+
+
+def drift() -> Derivation:
+    """Derive the ratio of all r nodes, read or not: what they add up to, and the noise's room for it."""
+    rest, one = 4 * PER * LOG, Integer(1)
+    noise, weight = Max(rest, PER), ((N - 1) / N * SERIES) ** 2
+    given = cite(levels_above(), T=T, short=TOP, top=floor(Log2(T)))
+    some = (
+        Step.within((NODES * HOLE + LONGER * weight) / noise, PER * FAR, "premise", {}, (VISITED,)),
+        Step.within((NODES * PER * FAR + LONGER * HOLE) / noise, FAR * SQUARE, "premise", {}, (HEAVY,)),
+        Step.within((NODES * PER * FAR + HOLE * FAR * SQUARE) / noise, given.rhs, "premise", {}, ("levels above",)),
+        Step(rest * FLAT / noise, "="),
+        Step.within(rest * HOLE / noise, one, "premise", {}, (ROOM_FOR_R,)),
+        Step.within(HOLE / noise, noise, "below-max", {"a": rest, "b": PER}),
+        Step(one, "="),
+    )
+    start = (NODES * PLACES + LONGER * weight) / noise
     split = Cases(one, "<=", (Case(N <= 1, _to(start, 1, one)), Case(N >= 2, some)))
-    cited = {LEVELS: cite(levels()), VISITED: cite(places()), HEAVY: cite(heavy()), "levels above": given}
+    cited = {VISITED: cite(places()), HEAVY: cite(heavy()), "levels above": given, ROOM_FOR_R: cite(room())}
     return lemma("family r", (ALPHA <= 1, ALPHA * N >= 1), start, (split,), **cited)
 
 

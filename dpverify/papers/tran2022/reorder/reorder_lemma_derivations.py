@@ -1,11 +1,11 @@
 """The corrected Lemma 17 under fresh permutations: parts (a), (b) and (c), from the exact second moment to the numbers.
 
 Letters: ``square``, the mean square of a sum ``alpha sum over s of (1-alpha)^p a xi(x_s)``, xi(x) one example's centred
-gradient at an anchor, or its change from one anchor to the next; ``epochs``, the epochs' mean squares added up;
-``each`` and ``joint``, for one epoch and in the mean over the examples x, the sum of the squares of what its positions
-contribute if they draw x, and the square of the sum; ``cross``, the epoch's products of two positions; ``weights``, the
-squared weights of all windows in units of ``1/(1-(1-alpha)^2)``; ``second`` and ``centre``, mean square and length of
-the mean of the gradients themselves; ``length``, a bound on their lengths. NOTES_identities.md has the argument.
+gradient at an anchor, or its change from one anchor to the next; ``each`` and ``joint``, in the mean over the examples
+x and added up over the epochs, the sum of the squares of what an epoch's positions contribute if they draw x, and the
+square of the sum; ``cross``, the epochs' products of two positions; ``weights``, the squared weights of all windows in
+units of ``1/(1-(1-alpha)^2)``; ``second`` and ``centre``, mean square and length of the mean of the gradients
+themselves; ``length``, a bound on their lengths. NOTES_identities.md has the argument.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 
 GAMMA: Final = Symbol("gamma", positive=True)
-SQUARE, EPOCHS, EACH, JOINT, WEIGHTS, OWN, SECOND, CENTRE, LENGTH, LATEST, INNER, POWER = (
+SQUARE, EACH, JOINT, WEIGHTS, OWN, SECOND, CENTRE, LENGTH, LATEST, POWER = (
     Symbol(name, nonnegative=True)
     for name in (
-        "square", "epochs", "each", "joint", "weights", "own", "second", "centre", "length", "latest", "inner", "power",
+        "square", "each", "joint", "weights", "own", "second", "centre", "length", "latest", "power",
     )
 )  # fmt: skip
 CROSS: Final = Symbol("cross", real=True)
 MANY: Final = N / (N - 1)
+PAIRS: Final = -(JOINT - EACH) / (N - 1)  # Products of two positions that draw different examples
 UNCORRELATED: Final = "epochs with orders of their own are uncorrelated"
 POSITIONS: Final = "every position has its weight"
 WITHOUT: Final = "two positions of an order draw different examples"
@@ -45,25 +46,20 @@ RANGES: Final[dict[str, Variable]] = {
     "weights": FromPremises(),
     "square": FromPremises(),
 }
-LOCAL: Final = ("second", "centre", "own", "weights", "each", "epochs", "square")
+LOCAL: Final = ("second", "centre", "own", "weights", "each", "joint", "cross", "square")
 
 
 def one_epoch() -> Derivation:
-    """Derive the mean square of one epoch's part: N/(N-1) times ``each`` at most, the rest has a minus sign."""
+    """Derive that drawing without replacement costs N/(N-1) times ``each`` at most: the rest has a minus sign."""
     exact = MANY * (EACH - JOINT / N)
     steps = (
-        Step(EACH - (JOINT - EACH) / (N - 1), "=", "premise", {}, (WITHOUT,)),
         Step(exact, "=", note="the exact second moment"),
         Step(MANY * EACH, "<=", "drop-nonnegative", {"a": EACH - JOINT / N, "b": JOINT / N}, context=MANY * HOLE),
     )
-    pairs = -(JOINT - EACH) / (N - 1)
-    variables: dict[str, Variable] = {
-        "N": integer(2, 60), "each": real(0, 4), "joint": real(0, N * EACH), "cross": real(pairs, pairs),
-    }  # fmt: skip
+    variables: dict[str, Variable] = {"N": integer(2, 60), "each": real(0, 4), "joint": real(0, N * EACH)}
     return Derivation(
-        "one epoch, without replacement", "ours", variables, (N >= 2,), EACH + CROSS, steps,
-        {WITHOUT: Premise(CROSS, "=", pairs)}, local=("each", "joint", "cross"),
-    )  # fmt: skip
+        "one epoch, without replacement", "ours", variables, (N >= 2,), EACH + PAIRS, steps, local=("each", "joint")
+    )
 
 
 def all_epochs() -> Derivation:
@@ -71,7 +67,8 @@ def all_epochs() -> Derivation:
     decays = WEIGHTS / (1 - (1 - ALPHA) ** 2)
     around, centred = ALPHA**2 * MANY * decays, SECOND - CENTRE**2
     steps = (
-        Step(ALPHA**2 * EPOCHS, "=", "premise", {}, (UNCORRELATED,)),
+        Step(ALPHA**2 * (EACH + CROSS), "=", "premise", {}, (UNCORRELATED,)),
+        Step(ALPHA**2 * (EACH + PAIRS), "=", "premise", {}, (WITHOUT,)),
         Step(ALPHA**2 * (MANY * EACH), "<=", "premise", {}, ("one epoch",), note="added up over the epochs"),
         Step(around * OWN, "<=", "premise", {}, (POSITIONS,)),
         Step(around * centred, "<=", "order", {"a": OWN, "b": centred}),
@@ -82,16 +79,19 @@ def all_epochs() -> Derivation:
         Step(around * LENGTH**2, "<=", "order", {"a": SECOND, "b": LENGTH**2}),
         Step(LENGTH**2 * ALPHA * (MANY / (2 - ALPHA)) * WEIGHTS, "="),
     )  # fmt: skip
+    total = ALPHA**2 * (EACH + PAIRS)
     variables = {
         **{name: RANGES[name] for name in RANGES if name not in {"gamma", "square"}},
         "weights": real(0, 5),
         "each": real(0, OWN * decays),
-        "epochs": real(0, MANY * EACH),
-        "square": real(ALPHA**2 * EPOCHS, ALPHA**2 * EPOCHS),
+        "joint": real(0, N * EACH),
+        "cross": real(PAIRS, PAIRS),
+        "square": real(total, total),
     }
     premises = {
-        UNCORRELATED: Premise(SQUARE, "=", ALPHA**2 * EPOCHS),
-        "one epoch": cite(one_epoch(), EPOCHS),
+        UNCORRELATED: Premise(SQUARE, "=", ALPHA**2 * (EACH + CROSS)),
+        WITHOUT: Premise(CROSS, "=", PAIRS),
+        "one epoch": cite(one_epoch()),
         POSITIONS: Premise(EACH, "<=", OWN * decays),
     }
     return Derivation(

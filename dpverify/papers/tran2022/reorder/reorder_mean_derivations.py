@@ -2,7 +2,7 @@
 
 After q whole windows the root mean square is at most ``G sqrt(2 alpha) (c_q + B^q) + 3/2 G sqrt(alpha gamma)``, B =
 (1-alpha)^N; over the steps, N at most for each q, the first part adds up to a number. Letters: ``latest`` c_q,
-``inner`` the other windows' ``gamma^2 sum c_i^2``, ``power`` B^q; ``mean``, the mean over t of the root mean squares.
+``power`` B^q; ``mean``, the mean over t of the root mean squares.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dpverify.papers.tran2022.reorder import reorder_weights_derivations as weig
 from dpverify.papers.tran2022.reorder.reorder_lemma_derivations import (
     CONDITIONS,
     GAMMA,
-    INNER,
     LATEST,
     LENGTH,
     MANY,
@@ -76,23 +75,22 @@ def one_square() -> Derivation:
     """Derive the mean square of the estimate's own part at one step."""
     block = (1 - ALPHA) ** N
     rate, around, share = MANY / (2 - ALPHA), LENGTH**2 * ALPHA, Rational(9, 8) * GAMMA
-    later = cite(settled(), (1 - block**2) * INNER, keep=1 - GAMMA, block=block)
+    later = cite(settled(), keep=1 - GAMMA, block=block)
 
     def whole(latest: Any, inner: Any) -> Any:
         return around * rate * (latest + inner + POWER**2)
 
-    taken = {"a": 1 - block**2, "b": block**2}
+    taken, most = {"a": 1 - block**2, "b": block**2}, (1 - block**2) * LATEST**2 + later.lhs + POWER**2
     steps = (
         Step(around * rate * WEIGHTS, "<=", "premise", {}, ("all epochs",)),
-        Step(whole((1 - block**2) * LATEST**2, (1 - block**2) * INNER), "<=", "premise", {}, (WEIGHED,)),
+        Step(whole((1 - block**2) * LATEST**2, later.lhs), "<=", "premise", {}, (WEIGHED,)),
         Step.within(whole((1 - block**2) * LATEST**2, HOLE), share, "premise", {}, ("the later windows",)),
         Step(whole(LATEST**2, share), "<=", "drop-nonnegative", taken, context=whole(HOLE * LATEST**2, share)),
         Step.within(around * HOLE * (LATEST**2 + share + POWER**2), Integer(2), "premise", {}, ("the rate",)),
     )  # fmt: skip
-    most = (1 - block**2) * (LATEST**2 + INNER) + POWER**2
     variables: dict[str, Variable] = {
-        **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
-        "latest": real(0, 5), "inner": real(0, share), "power": real(0, 1), "weights": real(0, most),
+        **{name: RANGES[name] for name in ("alpha", "gamma", "length")}, "N": integer(2, 7),
+        "windows": weighed.RANGES["windows"], "latest": real(0, 5), "power": real(0, 1), "weights": real(0, most),
         "square": FromPremises(),
     }  # fmt: skip
     premises = {
@@ -103,7 +101,7 @@ def one_square() -> Derivation:
     }
     return Derivation(
         "one step of the estimate, squared", "ours", variables, CONDITIONS, SQUARE, steps, premises,
-        local=("inner", "weights", "square"),
+        local=("windows", "weights", "square"),
     )  # fmt: skip
 
 
