@@ -35,8 +35,8 @@ def test_the_size_is_that_of_the_check_which_missed_its_fault() -> None:
         ["reason", "record_hash", "evidence_hash", "where", "quote", "printed", "latex"], ""
     )
     result = Result(
-        claim="p:c", reading={}, status="proved", pinned="proved", contradicts=False, sources_disagree=False, kind="count",
-        checks=[sharp, blind], **plain,
+        claim="p:c", reading={}, status="proved", pinned="proved", contradicts=False, sources_disagree=False,
+        kind="count", checks=[sharp, blind], **plain,
     )  # fmt: skip
     (seen,) = _red(result)
     assert (seen.saw, seen.by, seen.detects) == ("control missed", ["law"], ["2%"])
