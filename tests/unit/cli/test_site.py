@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dpverify.cli.app import main
+from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.site import build
@@ -46,12 +47,13 @@ def test_what_sphinx_warns_of_is_said_and_gives_exit_code_1(
     assert said.out == f"wrote {tmp_path / 'site' / 'README.html'}\n"
     assert [each for each in warnings if each not in said.err] == []
     assert len(said.err.splitlines()) == len(warnings)
-    assert main(["site", "--out", str(tmp_path / "site"), "--report", str(tmp_path)]) == code
-    assert [(out, report) for out, report, _, _ in given] == [
-        (tmp_path / "site", bundled("reports")),
-        (tmp_path / "site", tmp_path),
+    words = ["site", "--out", str(tmp_path / "site"), "--report", str(tmp_path), "--checks", "mine2026"]
+    assert main(words) == code
+    assert [(out, report, checks) for out, report, _, _, checks in given] == [
+        (tmp_path / "site", bundled("reports"), PAPERS),
+        (tmp_path / "site", tmp_path, "mine2026"),
     ]
-    _, _, specs, commands = given[0]
+    _, _, specs, commands, _ = given[0]
     assert isinstance(specs, Specs)
     assert "tran2022" in specs.papers
     assert commands.startswith("# dpverify")
