@@ -774,8 +774,8 @@ class Proof(Rule):
             self.fixed |= rule.free()
             self.checker.used.setdefault("definition", set()).add(data["name"])
         elif any((self.kinds | rule.letters).get(name) in FUNCTIONS for name in about):
-            rule.fixed = about if data["kind"] != "fact" else about & self.kinds.keys()
-            self.fixed |= rule.fixed  # functions may depend on all of them, and of a fact's letters on the proof's own
+            self.fixed |= about  # functions may depend on all of them
+            rule.fixed = about
         return rule
 
     def run(self):
@@ -1049,13 +1049,13 @@ def check(data, rules):
 def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or None where none can be proven.
 
-    No certificate proves a fact. All that is assumed of letters that no statement has is among it, but one's sign.
+    All that is assumed of letters that no statement has is among it, but the sign of one letter.
     """
     found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
     table = read_table(data["table"])
     for proof in (*data["lemmas"], data["statement"]):
-        local, premises = proof["local"], proof["premises"].items()
-        found |= {n: None if p["kind"] == "fact" else p["seal"] for n, p in premises if p["kind"] != "definition"}
+        local = proof["local"]
+        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] != "definition"}
         for relation, *sides in local["conditions"]:
             a, b = (read(side, table) for side in sides)
             sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)

@@ -49,10 +49,8 @@ def prepare(goals: Goals, place: FactList, expr: Expr) -> None:
                 prepare(goals, place, arg)
         if op == "^":
             _prepare_power(goals, place, *args)
-        elif op == "log":
-            goals.expr(place, args[0], True)
-        elif op == "exp" and "sequence" not in {place.scope.kinds.get(name) for name in k.letters_in(args[0])}:
-            goals.expr(place, args[0])  # the sign of any function's values is sought long, and in vain
+        elif op in ("log", "exp"):
+            goals.expr(place, args[0], op == "log")
     except k.Refused:
         return
 

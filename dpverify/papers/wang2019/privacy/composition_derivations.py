@@ -44,19 +44,19 @@ def derive_composition(statement: Statement) -> Derivation:
 
     base = chain(
         "one mechanism", joint(1),
-        Step(joint(0) * moment(bound(1)), "<=", PREMISE, {"t": 0}, (TOWER,)),
+        Step(joint(0) * moment(bound(1)), "<=", PREMISE, {}, (TOWER,)),
         Step.within(HOLE * moment(bound(1)), 1, PREMISE, premises=("start",)),
         Step(moment(total(1)), "="),
-        **{TOWER: known_fact(statement, TOWER)}, start=define(statement, "joint_moment", part="start"),
+        **{TOWER: known_fact(statement, TOWER, t=0)}, start=define(statement, "joint_moment", part="start"),
     )  # fmt: skip
     step = chain(
         "one mechanism more", joint(k + 1),
-        Step(joint(k) * moment(bound(k + 1)), "<=", PREMISE, {"t": k}, (TOWER,)),
+        Step(joint(k) * moment(bound(k + 1)), "<=", PREMISE, {}, (TOWER,)),
         Step.within(HOLE * moment(bound(k + 1)), moment(total(k)), PREMISE, premises=("hypothesis",)),
         Step(moment(total(k) + bound(k + 1)), "="),
         Step(moment(total(k + 1)), "=", "sum-split", {"f": Lambda(s, bound(s)), "lo": 1, "hi": k + 1, "m": k},
              context=moment(HOLE)),
-        **{TOWER: known_fact(statement, TOWER)}, hypothesis=Hypothesis(joint(k), "<=", moment(total(k)), letter=k),
+        **{TOWER: known_fact(statement, TOWER, t=k)}, hypothesis=Hypothesis(joint(k), "<=", moment(total(k)), letter=k),
     )  # fmt: skip
     return chain(
         "by induction", start, Step(moment(total(k)), "<=", PREMISE, premises=("induction",)), Step(end, "="),

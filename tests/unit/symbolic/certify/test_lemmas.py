@@ -121,25 +121,6 @@ def test_what_a_definition_is_about_stays_what_it_is() -> None:
     assert "what a premise is about" in refusal(about_a_function("b", "claim"))
 
 
-def about_a_fact(**more: str) -> Any:
-    """That g(1) <= a since g(t) = a for all t is a fact, used at t = 1."""
-    said = {"name": "g", "kind": "fact", "letters": {"t": "integer"}, "conditions": [], "lhs": ["apply", "g", "t"],
-            "relation": "=", "rhs": "a"}  # fmt: skip
-    at = ["apply", "g", ONE]
-    first = fact("=", minus("a", at), "instance", "premise", "g", {"t": ONE})
-    return certificate(
-        {"a": "real", "g": "sequence", **more}, at, "<=", "a",
-        statement={"premises": {"g": said}, "body": [first]},
-    )  # fmt: skip
-
-
-def test_a_fact_is_for_all_values_of_letters_that_the_proof_does_not_have_and_stays_given() -> None:
-    made = about_a_fact()
-    assert refusal(made) == ""
-    assert k.given_in(made) == {"g": None}
-    assert "t is what a premise is about" in refusal(about_a_fact(t="integer"))
-
-
 def test_a_lemma_is_not_about_letters_of_its_own() -> None:
     lemma = certificate({"x": "real"}, "x", "<=", "z")["statement"] | {"name": "lemma"}
     lemma["local"] = {"letters": {"z": "real"}, "conditions": [["<=", "x", "z"]]}
