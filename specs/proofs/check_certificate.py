@@ -1049,18 +1049,18 @@ def check(data, rules):
 def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or None where none can be proven.
 
-    All that is assumed of letters that no statement has is among it, but the sign of one letter.
+    All that is assumed of letters that no statement has is among it, but one's sign. A name of two things has None.
     """
-    found = {data["statement"]["quantity"]: None} if data["statement"].get("quantity") else {}
-    table = read_table(data["table"])
+    quantity, table = data["statement"].get("quantity"), read_table(data["table"])
+    found = [(quantity, None)] if quantity else []
     for proof in (*data["lemmas"], data["statement"]):
-        local = proof["local"]
-        found |= {name: one["seal"] for name, one in proof["premises"].items() if one["kind"] != "definition"}
+        local, premises = proof["local"], proof["premises"].items()
+        found += [(name, one["seal"]) for name, one in premises if one["kind"] != "definition"]
         for relation, *sides in local["conditions"]:
             a, b = (read(side, table) for side in sides)
             sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)
-            found |= {} if sign else {f"{shown(a)} {relation} {shown(b)}": None}
-    return found
+            found += [] if sign else [(f"{shown(a)} {relation} {shown(b)}", None)]
+    return {name: one if all(other == one for n, other in found if n == name) else None for name, one in found}
 
 
 def open_premises(seals, given, seen=()):

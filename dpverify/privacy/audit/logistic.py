@@ -32,7 +32,9 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
         ones_hoped = seen * chance
         slope = few.T @ (truth - ones_hoped) - penalty * weights
         curvature = (few * (ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
-        step = dposv(curvature, slope)[1]
+        _, step, failed = dposv(curvature, slope)
+        if failed:  # a penalty that is lost beside columns that are alike up to rounding
+            step = np.linalg.lstsq(curvature, slope)[0]
         largest = float(np.abs(step).max())
         weights += step if largest <= _FAR else step * (_FAR / largest)
         if largest < _SMALL:

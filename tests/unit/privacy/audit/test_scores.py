@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy.audit.groups import SortedOutputs, both, rows_of
+from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.scores import Learner, bent, distance, linear, quadratic, smooth
 
 LEARNERS = [Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)]
@@ -19,6 +20,15 @@ def test_a_score_from_groups_is_nearly_that_from_all_rounds(learner: Learner) ->
     grouped, alone = learner.learn(both(*SortedOutputs(x, b, 4000).halves)), learner.learn(rows_of(x[:, None], b))
     at = np.linspace(-3.0, 4.0, 50)[:, None]
     np.testing.assert_allclose(grouped(at), alone(at), atol=0.05)
+
+
+def test_a_fit_to_columns_that_are_alike_is_that_to_one() -> None:
+    x = np.linspace(-2.0, 2.0, 200)
+    ones = 100.0 / (1.0 + np.exp(-1.5 * x))
+    weights, _ = fitted(
+        np.column_stack([x, x]), 100.0 - ones, ones, np.zeros(2)
+    )  # no penalty: the curvature is singular
+    assert weights.sum() == pytest.approx(1.5, abs=1e-6)
 
 
 def test_smoothed_shares_follow_the_odds_through_jumps() -> None:

@@ -94,6 +94,27 @@ def test_a_premise_of_any_kind_is_named(kind: str) -> None:
     assert list(k.given_in(given(kind))) == ["p"]
 
 
+def test_a_premise_does_not_hide_behind_a_proven_one_of_its_name() -> None:
+    proven = certificate({"x": "real"}, "x", "<=", "x")
+    false = given("claim")["statement"] | {"name": "lemma"}
+    true = {
+        "name": "p",
+        "kind": "claim",
+        "letters": {"x": "real"},
+        "conditions": [],
+        "lhs": "x",
+        "relation": "<=",
+        "rhs": "x",
+    }
+    cited = fact(">=", minus(ZERO, ONE), "instance", "lemma", "lemma", {})
+    data = certificate({}, ONE, "<=", ZERO, lemmas=[false], statement={"premises": {"p": true}, "body": [cited]})
+    assert refusal(data) == ""
+    seals = {one["statement"]["seal"]: k.given_in(one) for one in (proven, data)}
+    assert seals[proven["statement"]["seal"]] == {}
+    assert data["statement"]["premises"]["p"]["seal"] in seals
+    assert k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],)) == ["p"]
+
+
 @pytest.mark.parametrize(
     "condition", [["<=", ONE, ZERO], ["<=", "z", ZERO], [">=", "x", ZERO], ["=", "z", ZERO], [">=", "z", "x"]]
 )
