@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, closing, suppress
 from fnmatch import fnmatchcase
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -44,9 +45,10 @@ def change_modules(
     tell = report or (lambda done, total, label: None)
     taken = {fault.module for fault in load_faults(root)}
     left = [name for name in modules(root) if name not in taken]
-    keys = {module: _key(root, module) for module in left}
+    tried = {module: list(attempts(root, module)) for module in left}  # who is asked is read from many files: once
+    keys = {module: _key(root, module, tried[module]) for module in left}
     decided = {each.key: each for each in known if each.error != NOT_RUN} | remembered(state)
-    todo = [module for module in left if keys[module] not in decided and fnmatchcase(module, only)]
+    todo = {name: tried[name] for name in left if keys[name] not in decided and fnmatchcase(name, only)}
     tell(len(left) - len(todo), len(left), "the guards, before anything is changed")
     if todo:
         with ExitStack() as stack:
@@ -63,9 +65,8 @@ def change_modules(
     return MutantsRun(commit=commit(), modules=left, changes=[decided[key] for key in keys.values() if key in decided])
 
 
-def _key(root: Path, module: str) -> str:
+def _key(root: Path, module: str, tried: Sequence[Fault]) -> str:
     """What an outcome is remembered by: the module, the changes that are tried in it, and who is asked."""
-    tried = list(attempts(root, module))
     digest = hashlib.sha256("\n".join([module, *(fault.what for fault in tried)]).encode())
     for name in (str(Path(*module.split(".")).with_suffix(".py")), *_asked(tried)):
         files = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*.py"))
@@ -74,16 +75,21 @@ def _key(root: Path, module: str) -> str:
     return digest.hexdigest()
 
 
-def _decide(root: Path, todo: list[str], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
+def _decide(
+    root: Path, todo: Mapping[str, Sequence[Fault]], work: Path, jobs: int, limit: float
+) -> Generator[FaultOutcome]:
     children, green = Children(), work / "green"
     pool, saw = ThreadPoolExecutor(jobs), dict[str, Saw]()
     try:
         copy(root, green)
         for first in range(0, len(todo), TOGETHER):
-            some = todo[first : first + TOGETHER]
-            new = [name for name in _asked(fault for each in some for fault in attempts(root, each)) if name not in saw]
+            some = dict(islice(todo.items(), first, first + TOGETHER))
+            new = [name for name in _asked(chain.from_iterable(some.values())) if name not in saw]
             saw |= {each.check: each.saw for each in look_at_green(pool, children, green, new, jobs)}
-            begun = [pool.submit(_tries, children, green, work / each, each, limit, saw) for each in some]
+            begun = [
+                pool.submit(_tries, children, green, work / name, name, tried, limit, saw)
+                for name, tried in some.items()
+            ]
             for future in as_completed(begun):
                 yield future.result()
     finally:
@@ -92,11 +98,12 @@ def _decide(root: Path, todo: list[str], work: Path, jobs: int, limit: float) ->
 
 
 def _tries(
-    children: Children, green: Path, folder: Path, module: str, limit: float, saw: Mapping[str, Saw]
-) -> FaultOutcome:
+    children: Children, green: Path, folder: Path, module: str, tried: Iterable[Fault], limit: float,
+    saw: Mapping[str, Saw],
+) -> FaultOutcome:  # fmt: skip
     """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
     found = FaultOutcome(id=module, kind="machine", what="", module=module)
-    for number, fault in enumerate(attempts(green, module)):
+    for number, fault in enumerate(tried):
         if children.ended:
             break
         found = _try(children, green, folder / str(number), fault, limit, saw)

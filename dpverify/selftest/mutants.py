@@ -180,6 +180,7 @@ def attempts(root: Path, module: str) -> Iterator[Fault]:
     source = (root / path).read_text("utf-8")
     asked: dict[str, list[str]] = {}
     for what, new, function in islice(mutants(module, source), ATTEMPTS):
-        names = asked[function] if function in asked else guards(root, module, function)
-        asked[function] = names
+        if function not in asked:
+            asked[function] = guards(root, module, function)
+        names = asked[function]
         yield Fault(id=module, kind="machine", what=what, module=module, old=source, new=new, noticed_by=names)

@@ -36,12 +36,12 @@ def _path(root: Path, module: str) -> Path:
 @cache
 def _uses(source: str) -> dict[str, set[str]]:
     """Names that each function, class and constant of a module uses, and each method."""
-    found: dict[str, set[str]] = {}
-    for node in ast.walk(ast.parse(source)):
+    tree, found = ast.parse(source), dict[str, set[str]]()
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             own = {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}  # methods of a class
             found.setdefault(node.name, set()).update((_names(node) | own) - {node.name})
-    for node in ast.parse(source).body:
+    for node in tree.body:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else ()
         )
