@@ -12,6 +12,7 @@ import numpy as np
 
 from dpverify.harness.budget import Budget
 from dpverify.harness.recorded_proof import RecordedProof
+from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
 Point = Mapping[str, Fraction]  # values of a statement's symbols; an integer is a Fraction with denominator 1
@@ -36,6 +37,7 @@ class Context:
     point: Point = field(default_factory=dict)  # parameters of a simulation
     share: float = math.inf  # core seconds that this check may cost; infinite where everything fits
     proof: RecordedProof | None = None  # of a derivation: what need not be derived again
+    recorded: CheckResult | None = None  # of another check: what can be looked at again
 
     def entropy(self, stream: str = "") -> list[int]:
         """Words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""

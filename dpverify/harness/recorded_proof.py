@@ -1,7 +1,7 @@
-"""What the recorded run proved and need not be derived again: the certificate is checked instead.
+"""What the recorded run found and need not be found again: what shows it is looked at instead.
 
-A derivation is taken from the recorded run where its claim has today's evidence hash, so that neither the record nor
-any code it rests on has changed, and only if the stand-alone checker accepts its certificate now.
+A result is taken from the recorded run where its claim has today's evidence hash, so that neither the record nor any
+code it rests on has changed: a derivation only if the stand-alone checker accepts its certificate now.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: str) -> str:
 
 
 class RecordedProofs:
-    """The proofs of the run that a report was made of; by default of the report that comes with dpverify."""
+    """What was shown in the run that a report was made of; by default in that which comes with dpverify."""
 
     def __init__(self, report: Path | None = None) -> None:
         self._report = report
@@ -70,16 +70,21 @@ class RecordedProofs:
 
     def find(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> RecordedProof | None:
         """The proof of a statement of a claim by a check, if the recorded run has one under this evidence hash."""
-        reading = statement.reading
-        result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
-        if self._folder is None or result is None or result.evidence_hash != evidence:
+        found, reading = self.result(claim, statement, check, evidence), statement.reading
+        if self._folder is None or found is None or found.status not in PROVEN:
+            return None
+        certificate = self._folder / CERTIFICATES / certificate_name(claim.key, reading, statement.variant)
+        if not certificate.is_file():
+            return None
+        return RecordedProof(found, certificate, digest_of(claim, reading, statement.variant))
+
+    def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
+        """What a check found of a statement of a claim in the recorded run, if it is of this evidence hash."""
+        result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=statement.reading)))
+        if result is None or result.evidence_hash != evidence:
             return None
         said = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
-        certificate = self._folder / CERTIFICATES / certificate_name(claim.key, reading, statement.variant)
-        proven = [one for one in (said.checks if said else ()) if one.name == check and one.status in PROVEN]
-        if not proven or not certificate.is_file():
-            return None
-        return RecordedProof(proven[0], certificate, digest_of(claim, reading, statement.variant))
+        return next((one for one in (said.checks if said else ()) if one.name == check), None)
 
     @cached_property
     def _folder(self) -> Path | None:

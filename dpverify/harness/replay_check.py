@@ -15,6 +15,7 @@ import numpy as np
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
+from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.exact_results import first_and_largest
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.results import CheckResult, ControlResult, Method
@@ -80,6 +81,12 @@ class ReplayCheck(Check):
         statement, runs = context.statement, self.random_runs[context.budget.name]
         own = list(self.replays(statement))
         low, high, disagreement = _compare(own)
+
+        def again(point: dict[str, Fraction]) -> Probe | None:
+            return next(_beyond(statement, (one for one in own if one.point == point)), None)
+
+        if not disagreement and (known := refuted_again(context, again)) is not None:
+            return known
         most, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda found: found[0])
         if most > 1.0 + TOLERANCE:
             disagreement = disagreement or f"a random run ({run}) moves a node by {most:.12g} of its most"

@@ -90,9 +90,7 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         if result.misjudged:
             yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
-    if shorter := sum(check.by_certificate for result in results for check in result.all_checks):
-        same = "what it rests on is as in the recorded run"
-        yield f"Of {plural(shorter, 'derivation')} only the certificate was checked: {same}; --fresh derives again."
+    yield from _recorded(results)
     if kept := run.run.from_store:
         yield f"{plural(kept, 'check')} had been decided by an earlier run of the same code; --fresh runs all again."
     if stale := run.run.stale_in_store:
@@ -101,6 +99,22 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
         yield "Interrupted: this is what was decided so far."
+
+
+def _recorded(results: Sequence[Result]) -> Iterator[str]:
+    """Say what was looked at of the checks that were taken from the recorded run."""
+    taken = [check for result in results for check in result.all_checks if check.by_certificate]
+    derivations = sum(check.method == "derivation" and check.status != "derived" for check in taken)
+    alone = sum(check.status == "derived" for check in taken)
+    refutations = sum(check.status == "refuted" for check in taken)
+    words = [f"of {plural(derivations, 'derivation')} only the certificate was checked"] if derivations else []
+    words += [f"of {alone} without one only the last chain of steps"] if alone else []
+    words += [f"of {plural(refutations, 'refutation')} only the counterexamples were evaluated"] if refutations else []
+    if left := len(taken) - derivations - alone - refutations:
+        words += [f"{'1 search' if left == 1 else f'{left} searches'} beside such a certificate left out"]
+    if words:
+        told = ", ".join(words)
+        yield f"{told[0].upper()}{told[1:]}: what they rest on is as in the recorded run; --fresh does it all."
 
 
 def _fallen(results: Sequence[Result]) -> str:

@@ -118,22 +118,25 @@ class Suite:
         return cases
 
     def _with_proofs(self, case: JudgedReading) -> JudgedReading:
-        """Give each derivation what the recorded run has of it."""
+        """Give each check what the recorded run has of it, where that can be looked at again."""
         if (proofs := self.proofs) is None:
             return case
 
-        def given(job: Job) -> Job:
-            if job.find().method != "derivation":
-                return job
-            found = proofs.find(case.claim, job.context.statement, job.check, case.evidence_hash)
-            return replace(job, context=replace(job.context, proof=found))
+        evidence = case.evidence_hash if case.jobs else ""
 
-        return replace(
-            case,
-            printed=tuple(map(given, case.printed)),
-            amended=tuple(map(given, case.amended)),
-            held=tuple(map(given, case.held)),
-        )
+        def given(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+            asked = [(case.claim, job.context.statement, job.check, evidence) for job in jobs]
+            derive = [job.find().method == "derivation" for job in jobs]
+            certified = [proofs.find(*words) if one else None for one, words in zip(derive, asked, strict=True)]
+            usable = {"refuted", "not refuted"} if any(certified) else {"refuted"}
+            results = [
+                result if result and result.status in ({"derived"} if one else usable) else None
+                for one, result in zip(derive, (proofs.result(*words) for words in asked), strict=True)
+            ]
+            parts = zip(jobs, certified, results, strict=True)
+            return tuple(replace(job, context=replace(job.context, proof=p, recorded=r)) for job, p, r in parts)
+
+        return replace(case, printed=given(case.printed), amended=given(case.amended), held=given(case.held))
 
     def _checks_of(self, paper: str) -> PaperChecks | None:
         """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""

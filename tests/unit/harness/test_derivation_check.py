@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import sympy
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
-from dpverify.harness.derivation_check import checked_once
+from dpverify.harness.derivation_check import Build, checked_once
 from dpverify.ledger.formula import parse
+from dpverify.ledger.records import Relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
@@ -120,6 +122,28 @@ def test_a_proof_that_cites_a_chain_with_an_open_step_proves_nothing(statements:
     assert result.derivation is not None
     assert result.derivation.complete
     assert (result.status, result.error) == ("inconclusive", "cited derivations of ours are not complete: unproven")
+
+
+def test_what_a_recorded_derivation_cites_is_not_checked_again_and_its_own_steps_are(
+    statements: dict[str, Statement],
+) -> None:
+    """Only where the recorded run found it derived: then what it cites was complete under the same evidence hash."""
+
+    def citing(statement: Statement, relation: Relation = "<=") -> Derivation:
+        right = convexity(statement)
+        open_one = replace(right, name="unproven", steps=(Step(right.last, "<="),))
+        step = Step(right.last, relation, "premise", {}, ("unproven",))
+        return replace(right, steps=(step,), premises={"unproven": cite(open_one)})
+
+    def judged(build: Build) -> CheckResult:
+        recorded = CheckResult(name="derivation", method="derivation", status="derived")
+        context = Context(statements["decay"], BUDGETS["smoke"], 0, "derivation", recorded=recorded)
+        return DerivationCheck("decay", "derivation", build=build).run_block(context, 0)
+
+    taken = judged(citing)
+    assert (taken.status, taken.by_certificate, taken.error) == ("proved", True, "")
+    assert "cites the derivations unproven" in taken.message
+    assert judged(partial(citing, relation="=")).status == "inconclusive"
 
 
 def test_what_is_measured_without_a_definition_is_given(statements: dict[str, Statement]) -> None:

@@ -1,4 +1,4 @@
-"""A derivation is taken from the recorded run only where nothing has changed and its certificate is accepted."""
+"""A result is taken from the recorded run only where nothing has changed and what shows it is accepted."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dpverify.ledger.results import CheckResult, Run, decode
 from dpverify.ledger.statements import Variant
 
 CLAIMS = ("wang2019:theorem-4-1-total", "wang2019:theorem-4-1-amplified-0")
+REFUTED = "wang2019:theorem-4-4-smooth"
 SPECS = load_specs()
 
 
@@ -36,11 +37,11 @@ def derivation(run: Run) -> CheckResult:
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     """A report with two claims and their certificates."""
-    claims = [SPECS.claim(name) for name in CLAIMS]
+    claims = [SPECS.claim(name) for name in (*CLAIMS, REFUTED)]
     (tmp_path / "data").mkdir()
     (tmp_path / CERTIFICATES).mkdir()
     (tmp_path / "data" / "wang2019.json").write_bytes(encode(verify(SPECS, claims, "smoke")))
-    for certified in certify_claims(SPECS, claims):
+    for certified in certify_claims(SPECS, claims[:2]):
         assert write(certified, tmp_path / CERTIFICATES)
     return tmp_path
 
@@ -109,3 +110,24 @@ def test_the_digest_of_a_certificate_is_that_of_all_which_its_statement_says() -
     edited = replace(claim, verdicts=(msgspec.structs.replace(verdict, holds=narrower, amendment=weaker),))
     changed = {v: digest_of(claim, {}, v) != digest_of(edited, {}, v) for v in get_args(Variant)}
     assert changed == {"printed": False, "amended": True, "held": True}
+
+
+def test_a_refutation_is_taken_with_its_counterexamples_and_a_changed_one_is_searched_anew(report: Path) -> None:
+    """A statement that a certificate proves is not searched either; other evidence is of no use to both."""
+
+    def searched(name: str, proofs: RecordedProofs | None) -> list[CheckResult]:
+        (result,) = verify(SPECS, [SPECS.claim(name)], "smoke", proofs=proofs).results
+        return [check for check in result.all_checks if check.method == "search"]
+
+    (anew, *_), (taken, *_) = searched(REFUTED, None), searched(REFUTED, RecordedProofs(report))
+    assert (anew.status, taken.status) == ("refuted", "refuted")
+    assert (anew.by_certificate, taken.by_certificate) == (False, True)
+    assert taken.counterexamples == anew.counterexamples
+    assert all(check.by_certificate for check in searched(CLAIMS[0], RecordedProofs(report)))
+    file = report / "data" / "wang2019.json"
+    run = decode(file.read_bytes())
+    moved = [msgspec.structs.replace(result, evidence_hash="0" * 16) for result in run.results]
+    file.write_bytes(encode(msgspec.structs.replace(run, results=moved)))
+    assert not any(
+        check.by_certificate for name in (REFUTED, CLAIMS[0]) for check in searched(name, RecordedProofs(report))
+    )

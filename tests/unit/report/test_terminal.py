@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from dpverify.ledger.results import Counterexample, Run
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import CheckResult, Counterexample, Method, Run
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
 from tests.unit.report.sample import about, exact, result
@@ -123,3 +124,23 @@ def test_untested_claims_with_one_reason_share_it(run: Run) -> None:
 def test_printing_a_run_loads_no_matplotlib() -> None:
     script = "import sys, dpverify.report.terminal, dpverify.report.explain; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_what_was_taken_from_the_recorded_run_is_counted_by_what_was_looked_at(run: Run) -> None:
+    def taken(method: Method, status: Status, by_certificate: bool = True) -> CheckResult:
+        return CheckResult(name=method, method=method, status=status, by_certificate=by_certificate)
+
+    checks = [
+        *(taken("derivation", "proved given") for _ in range(3)),
+        taken("derivation", "derived"),
+        *(taken("exact-law", "refuted") for _ in range(2)),
+        taken("search", "not refuted"),
+        taken("search", "refuted", by_certificate=False),
+    ]
+    one = msgspec.structs.replace(result("lemma-1", "Here", "dp", "refuted"), checks=checks)
+    text = printed(msgspec.structs.replace(run, results=[one]), 500)
+    assert (
+        "Of 3 derivations only the certificate was checked, of 1 without one only the last chain of steps, "
+        "of 2 refutations only the counterexamples were evaluated, 1 search beside such a certificate left out: what they rest on is as in"
+    ) in text
+    assert "recorded run" not in printed(run, 500)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -111,10 +111,15 @@ def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering
     return np.array(schedule[:T])
 
 
+@cache
 def measured(
     family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT
-) -> Iterator[tuple[int, int, float]]:
-    """First and last step of every node that the family has, and how far the worst neighbour moves it."""
+) -> Sequence[tuple[int, int, float]]:
+    """First and last step of every node that the family has, and how far the worst neighbour moves it.
+
+    Several statements are about the same nodes, which are measured once in a process.
+    """
+    found = []
     reach = float(case.eta * case.T)
     make = problem.opposed if family in {"f", "g"} else problem.turning
     pair = make(case.N, reach, float(LIPSCHITZ), float(SMOOTHNESS))
@@ -122,7 +127,9 @@ def measured(
         if family != "delta" or start > case.N:
             schedule = worst_schedule(family, start, end, case, ordering, fault.early)
             path = released(pair, case, schedule)
-            yield start, end, float(_distances(family, pair, path, schedule, case, fault)[row]) * fault.scale
+            distance = float(_distances(family, pair, path, schedule, case, fault)[row]) * fault.scale
+            found.append((start, end, distance))
+    return tuple(found)
 
 
 def released(pair: problem.Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0, seed: int = 0) -> Any:

@@ -33,7 +33,7 @@ LONG_RAMP = SlopeCase("long ramp", 1600, 1600 * 56**2, 3, bend=7.0)
 RAMPS = {"smoke": (RAMP,), "standard": (RAMP, LONG_RAMP), "full": (RAMP, LONG_RAMP)}
 SHORT_RAMPS = {"standard": (RAMP,), "full": (RAMP, LONG_RAMP)}
 RAMP_CHECKS: tuple[tuple[dict[str, str], dict[str, tuple[SlopeCase, ...]], BudgetName], ...] = (
-    (FRESH, RAMPS, "smoke"),
+    (FRESH, RAMPS, "standard"),
     (ONCE, SHORT_RAMPS, "standard"),
 )
 

@@ -1,0 +1,33 @@
+"""What the recorded run refuted and need not be searched again: its counterexamples are evaluated instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import msgspec
+
+from dpverify.harness.context import Context
+from dpverify.harness.search.exact_results import counterexample
+from dpverify.harness.sides import Probe
+from dpverify.ledger.results import CheckResult, Counterexample
+
+
+def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe | None]) -> CheckResult | None:
+    """What the recorded run says of a check, where each of its counterexamples is one now.
+
+    ``probe`` evaluates a point as the check does; None where the point is not in the statement's domain. The result is
+    None where there is no recorded refutation, or where it is none any more: then the whole check is to be run.
+    """
+    recorded = context.recorded
+    if recorded is None or recorded.status != "refuted" or not recorded.counterexamples:
+        return None
+    again = list[Counterexample]()
+    for example in recorded.counterexamples:
+        exact = {name: number.exact for name, number in example.parameters.items()}
+        point = {name: Fraction(text) for name, text in exact.items() if text is not None}
+        found = probe(point) if len(point) == len(exact) else None
+        if found is None or found.holds is not False:
+            return None
+        again.append(counterexample(example.kind, found))
+    return msgspec.structs.replace(recorded, counterexamples=again, by_certificate=True)

@@ -1,0 +1,119 @@
+"""A refutation is taken from the recorded run only where each of its counterexamples is one now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+import msgspec
+import pytest
+
+from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Planted, SearchCheck
+from dpverify.harness.checks import Check
+from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.ledger.formula import parse, parse_relation
+from dpverify.ledger.results import CheckResult, Counterexample, Number
+from dpverify.ledger.statements import Statement
+
+
+def judged(check: Check, statement: Statement, recorded: CheckResult | None = None) -> CheckResult:
+    context = Context(statement, BUDGETS["smoke"], 0, check.name, recorded=recorded)
+    return check.finish(context, [check.run_block(context, 0)])
+
+
+def moved(statement: Statement, scale: float = 1.0) -> Iterator[Moved]:
+    """A mechanism whose output number s moves by s."""
+    for s in (1, 2, 3):
+        yield Moved({"s": Fraction(s)}, scale * s, partial(Fraction, s), f"output {s}")
+
+
+REPLAY = ReplayCheck(
+    "bits",
+    "replay",
+    replays=moved,
+    controls=[ReplayControl("scaled", "a billionth more", partial(moved, scale=1 + 1e-9), at_declared_size=True)],
+    random=lambda _, rng: (rng.random(), "of a random size"),
+    random_runs={"smoke": 20},
+    share=1e-9,
+)
+CHECKS = (
+    SearchCheck("bits", "search"),
+    ExhaustiveCheck("bits", "all", points=lambda _: [{"s": s} for s in range(1, 9)]),
+    REPLAY,
+)
+
+
+@pytest.fixture(params=CHECKS, ids=lambda check: check.name)
+def check(request: pytest.FixtureRequest) -> Check:
+    """A search, a list of points, and a measurement."""
+    found: Check = request.param
+    return found
+
+
+@pytest.fixture
+def false(statements: dict[str, Statement]) -> Statement:
+    """What is false from s = 2 on, where the measurement moves by s."""
+    return replace(statements["bits"], lhs=parse("s"), relation="<=", rhs=parse("2 - s/4"))
+
+
+def at(example: Counterexample, s: str) -> Counterexample:
+    return msgspec.structs.replace(example, parameters={"s": Number(exact=s, float=float(Fraction(s)))})
+
+
+def test_its_counterexamples_are_evaluated_and_nothing_is_searched(check: Check, false: Statement) -> None:
+    whole = judged(check, false)
+    assert whole.status == "refuted"
+    wrong = [msgspec.structs.replace(one, lhs=Number(float=9.0)) for one in whole.counterexamples]
+    again = judged(check, false, msgspec.structs.replace(whole, n=77, counterexamples=wrong))
+    assert (again.by_certificate, again.status, again.n) == (True, "refuted", 77)
+    assert again.counterexamples == whole.counterexamples  # both sides as they are now, not as they are recorded
+
+
+def test_one_that_is_none_any_more_counts_nothing(check: Check, false: Statement) -> None:
+    """Where the statement holds, outside of its domain, or without exact numbers: then all is done again."""
+    whole = judged(check, false)
+    first, *others = whole.counterexamples
+    for other in (at(first, "1"), at(first, "-2"), at(first, "5/2"), at(first, "100000000")):
+        if other.parameters["s"].exact == "100000000" and check is not REPLAY:
+            continue  # it is a counterexample, which only the measurement does not reach
+        assert judged(check, false, msgspec.structs.replace(whole, counterexamples=[*others, other])) == whole
+    inexact = msgspec.structs.replace(first, parameters={"s": Number(float=2.0)})
+    assert judged(check, false, msgspec.structs.replace(whole, counterexamples=[inexact])) == whole
+    assert judged(check, false, msgspec.structs.replace(whole, counterexamples=[])) == whole
+
+
+def test_what_the_statement_leaves_out_refutes_nothing(check: Check, false: Statement) -> None:
+    """Conditions that came later leave the recorded point out."""
+    whole = judged(check, false)
+    narrowed = replace(false, requires=(parse_relation("s <= 1"),))
+    assert judged(check, narrowed, whole).status != "refuted"
+
+
+def test_a_rule_is_asked_about_the_recorded_points(false: Statement) -> None:
+    never = Planted("never", holds=lambda point, statement: False)
+    check = ExhaustiveCheck(
+        "bits", "all", points=lambda _: [{"s": s} for s in range(1, 9)], holds=lambda p, _: p["s"] < 5, planted=[never]
+    )
+    whole = judged(check, false)
+    assert whole.status == "refuted"
+    assert judged(check, false, whole).by_certificate
+    assert not judged(replace(check, holds=lambda p, _: p["s"] < 6), false, whole).by_certificate
+
+
+def test_a_formula_that_is_proved_is_not_searched_and_what_code_measures_is(statements: dict[str, Statement]) -> None:
+    said = CheckResult(name="search", method="search", status="not refuted", n=3000)
+    check = SearchCheck("root", "search")
+    left_out = judged(check, statements["root"], said)
+    assert (left_out.by_certificate, left_out.n) == (True, 3000)
+    measured = replace(check, lhs=lambda point, _: point["x"])
+    searched = judged(measured, statements["root"], said)
+    assert not searched.by_certificate
+    assert searched.n != 3000
+
+
+def test_a_measurement_that_does_not_follow_its_law_refutes_nothing(false: Statement) -> None:
+    whole = judged(REPLAY, false)
+    other = replace(REPLAY, replays=partial(moved, scale=1 - 1e-9))
+    assert judged(other, false, whole).kernel_disagrees
