@@ -1,13 +1,11 @@
-"""Hypothesis as a search engine: drive a score up, or shrink a point that has a property. No database, no clock.
+"""Hypothesis shrinks a point that has a property. No database, no clock.
 
 All draws are booleans: into others Hypothesis mixes constants of loaded modules, so that a seed would not fix them.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from contextlib import suppress
 
 import hypothesis
 from hypothesis import strategies as st
@@ -15,8 +13,6 @@ from hypothesis.errors import Unsatisfiable
 
 from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.rationals import Values
-
-MAX_TARGET = 700.0  # largest size of a logarithm that is handed to the search
 
 
 class _FoundError(Exception):
@@ -37,34 +33,6 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
         print_blob=False,
         verbosity=hypothesis.Verbosity.quiet,
     )
-
-
-def drive_up(
-    sampler: Sampler,
-    score: Callable[[Values], float | None],
-    examples: int,
-    seed: int,
-    done: Callable[[], bool] = lambda: False,
-) -> None:
-    """Visit points of the domain, more of them where the score is high."""
-
-    @hypothesis.seed(seed)
-    @_settings(examples, hypothesis.Phase.target)
-    @hypothesis.given(st.tuples(*[st.booleans()] * sampler.bits))
-    def visit(bits: tuple[bool, ...]) -> None:
-        point = sampler.point(bits)
-        if point is None:
-            hypothesis.reject()
-        value = score(point)
-        if done():
-            raise _FoundError
-        if value is not None:
-            logarithm = math.log(value) if value > 0.0 else -math.inf
-            hypothesis.target(max(-MAX_TARGET, min(MAX_TARGET, logarithm)))
-
-    # Unsatisfiable: no point was admitted; the caller counts.
-    with suppress(_FoundError, Unsatisfiable):
-        visit()
 
 
 def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, seed: int) -> Values | None:

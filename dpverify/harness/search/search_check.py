@@ -54,7 +54,7 @@ class SearchCheck(Check):
     interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin of 5%, integers from 3
     planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted besides the automatic fault
     vacuity: Vacuity | None = field(default=None, kw_only=True)  # grid on which the bound meets the trivial one
-    seconds_each: float = field(default=0.001, kw_only=True)  # declared core seconds of one point
+    seconds_each: float = field(default=0.0005, kw_only=True)  # declared core seconds of one point
 
     method: ClassVar[Method] = "search"
     divisible: ClassVar[bool] = True

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import sympy
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.harness.derivation_check import Build, checked_once
 from dpverify.ledger.formula import parse
-from dpverify.ledger.records import Relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
@@ -129,7 +129,7 @@ def test_what_a_recorded_derivation_cites_is_not_checked_again_and_its_own_steps
 ) -> None:
     """Only where the recorded run found it derived: then what it cites was complete under the same evidence hash."""
 
-    def citing(statement: Statement, relation: Relation = "<=") -> Derivation:
+    def citing(statement: Statement, relation: Literal["<=", "="] = "<=") -> Derivation:
         right = convexity(statement)
         open_one = replace(right, name="unproven", steps=(Step(right.last, "<="),))
         step = Step(right.last, relation, "premise", {}, ("unproven",))

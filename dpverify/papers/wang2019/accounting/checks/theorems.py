@@ -53,10 +53,11 @@ def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Frac
 
 def _whole(budget: Budget) -> Iterator[PointLike]:
     """Points inside the conditions, of one data set; G is half of b, so that noise is in units of the sensitivity."""
-    for n, b, T, epsilon, delta in (
-        (32561, 50, 130_000, 8, "1e-5"), (4096, 64, 3000, 8, "1/1000"), (10**6, 1000, 400_000, 6, "1e-6"),
-        (900, 30, 1200, 12, "1/10"),
-    ):  # fmt: skip
+    inside = (
+        (32561, 50, 130_000, 8, "1e-5"), (900, 30, 1200, 12, "1/10"), (4096, 64, 3000, 8, "1/1000"),
+        (10**6, 1000, 400_000, 6, "1e-6"),
+    )  # fmt: skip
+    for n, b, T, epsilon, delta in inside[:2] if budget.name == "smoke" else inside:
         for gamma, zeta in (("1", 1), ("1/100", b)):
             yield {
                 "n": n, "b": b, "b_0": min(n, b * b), "T": T, "epsilon": epsilon, "delta": delta, "beta": "1/2",
@@ -151,7 +152,7 @@ CHECKS.add(
     RuleCheck(
         "theorem-4-1-dp", "accounted", points=_whole, lhs=_accounted(), seconds=0.5,
         planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
-        region="eight points inside the conditions, delta from above",
+        region="eight points inside the conditions, four at the smoke budget, delta from above",
     ),
     RuleCheck(
         "theorem-5-1-dp", "one-party-in-every-batch", points=_greedy, lhs=_always_drawn, seconds=0.05,
@@ -168,7 +169,7 @@ CHECKS.add(
         "theorem-5-1-dp", "accounted", points=_parties, lhs=_accounted(), seconds=0.5,
         readings={"index-sets": "equal"}, variants=("amended",),
         planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
-        region="eight points inside the conditions, two parties, delta from above",
+        region="eight points inside the conditions, four at the smoke budget, two parties, delta from above",
     ),
     RuleCheck(
         "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.2,
