@@ -150,7 +150,7 @@ class Book:
         asked = [c for c in cited.conditions if isinstance(c, Holds)]
         header["conditions"] += [one for c in asked for one in conditions_of(c.relation)]
         header["letters"] |= {s.name: kind_of(s) for c in asked for s in c.relation.free_symbols}
-        writer = Writer(self, header, whole)
+        writer = Writer(self, header, replace(whole, assumptions=cited.upper))
         writer.run_induction(cited.hypothesis.letter.name, base, step)
         return writer
 

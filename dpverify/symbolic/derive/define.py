@@ -71,7 +71,11 @@ def define(statement: Statement, name: str, letter: Any = None, part: str = "", 
 
 
 def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
-    """Give a fact of the literature as a premise: what rests on it is proved given it."""
+    """Give a fact of the literature as a premise: what rests on it is proved given it.
+
+    One about functions is taken at its own letters only. An induction needs all its cases, and its record says them in
+    one equation about a last number n: ``sum(max(left - right, 0), i, 1, n) = 0`` where ``left <= right`` for each i.
+    """
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
         raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")

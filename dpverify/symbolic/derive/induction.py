@@ -1,4 +1,4 @@
-"""Premises for every whole number from a start on, by induction: two ordinary derivations prove them.
+"""Premises for whole numbers from a start on, or up to a last one, by induction: two ordinary derivations prove them.
 
 The base goes from one side to the other at the start, the step at letter + 1; only the step may use the hypothesis.
 """
@@ -42,6 +42,7 @@ class Induction(Premise):
     base: Derivation = field(kw_only=True)
     step: Derivation = field(kw_only=True)
     hypothesis: Hypothesis = field(kw_only=True)
+    upper: tuple[Any, ...] = field(default=(), kw_only=True)  # what is asked of the letter above, if anything
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
@@ -49,11 +50,12 @@ class Induction(Premise):
         return (self.base, None), (self.step, self.hypothesis)
 
 
-def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation) -> Induction:
+def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation, last: Any = None) -> Induction:
     """Make a premise for every whole ``letter >= start`` of a derivation at the start and one at ``letter + 1``.
 
     The step has a `Hypothesis` among its premises, whose sides say what is proved. What the two derivations assume of
     other letters is a condition of every use; of its letter the step may assume what follows from ``letter >= start``.
+    With ``last`` the premise is for ``letter <= last`` only, and the step may assume ``letter + 1 <= last`` besides.
     """
     granted = [premise for premise in step.premises.values() if isinstance(premise, Hypothesis)]
     if len(granted) != 1 or granted[0].letter != letter:
@@ -64,13 +66,16 @@ def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation)
     _check_ends(base, hypothesis, start)
     _check_ends(step, hypothesis, letter + 1)
     assumed = [a for a in (*base.assumptions, *step.assumptions) if letter.name not in _names(a)]
-    _check_assumptions(base, step, hypothesis, start, assumed)
-    conditions: list[Condition] = [IsInteger(letter), Holds(bare(letter) >= start), *map(Holds, assumed)]
-    ends = (hypothesis.lhs, hypothesis.rhs, start, *assumed)
+    upper = _upper(hypothesis, last)
+    next_below = (relation.xreplace({bare(letter): letter + 1}) for relation in upper)
+    _check_assumptions(base, step, hypothesis, [*assumed, letter >= start, *next_below])
+    conditions: list[Condition] = [IsInteger(letter), *map(Holds, [bare(letter) >= start, *upper, *assumed])]
+    ends = (hypothesis.lhs, hypothesis.rhs, start, *(relation.rhs for relation in upper), *assumed)
     for symbol in sorted(set[Any]().union(*(end.free_symbols for end in ends)), key=str):
         conditions += symbol_conditions(symbol)
     sides = hypothesis.lhs, hypothesis.relation, hypothesis.rhs
-    return Induction(*sides, tuple(dict.fromkeys(conditions)), base=base, step=step, hypothesis=hypothesis)
+    asked = tuple(dict.fromkeys(conditions))
+    return Induction(*sides, asked, base=base, step=step, hypothesis=hypothesis, upper=upper)
 
 
 def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
@@ -88,6 +93,15 @@ def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
         raise DerivationError(f"the hypothesis is assumed at {letter} itself, and nowhere else.")
 
 
+def _upper(hypothesis: Hypothesis, last: Any) -> tuple[Any, ...]:
+    """Up to where the letter runs, if not for ever: one number, wherever the hypothesis is used."""
+    if last is None:
+        return ()
+    if _names(last) & {hypothesis.letter.name, *hypothesis.every}:
+        raise DerivationError(f"an induction runs up to one number: {hypothesis.letter} up to {last}.")
+    return (sympy.Le(bare(hypothesis.letter), last, evaluate=False),)
+
+
 def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> None:
     left, right = hypothesis.sides(value)
     if left.has(sympy.nan, sympy.zoo) or right.has(sympy.nan, sympy.zoo):
@@ -101,18 +115,15 @@ def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> N
         raise DerivationError(f"{derivation.name} has letters of its own, {', '.join(derivation.local)}.")
 
 
-def _check_assumptions(
-    base: Derivation, step: Derivation, hypothesis: Hypothesis, start: Any, assumed: list[Any]
-) -> None:
-    """Of the letter the base says nothing, the step no more than where it starts; ``every`` value meets all else."""
-    letter = hypothesis.letter
-    known = Facts().given([*assumed, letter >= start])
+def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:
+    """Of the letter the base says nothing, the step no more than where it runs; ``every`` value meets all else."""
+    letter, known = hypothesis.letter, Facts().given(granted)
     for derivation in (base, step):
         for assumption in derivation.assumptions:
             if letter.name in _names(assumption) and (derivation is base or not implied(assumption, known)):
                 raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
     check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
-    for assumption in assumed:
+    for assumption in granted:
         if _names(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
             raise DerivationError(f"the hypothesis is not assumed of values for which {assumption} may be false.")
 

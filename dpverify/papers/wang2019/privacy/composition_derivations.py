@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Function, Lambda, Sum, Symbol, exp
+from sympy import Function, Lambda, Max, Sum, Symbol, exp
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.define import define, known_fact
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.induction import Hypothesis, by_induction
@@ -33,32 +34,45 @@ def derive_composition(statement: Statement) -> Derivation:
     def moment(divergence: Any) -> Any:
         return exp((alpha - 1) * divergence)
 
+    def above(i: Any) -> Any:
+        return joint(i) - joint(i - 1) * moment(bound(i))
+
+    def all_above(last: Any) -> Any:
+        return Sum(Max(0, above(s)), (s, 1, last))
+
     sampled: dict[str, Variable] = {
-        "alpha": real(1, 9, open_lo=True), "mechanisms": integer(1, 9),
+        "alpha": real(1, 9, open_lo=True), "mechanisms": integer(1, 9), "t": integer(0, 9),
         "step_bound": FunctionOf("step_bound", (t,), alpha / (t + 1)),
-        "joint_moment": FunctionOf("joint_moment", (t,), moment(total(t))),
+        "joint_moment": FunctionOf("joint_moment", (t,), moment(total(t)) / (t + 1)),
     }  # fmt: skip
+    conditions = sympy_conditions(statement)
 
-    def chain(name: str, first: Any, *links: Link, **premises: Any) -> Derivation:
-        return Derivation(name, "ours", sampled, sympy_conditions(statement), first, links, premises)
+    def chain(name: str, first: Any, *links: Link, given: tuple[Any, ...] = (), **premises: Any) -> Derivation:
+        return Derivation(name, "ours", sampled, (*conditions, *given), first, links, premises)
 
-    base = chain(
-        "one mechanism", joint(1),
-        Step(joint(0) * moment(bound(1)), "<=", PREMISE, {}, (TOWER,)),
-        Step.within(HOLE * moment(bound(1)), 1, PREMISE, premises=("start",)),
-        Step(moment(total(1)), "="),
-        **{TOWER: known_fact(statement, TOWER, t=0)}, start=define(statement, "joint_moment", part="start"),
+    most = joint(t) * moment(bound(t + 1))
+    each = Lambda(s, Max(0, above(s)))
+    one = chain(
+        "one output more", joint(t + 1),
+        Step.within(most + HOLE, Max(0, above(t + 1)), "below-max", {"a": above(t + 1), "b": 0}),
+        Step.order(most + Max(0, above(t + 1)) + HOLE, 0, all_above(t)),
+        Step(most + all_above(t + 1), "=", "sum-split", {"f": each, "lo": 1, "hi": t + 1, "m": t}, context=most + HOLE),
+        Step.within(most + HOLE, all_above(k), "sum-extend", {"f": each, "lo": 1, "hi": t + 1, "more": k}),
+        Step(most, "=", PREMISE, {}, (TOWER,), context=most + HOLE),
+        given=(t + 1 <= k,), **{TOWER: known_fact(statement, TOWER)},
     )  # fmt: skip
+    base = chain("no output", joint(0), Step(1, "=", PREMISE, {}, ("start",)), Step(moment(total(0)), "="),
+                 start=define(statement, "joint_moment", part="start"))  # fmt: skip
     step = chain(
-        "one mechanism more", joint(k + 1),
-        Step(joint(k) * moment(bound(k + 1)), "<=", PREMISE, {}, (TOWER,)),
-        Step.within(HOLE * moment(bound(k + 1)), moment(total(k)), PREMISE, premises=("hypothesis",)),
-        Step(moment(total(k) + bound(k + 1)), "="),
-        Step(moment(total(k + 1)), "=", "sum-split", {"f": Lambda(s, bound(s)), "lo": 1, "hi": k + 1, "m": k},
+        "the first outputs", joint(t + 1),
+        Step(most, "<=", PREMISE, {}, ("one",)),
+        Step.within(HOLE * moment(bound(t + 1)), moment(total(t)), PREMISE, premises=("hypothesis",)),
+        Step(moment(total(t) + bound(t + 1)), "="),
+        Step(moment(total(t + 1)), "=", "sum-split", {"f": Lambda(s, bound(s)), "lo": 1, "hi": t + 1, "m": t},
              context=moment(HOLE)),
-        **{TOWER: known_fact(statement, TOWER, t=k)}, hypothesis=Hypothesis(joint(k), "<=", moment(total(k)), letter=k),
+        given=(t + 1 <= k,), one=cite(one), hypothesis=Hypothesis(joint(t), "<=", moment(total(t)), letter=t),
     )  # fmt: skip
     return chain(
-        "by induction", start, Step(moment(total(k)), "<=", PREMISE, premises=("induction",)), Step(end, "="),
-        induction=by_induction(k, 1, base=base, step=step),
+        "by induction", start, Step(moment(total(k)), "<=", PREMISE, {"t": k}, ("induction",)), Step(end, "="),
+        induction=by_induction(t, 0, base=base, step=step, last=k),
     )  # fmt: skip

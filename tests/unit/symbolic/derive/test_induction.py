@@ -95,6 +95,26 @@ def test_the_conclusion_may_not_be_used_below_its_start() -> None:
         check_derivation(use(premise, {"n": Symbol("y", real=True)}, Symbol("y", real=True)), 30)
 
 
+def test_with_a_last_number_the_step_may_assume_that_the_next_one_is_no_larger() -> None:
+    k = Symbol("k", integer=True)
+    step = step_by(given=(n + 1 <= k,))
+    premise = by_induction(n, 0, base=BASE, step=step, last=k)
+    assert [str(condition) for condition in premise.conditions][:3] == ["n is an integer", "n >= 0", "n <= k"]
+    declared = {**VARIABLES, "k": integer(0, 9)}
+    assert not check_derivation(replace(use(premise, {}), variables=declared), 30).complete
+    assert check_derivation(replace(use(premise, {}, given=(n <= k,)), variables=declared), 30).complete
+    above = use(premise, {"n": k + 1}, k + 1, given=(k >= 0,))
+    assert not check_derivation(replace(above, variables=declared), 30).complete
+    for last in (None, k + 1, n, n + 1):
+        with pytest.raises(DerivationError):
+            by_induction(n, 0, base=BASE, step=step, last=last)
+    with pytest.raises(DerivationError, match="does not grant"):
+        by_induction(n, 0, base=replace(BASE, assumptions=(n <= k,)), step=step, last=k)
+    every = Hypothesis(n * x, "=", x * n, letter=n, every=("x",))
+    with pytest.raises(DerivationError, match="up to one number"):
+        by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, h=every), last=x)
+
+
 def test_what_the_derivations_assume_is_a_condition() -> None:
     premise = by_induction(n, 0, base=replace(BASE, assumptions=(c <= 3,)), step=step_by(given=(x <= 2,)))
     assert [str(condition) for condition in premise.conditions] == ["n is an integer", "n >= 0", "c <= 3", "x <= 2"]
