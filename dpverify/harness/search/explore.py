@@ -1,18 +1,73 @@
-"""Hypothesis shrinks a point that has a property. No database, no clock.
+"""Points of a domain found at random: more of them where a score is high, and the simplest that has a property.
 
-All draws are booleans: into others Hypothesis mixes constants of loaded modules, so that a seed would not fix them.
+A point is named by bits, as ``Sampler.point`` reads them. Where a score is driven up they come from one generator; what
+is shrunk, Hypothesis draws, without a database and a clock, and as booleans: into others it mixes constants of loaded
+modules, so that a seed would not fix them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 import hypothesis
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 
-from dpverify.harness.search.domain import Sampler
+from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS
+from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
 from dpverify.harness.search.rationals import Values
+
+BEST = 8  # how many of the best points are changed
+TRIES = 10  # how many names are tried for each point that is asked for: some lead out of the domain
+NEW = 0.5  # share of the names that are new
+SMALL = 0.5  # share of the new payloads that are made small, since these are the simple values and those next to ends
+
+Words = tuple[int, ...]  # of each symbol, its bits as a number
+
+
+def drive_up(
+    sampler: Sampler,
+    score: Callable[[Values], float | None],
+    examples: int,
+    seed: int,
+    done: Callable[[], bool] = lambda: False,
+) -> None:
+    """Visit points of the domain, the simplest first, until there are so many, or ``done``."""
+    rng, visited = Random(seed), 0
+    words: Words = (0,) * len(sampler.symbols)
+    tried, best = set[Words](), list[tuple[float, Words]]()
+    for _ in range(TRIES * examples):
+        point = None if words in tried else sampler.point(_bits(words))
+        tried.add(words)
+        if point is not None:
+            value = score(point)
+            visited += 1
+            if value is not None:
+                best = sorted([*best, (value, words)], key=lambda found: -found[0])[:BEST]
+        if visited >= examples or done() or not words:
+            return
+        words = _changed(rng, rng.choice(best)[1]) if best and rng.random() >= NEW else tuple(_new(rng) for _ in words)
+
+
+def _bits(words: Words) -> list[bool]:
+    return [bool(word >> bit & 1) for word in words for bit in reversed(range(BITS_PER_SYMBOL))]
+
+
+def _new(rng: Random) -> int:
+    """The bits of a symbol."""
+    mode, payload = rng.getrandbits(MODE_BITS), rng.getrandbits(PAYLOAD_BITS)
+    return mode << PAYLOAD_BITS | (payload >> rng.randrange(PAYLOAD_BITS) if rng.random() < SMALL else payload)
+
+
+def _changed(rng: Random, words: Words) -> Words:
+    """A name with another value of one symbol, now and then of a second one, or with a payload next to its own."""
+    found = list(words)
+    for _ in range(rng.choice((1, 1, 2))):
+        place = rng.randrange(len(found))
+        near = (found[place] + rng.choice((-2, -1, 1, 2))) % (1 << BITS_PER_SYMBOL)
+        found[place] = near if rng.random() < 0.25 else _new(rng)
+    return tuple(found)
 
 
 class _FoundError(Exception):

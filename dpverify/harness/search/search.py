@@ -9,10 +9,9 @@ from fractions import Fraction
 
 from dpverify.harness.search.climb import climb, corners
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.explore import shrink
+from dpverify.harness.search.explore import drive_up, shrink
 from dpverify.harness.search.rationals import Interval, Values, complexity
 from dpverify.harness.search.simplify import simplify, size
-from dpverify.harness.search.uphill import drive_up
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.results import ControlResult
 
