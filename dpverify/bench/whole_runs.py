@@ -126,6 +126,10 @@ class ColdThenWarm:
             raise CommandError("the cold run and the warm one came to different verdicts")
         return used
 
+    def cores(self) -> Usage:
+        """Tell how many seconds of cores the last warm run used."""
+        return Usage(seconds=self._runs["warm"].used.core_seconds)
+
     def checks(self) -> Usage:
         """Tell how long the checks of the last warm run take if the cores share them evenly and do nothing else."""
         return Usage(seconds=self._runs["warm"].checks / usable_cores())

@@ -5,18 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from dpverify.bench.case import BenchCase, Forms, Target
+from dpverify.bench.measure import YARDSTICK
 
-COLD, WARM = "cold", "warm"
+COLD, WARM, CORES = "cold", "warm", "warm, seconds of cores"
 CHECKS, COMPILATION, ON_ONE_CORE = "its checks, shared by the cores", "cold − warm", "cold − warm, seconds of cores"
 
-IN_TURN = (COLD, WARM, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run has the kernels of the cold one
+IN_TURN = (COLD, WARM, CORES, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run has the kernels of the cold one
 
 
 def _budget(budget: str, *, seed: int) -> Forms:
     from dpverify.bench.whole_runs import ColdThenWarm
 
     runs = ColdThenWarm("--budget", budget)
-    forms = (runs.cold, runs.warm, runs.checks, runs.compilation, runs.compilation_on_one_core)
+    forms = (runs.cold, runs.warm, runs.cores, runs.checks, runs.compilation, runs.compilation_on_one_core)
     return dict(zip(IN_TURN, forms, strict=True))
 
 
@@ -47,6 +48,7 @@ CASES = (
     _whole(
         "smoke",
         Target(WARM, at_most=180.0, kind="seconds"),
+        Target(CORES, at_most=135_000.0, to=YARDSTICK, words="100 s of cores where the draw takes 0.74 ms"),
         Target(COMPILATION, at_most=60.0, kind="seconds", words="compiling all that it needs, on 2 cores"),
     ),
     _whole("standard", Target(WARM, at_most=1800.0, kind="seconds")),
