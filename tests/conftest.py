@@ -8,11 +8,15 @@ import signal
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from dpverify.bench.machine import usable_cores
+from dpverify.ledger import load
+from dpverify.ledger.errors import Problems
+from dpverify.ledger.specs import PaperSpec
 
 # A deadline measures the machine, not the code; the draws of a run are the same on every machine.
 settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -26,6 +30,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 gc.set_threshold(20_000, 20, 20)
 
 STORES = count()
+
+Key = tuple[Path, Path, tuple[bytes, ...]]
+KEPT: dict[Key, PaperSpec] = {}
+
+
+def read_once(folder: Path, problems: Problems) -> PaperSpec | None:
+    """Read a paper; a bundled one once while its files, and where it is seen from, are the same.
+
+    Some hundred tests load the specs, and to check every formula of four papers takes most of a second.
+    """
+    if folder.parent != load.bundled_specs():
+        return read_paper(folder, problems)
+    before = len(problems)
+    key = (folder, Path.cwd(), tuple(file.read_bytes() for file in sorted(folder.glob("*.toml"))))
+    paper = KEPT.get(key) or read_paper(folder, problems)
+    if paper is not None and len(problems) == before:
+        KEPT[key] = paper
+    return paper
+
+
+read_paper, load._read_paper = load._read_paper, read_once
 
 
 def pytest_report_header() -> str:

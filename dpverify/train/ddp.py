@@ -16,8 +16,6 @@ from dpverify.kernels import check
 from dpverify.mpc.fixed_point import DEVIATIONS, Scale, choose_scale, largest_sigma
 from dpverify.mpc.limits import Inside
 from dpverify.privacy import binomial_noise, ratio_curve
-from dpverify.privacy.batches import BatchSteps, upper_epsilon
-from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.subsampling import without_replacement_rdp
 from dpverify.problems.regression import Regression
 from dpverify.train.parties import rows_of
@@ -80,6 +78,8 @@ def ddp_epsilon(s: Settings, holds: Sequence[int], dimension: int, delta: float)
     """Bound epsilon of the whole run, for replacing one example and against any floor((m-1)/2) parties together."""
     rate = s.batch / len(holds) / min(holds)
     if s.noise == "shares":
+        from dpverify.privacy.batches import BatchSteps, upper_epsilon  # loads scipy, which a party does without
+
         return upper_epsilon([BatchSteps(rate, s.sigma, s.steps)], delta)
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
     law = binomial_noise if s.noise == "bits" else ratio_curve
@@ -115,6 +115,8 @@ def with_inside_sigma(
 
 def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:
     """Least epsilon from bounds of orders 2, 3, ... for one release; infinite where there is none."""
+    from dpverify.privacy.conversions import improved_epsilon  # loads scipy
+
     found = [math.inf]
     for order, bound in enumerate(bounds, start=2):
         if math.isfinite(bound):

@@ -6,14 +6,18 @@ of the others; b_0 = b.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.privacy.batches import BatchSteps, least_factor, upper_epsilon
 from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.train.records import NoiseConstants
 from dpverify.train.settings import Settings
+
+if TYPE_CHECKING:
+    from dpverify.privacy.batches import BatchSteps
 
 CLIP = 1.0
 
@@ -41,6 +45,7 @@ def sum_moves(s: Settings) -> tuple[float, float]:
 
 def with_sigma(s: Settings, examples: int, epsilon: float | None, delta: float) -> tuple[Settings, float]:
     """Choose the least sigma that is certified for an epsilon, or give the epsilon that the given one buys."""
+    from dpverify.privacy.batches import BatchSteps, least_factor, upper_epsilon  # loads scipy
 
     def steps(sigma: float) -> list[BatchSteps]:
         return [BatchSteps(s.batch / examples, sigma, s.steps)]

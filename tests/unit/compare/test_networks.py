@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from dpverify.compare.command import run_compare
+from dpverify.compare.networks import figures_1_2, section_6_2
 from dpverify.compare.networks import run as network_runs
-from dpverify.compare.networks import section_6_2
 from dpverify.compare.networks.figures_1_2 import ORDERS, PRIVATE, schedule
 from dpverify.compare.networks.orderings import Said, orderings
 from dpverify.compare.networks.records import NetworkResult, NetworkRow, NetworkRun
@@ -176,7 +176,8 @@ def test_all_methods_of_section_4_1_take_as_many_steps_and_momentum_as_they_say(
 def test_figure_1_has_all_methods_at_one_noise(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
     monkeypatch.setattr(network_runs, "LOOKS", 2)  # on the way; only the ends are compared here
-    request = NetworkRequest("zhang2021:figure-1", folder, budget="smoke", seeds=2, epochs=3)
+    monkeypatch.setattr(figures_1_2, "BATCH", 16)
+    request = NetworkRequest("zhang2021:figure-1", folder, budget="smoke", seeds=2, epochs=1)
     (table,) = network_runs.run_networks(request, "").tables
     assert (table.network, table.real) == ("cnn2", True)
     assert [one.method for one in table.rows] == ["sgd-stages", *PRIVATE]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpverify.conform import PrivateOptimizer, conformance
+from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from tests.unit.conform.catalogue import (
     BATCH,
     BATCHES,
@@ -26,6 +29,17 @@ from tests.unit.conform.catalogue import (
 )
 
 
+@cache
+def of_steps(name: str) -> Conformance:
+    return conformance(PrivateOptimizer(STEPS[name]), PROMISE, seed=0)
+
+
+@cache
+def of_batches(name: str) -> Conformance:
+    batches, sampling = BATCHES[name]
+    return conformance(PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling), seed=0)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_is_right_passes(name: str, seed: int) -> None:
@@ -37,7 +51,7 @@ def test_what_is_right_passes(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_mistake_of_a_step_is_found(name: str) -> None:
-    assert not conformance(PrivateOptimizer(STEPS[name]), PROMISE, seed=0)
+    assert not of_steps(name)
 
 
 def loud_batches(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -74,9 +88,7 @@ def test_too_few_outputs_are_refused() -> None:
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_a_mistake_of_the_batches_is_found(name: str) -> None:
-    batches, sampling = BATCHES[name]
-    found = conformance(PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling), seed=0)
-    failed = {test.name.partition(", beyond")[0] for test in found.failed}
+    failed = {test.name.partition(", beyond")[0] for test in of_batches(name).failed}
     assert failed
     assert failed <= {
         "batches", "seeds of batches", "inclusion", "pairs", "each pair", "small batches", "large batches", "next step",
@@ -96,9 +108,7 @@ def test_a_mistake_of_the_batches_is_found(name: str) -> None:
     ],
 )
 def test_some_mistakes_of_the_batches_show_in_one_test_alone(name: str, test: str) -> None:
-    batches, sampling = BATCHES[name]
-    found = conformance(PrivateOptimizer(dp_sgd, batches=batches), promise(sampling=sampling), seed=0)
-    assert ", ".join(one.name for one in found.failed) == test
+    assert ", ".join(one.name for one in of_batches(name).failed) == test
 
 
 @pytest.mark.parametrize(
@@ -115,7 +125,7 @@ def test_some_mistakes_of_the_batches_show_in_one_test_alone(name: str, test: st
     ],
 )
 def test_some_mistakes_of_a_step_show_in_one_test_alone(name: str, test: str, words: str) -> None:
-    found = conformance(PrivateOptimizer(STEPS[name]), PROMISE, seed=0)
+    found = of_steps(name)
     assert [one.name for one in found.failed] == [test]
     assert words in found.failed[0].found
 
@@ -142,9 +152,12 @@ def test_a_state_is_not_tested_where_noise_comes_back_as_promised() -> None:
 
 
 def test_an_epoch_that_is_too_long_to_be_drawn_twice_is_left_out() -> None:
-    long = promise(sampling="epochs", examples=30_000, batch=10_000, steps=2)
-    orders = PrivateOptimizer(dp_sgd, batches=lambda n, steps, rng: iter(rng.permutation(n).reshape(-1, 10_000)))
-    found = conformance(orders, long)
+    long = promise(sampling="epochs", examples=25_500, batch=500, steps=2)
+
+    def batches(n: int, steps: int, rng: np.random.Generator) -> Iterator[Array]:
+        return (batch for epoch in repeat(n) for batch in rng.permutation(epoch).reshape(-1, 500))
+
+    found = conformance(PrivateOptimizer(dp_sgd, batches=batches), long)
     assert found, str(found)
     assert "next epoch" not in {test.name for test in found.tests}
 
@@ -164,7 +177,7 @@ def test_a_promise_that_cannot_be_is_refused(changed: dict[str, Any], message: s
 
 
 def test_the_text_has_a_line_per_test_and_says_how_sure_it_is() -> None:
-    found = conformance(PrivateOptimizer(STEPS["no noise"]), PROMISE)
+    found = of_steps("no noise")
     lines = str(found).splitlines()
     assert len(lines) == len(found.tests) + 1
     assert sum(line.startswith("FAULT") for line in lines) == len(found.failed) > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ LAWS: dict[str, tuple[Callable[[int, np.random.Generator, int], Array], Callable
 }
 
 
+@cache
 def known(name: str) -> float:
     """The bound at the counts that are expected at the best two thresholds on the likelihood ratio.
 

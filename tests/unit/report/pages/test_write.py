@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -12,8 +13,25 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Result, Run, Slack, decode
 from dpverify.report.collect import ReportError, by_paper
+from dpverify.report.pages import write
+from dpverify.report.pages.figures import Columns, svg
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from tests.unit.report.sample import PAPER, about, epsilon_figure, lemma_12, noise_law, sample_run
+
+
+@cache
+def drawn(name: str, columns: tuple[tuple[str, tuple[float, ...]], ...]) -> bytes:
+    return svg(name, dict(columns))
+
+
+@pytest.fixture(autouse=True)
+def _drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw the figures of the sample run once; that the same numbers give the same bytes is seen in test_figures."""
+
+    def once(name: str, columns: Columns) -> bytes:
+        return drawn(name, tuple((column, tuple(values)) for column, values in columns.items()))
+
+    monkeypatch.setattr(write, "svg", once)
 
 
 def renamed(run: Run, key: str) -> Run:

@@ -17,13 +17,18 @@ from dpverify.symbolic.exact.laws import gaussian_delta, normal_cdf, sampled_gau
 from dpverify.symbolic.exact.numbers import DomainError, to_ball
 
 
+def density(x: float) -> float:
+    """The normal density; scipy's takes fifty times as long at one number."""
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
 def integrated(epsilon: float, q: float, mu: float) -> float:
     """The larger hockey-stick divergence of the two orders, by quadrature."""
 
     def mixture(x: float) -> float:
-        return float((1 - q) * norm.pdf(x) + q * norm.pdf(x - mu))
+        return (1 - q) * density(x) + q * density(x - mu)
 
-    pairs = ((mixture, norm.pdf), (norm.pdf, mixture))
+    pairs = ((mixture, density), (density, mixture))
     grid = np.linspace(-12, 12 + mu, 241)
     return max(
         sum(quad(lambda x, p=p, r=r: max(p(x) - math.exp(epsilon) * r(x), 0.0), a, b)[0]
