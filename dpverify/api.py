@@ -49,8 +49,9 @@ def verify(
         Worker processes, which results do not depend on. More than 1 asks for the ``if __name__ == "__main__":`` guard
         of :mod:`multiprocessing` in the calling script.
     fresh : bool
-        Derive everything. Without it, at the budget "smoke", a derivation that nothing has changed since the recorded
-        run is taken from there, once the stand-alone checker has accepted its certificate.
+        Derive and search everything. Without it, at the budget "smoke", a derivation that nothing has changed since
+        the recorded run is taken from there, once the stand-alone checker has accepted its certificate, and a
+        refutation once its counterexamples have been evaluated.
     checks : str, optional
         Package with the checks of the papers of ``specs``, or "module:function"; by default those of our papers and of
         the outside papers. A claim without a check is searched where its two sides are formulas.

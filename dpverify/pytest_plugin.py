@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how hard to look at claims (default: smoke)",
     )
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
-    fresh = "take nothing from the store of evidence, and derive also what has not changed since recorded"
+    fresh = "take nothing from the store of evidence, and derive and search also what has not changed since recorded"
     group.addoption("--dpverify-fresh", action="store_true", help=fresh)
     unpinned = "fail on a claim that is refuted, inconclusive or untested without a pin, as papers with strict_pins do"
     group.addoption("--dpverify-strict-pins", "--strict-pins", action="store_true", help=unpinned)

@@ -82,8 +82,8 @@ def verify(
     for that itself by strict_pins = true in its verdicts.toml.
     ``resume``: go on where an earlier run with the same seed and code ended, which is the default; ``fresh``: take
     nothing from the store, and at the budget smoke derive and search also what nothing has changed since the
-    recorded run; without it, only the certificates of such derivations are checked, only the counterexamples of
-    such refutations evaluated, and formulas that such a certificate proves are not searched.
+    recorded run; without it, only the certificates of such derivations are checked (where there is none, their
+    last chain of steps), and only the counterexamples of such refutations evaluated.
     ``store``: file that keeps what each block of work gave, so that a run goes on where one with the same seed and
     code ended; by default what DPVERIFY_STORE names, or dpverify/evidence.sqlite in the user's cache folder.
     ``verbose``: list every verdict with its reason; without it, only where there are few.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import msgspec
 import numpy as np
 
 from dpverify.harness.budget import Budget
@@ -38,6 +39,13 @@ class Context:
     share: float = math.inf  # core seconds that this check may cost; infinite where everything fits
     proof: RecordedProof | None = None  # of a derivation: what need not be derived again
     recorded: CheckResult | None = None  # of another check: what can be looked at again
+
+    @property
+    def taken(self) -> tuple[str, ...]:
+        """Hashes of what there is of a recorded run: another one may give another result."""
+        found = [msgspec.json.encode(one) for one in (self.proof and self.proof.result, self.recorded) if one]
+        found += [self.proof.certificate.read_bytes()] if self.proof and self.proof.certificate.is_file() else []
+        return tuple(hashlib.sha256(content).hexdigest() for content in found)
 
     def entropy(self, stream: str = "") -> list[int]:
         """Words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""

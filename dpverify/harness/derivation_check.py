@@ -112,7 +112,7 @@ class DerivationCheck(Check):
             given=given if proves else [],
             definitions=[*measured, *definitions_used(derivation)] if proves else [],
             references=referred_to(derivation) if proves else [],
-            by_certificate=context.recorded is not None,
+            by_certificate=proves and bool(cited) and context.recorded is not None,
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

@@ -1,7 +1,8 @@
 """What the recorded run found and need not be found again: what shows it is looked at instead.
 
 A result is taken from the recorded run where its claim has today's evidence hash, so that neither the record nor any
-code it rests on has changed: a derivation only if the stand-alone checker accepts its certificate now.
+code it rests on has changed: a derivation only if the stand-alone checker accepts its certificate now, or, where no
+certificate can be written, if its own steps hold now; a refutation only if its counterexamples are some now.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class RecordedProof:
 
     result: CheckResult
     certificate: Path
-    digest: str  # of the record that it must be of
+    claim: str  # which it must be of, and the digest of its record
+    digest: str
 
     def checked(self) -> CheckResult | None:
         """The recorded result, if the stand-alone checker accepts the certificate; None where it does not."""
@@ -38,7 +40,8 @@ class RecordedProof:
 
         try:
             data = json.loads(self.certificate.read_bytes())
-            if data["statement"]["digest"] != self.digest:
+            said = data["statement"]
+            if (said["name"], said["digest"]) != (self.claim, self.digest):
                 return None
             k.check(data, rules())
         except (k.Refused, OSError, ValueError, KeyError, TypeError):
@@ -76,7 +79,7 @@ class RecordedProofs:
         certificate = self._folder / CERTIFICATES / certificate_name(claim.key, reading, statement.variant)
         if not certificate.is_file():
             return None
-        return RecordedProof(found, certificate, digest_of(claim, reading, statement.variant))
+        return RecordedProof(found, certificate, claim.key, digest_of(claim, reading, statement.variant))
 
     def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
         """What a check found of a statement of a claim in the recorded run, if it is of this evidence hash."""

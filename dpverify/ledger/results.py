@@ -107,7 +107,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these, or derived
     definitions: list[str] = []  # what a proof takes from the records of definitions
     references: list[Reference] = []  # the statements among the premises, proved or not
-    by_certificate: bool = False  # taken from the recorded run: a certificate was checked, or its examples evaluated
+    by_certificate: bool = False  # taken from the recorded run, after a look at what shows it
     seconds: float = 0.0
     kernel_disagrees: bool = False
     error: str = ""

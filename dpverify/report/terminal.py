@@ -94,7 +94,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     if kept := run.run.from_store:
         yield f"{plural(kept, 'check')} had been decided by an earlier run of the same code; --fresh runs all again."
     if stale := run.run.stale_in_store:
-        yield f"What an earlier run found in {plural(stale, 'check')} was stale: record, code or versions have changed."
+        changed = "record, code, versions or the recorded run have changed"
+        yield f"What an earlier run found in {plural(stale, 'check')} was stale: {changed}."
     if any(result.status not in listed for result in results):
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
@@ -110,8 +111,6 @@ def _recorded(results: Sequence[Result]) -> Iterator[str]:
     words = [f"of {plural(derivations, 'derivation')} only the certificate was checked"] if derivations else []
     words += [f"of {alone} without one only the last chain of steps"] if alone else []
     words += [f"of {plural(refutations, 'refutation')} only the counterexamples were evaluated"] if refutations else []
-    if left := len(taken) - derivations - alone - refutations:
-        words += [f"{'1 search' if left == 1 else f'{left} searches'} beside such a certificate left out"]
     if words:
         told = ", ".join(words)
         yield f"{told[0].upper()}{told[1:]}: what they rest on is as in the recorded run; --fresh does it all."

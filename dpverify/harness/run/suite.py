@@ -122,21 +122,22 @@ class Suite:
         if (proofs := self.proofs) is None:
             return case
 
-        evidence = case.evidence_hash if case.jobs else ""
+        def given(job: Job) -> Job:
+            check, statement = job.find(), job.context.statement
+            asked = case.claim, statement, job.check, case.evidence_hash
+            proof = proofs.find(*asked) if check.method == "derivation" else None
+            result = None if proof is not None or check.method == "exhaustive" else proofs.result(*asked)
+            listed = str(Reference(claim=case.claim.key, reading=case.reading, variant=statement.variant))
+            known = "refuted" if check.method != "derivation" else "derived" if listed in case.uncertified else ""
+            recorded = result if result is not None and result.status == known else None
+            return replace(job, context=replace(job.context, proof=proof, recorded=recorded))
 
-        def given(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
-            asked = [(case.claim, job.context.statement, job.check, evidence) for job in jobs]
-            derive = [job.find().method == "derivation" for job in jobs]
-            certified = [proofs.find(*words) if one else None for one, words in zip(derive, asked, strict=True)]
-            usable = {"refuted", "not refuted"} if any(certified) else {"refuted"}
-            results = [
-                result if result and result.status in ({"derived"} if one else usable) else None
-                for one, result in zip(derive, (proofs.result(*words) for words in asked), strict=True)
-            ]
-            parts = zip(jobs, certified, results, strict=True)
-            return tuple(replace(job, context=replace(job.context, proof=p, recorded=r)) for job, p, r in parts)
-
-        return replace(case, printed=given(case.printed), amended=given(case.amended), held=given(case.held))
+        return replace(
+            case,
+            printed=tuple(map(given, case.printed)),
+            amended=tuple(map(given, case.amended)),
+            held=tuple(map(given, case.held)),
+        )
 
     def _checks_of(self, paper: str) -> PaperChecks | None:
         """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""

@@ -62,8 +62,8 @@ class Job:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What else its blocks depend on, besides the evidence."""
-        return repr(self.context.share), repr(self.context.budget)
+        """What else its blocks depend on, besides the evidence: what they take from a recorded run, too."""
+        return repr(self.context.share), repr(self.context.budget), *self.context.taken
 
     @property
     def due(self) -> bool:

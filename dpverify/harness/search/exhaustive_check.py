@@ -11,7 +11,6 @@ from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
-from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
@@ -21,7 +20,7 @@ from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.statements import domains_hold, requires_hold
+from dpverify.symbolic.exact.statements import requires_hold
 
 PointLike = Mapping[str, int | Fraction | str]
 NO_NUMBER = Number(float="nan")
@@ -65,15 +64,7 @@ class ExhaustiveCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Go through all points, then through them again for each control until it is refuted."""
-        statement, prober = context.statement, Prober(context.statement, self.lhs)
-
-        def probe(point: dict[str, Fraction]) -> Probe | None:
-            if domains_hold(statement.domains, point) is not True or not self.meets_conditions(point, statement):
-                return None
-            return prober.probe(point) if self.holds is None else probed_by_rule(self.holds, point, statement)
-
-        if (known := refuted_again(context, probe)) is not None:
-            return known
+        statement = context.statement
         found = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
-import msgspec
-
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.edges import edge_at
@@ -72,10 +70,13 @@ class SearchCheck(Check):
         """Search, shrink, and run the controls."""
         context = replace(context, statement=self._narrowed(context.statement))
         statement, examples = context.statement, self._examples(context)
-        prober = Prober(statement, self.lhs)
-        if (known := self._recorded(context, prober)) is not None:
+        prober, sampler = Prober(statement, self.lhs), self._sampler(statement)
+
+        def again(point: Point) -> Probe | None:
+            return prober.probe(point) if sampler.in_domain(point) else None
+
+        if (known := refuted_again(context, again)) is not None:
             return known
-        sampler = self._sampler(statement)
         first = self._corners(statement, sampler)
         found = search(sampler, prober, first, examples, self._seed(context, block))
         region = _describe(sampler, statement)
@@ -97,15 +98,6 @@ class SearchCheck(Check):
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
             controls=controls,
         )
-
-    def _recorded(self, context: Context, prober: Prober) -> CheckResult | None:
-        """What the recorded run says: where its counterexamples are some now, or a certificate is checked beside it."""
-        if context.recorded is None:
-            return None
-        if context.recorded.status == "not refuted":  # of a formula that is proved; what code measures is searched
-            return None if self.lhs is not None else msgspec.structs.replace(context.recorded, by_certificate=True)
-        sampler = self._sampler(context.statement)
-        return refuted_again(context, lambda point: prober.probe(point) if sampler.in_domain(point) else None)
 
     def _narrowed(self, statement: Statement) -> Statement:
         texts = self.where(statement) if callable(self.where) else self.where

@@ -13,6 +13,7 @@ import pytest
 from dpverify.harness.certificates import certify_claims, write
 from dpverify.harness.recorded_proof import CERTIFICATES, RecordedProofs, digest_of
 from dpverify.harness.run.runner import verify
+from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Run, decode
@@ -62,8 +63,9 @@ def test_a_changed_certificate_is_derived_again(report: Path) -> None:
     mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
     right = mine.read_text()
     data = json.loads(right)
+    of_another_record = json.dumps({**data, "statement": {**data["statement"], "digest": "0" * 16}})
     data["statement"]["relation"] = ">" if data["statement"]["relation"] != ">" else "<"
-    for wrong in (json.dumps(data), other.read_text(), "{}", "no JSON"):
+    for wrong in (json.dumps(data), of_another_record, other.read_text(), "{}", "no JSON"):
         mine.write_text(wrong)
         assert not derivation(judged(report)).by_certificate
         assert derivation(judged(report)).status == "proved"
@@ -112,22 +114,76 @@ def test_the_digest_of_a_certificate_is_that_of_all_which_its_statement_says() -
     assert changed == {"printed": False, "amended": True, "held": True}
 
 
-def test_a_refutation_is_taken_with_its_counterexamples_and_a_changed_one_is_searched_anew(report: Path) -> None:
-    """A statement that a certificate proves is not searched either; other evidence is of no use to both."""
+def test_a_certificate_of_another_claim_counts_nothing_whatever_digest_it_bears(report: Path) -> None:
+    mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
+    data, right = json.loads(other.read_text()), json.loads(mine.read_text())
+    data["statement"]["digest"] = right["statement"]["digest"]
+    mine.write_text(json.dumps(data))
+    assert not derivation(judged(report)).by_certificate
 
-    def searched(name: str, proofs: RecordedProofs | None) -> list[CheckResult]:
-        (result,) = verify(SPECS, [SPECS.claim(name)], "smoke", proofs=proofs).results
-        return [check for check in result.all_checks if check.method == "search"]
 
-    (anew, *_), (taken, *_) = searched(REFUTED, None), searched(REFUTED, RecordedProofs(report))
+def judged_again(name: str, report: Path) -> list[CheckResult]:
+    """What the checks of a claim find with a recorded run, those of what is printed first."""
+    (result,) = verify(SPECS, [SPECS.claim(name)], "smoke", proofs=RecordedProofs(report)).results
+    return result.all_checks
+
+
+def edit(report: Path, **changes: object) -> None:
+    """Change all results, or all checks' statuses, of the recorded run."""
+    file = report / "data" / "wang2019.json"
+    run = decode(file.read_bytes())
+    status = changes.pop("status", None)
+    results = [
+        msgspec.structs.replace(
+            one,
+            checks=[msgspec.structs.replace(c, status=status) if status else c for c in one.checks],
+            **changes,
+        )
+        for one in run.results
+    ]
+    file.write_bytes(encode(msgspec.structs.replace(run, results=results)))
+
+
+def test_a_refutation_is_taken_with_its_counterexamples_where_nothing_has_changed(report: Path) -> None:
+    anew = verify(SPECS, [SPECS.claim(REFUTED)], "smoke").results[0].checks[0]
+    taken = judged_again(REFUTED, report)[0]
     assert (anew.status, taken.status) == ("refuted", "refuted")
     assert (anew.by_certificate, taken.by_certificate) == (False, True)
     assert taken.counterexamples == anew.counterexamples
-    assert all(check.by_certificate for check in searched(CLAIMS[0], RecordedProofs(report)))
+    edit(report, evidence_hash="0" * 16)
+    assert not any(check.by_certificate for check in judged_again(REFUTED, report))
+
+
+def test_what_the_recorded_run_did_not_refute_is_searched(report: Path) -> None:
+    edit(report, status="not refuted")
+    assert not any(check.by_certificate for check in judged_again(REFUTED, report))
+
+
+def test_a_derivation_that_should_have_a_certificate_is_whole_whatever_is_recorded(report: Path) -> None:
+    """One that is recorded as derived is taken as such only where the list of those without a certificate has it."""
+    name = "wang2019:lemma-3-7-binomial"
+    run = verify(SPECS, [SPECS.claim(name)], "smoke")
+    assert "cites the derivations" in run.results[0].checks[0].message
+    (report / "data" / "wang2019.json").write_bytes(encode(run))
+    edit(report, status="derived")
+    found = [check for check in judged_again(name, report) if check.method == "derivation"]
+    assert [(check.status, check.by_certificate) for check in found] == [("proved", False)]
+
+
+def test_what_is_kept_is_not_found_again_under_another_recorded_run(report: Path) -> None:
+    """The terms of a job are those of what it is given of the recorded run."""
+
+    def terms() -> set[tuple[str, ...]]:
+        suite = Suite(SPECS, "smoke", 0, proofs=RecordedProofs(report))
+        return {
+            job.terms for name in (*CLAIMS, REFUTED) for case in suite.cases(SPECS.claim(name)) for job in case.jobs
+        }
+
+    before = terms()
+    assert terms() == before
     file = report / "data" / "wang2019.json"
-    run = decode(file.read_bytes())
-    moved = [msgspec.structs.replace(result, evidence_hash="0" * 16) for result in run.results]
-    file.write_bytes(encode(msgspec.structs.replace(run, results=moved)))
-    assert not any(
-        check.by_certificate for name in (REFUTED, CLAIMS[0]) for check in searched(name, RecordedProofs(report))
-    )
+    file.write_bytes(file.read_bytes().replace(b'"n": ', b'"n": 9'))
+    assert len(terms() - before) >= 2
+    before = terms()
+    next((report / CERTIFICATES).iterdir()).write_text("{}")
+    assert len(terms() - before) == 1

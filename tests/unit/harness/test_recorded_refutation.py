@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Planted, SearchCheck
+from dpverify.harness import BUDGETS, Context, SearchCheck
 from dpverify.harness.checks import Check
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
 from dpverify.ledger.formula import parse, parse_relation
@@ -40,14 +40,13 @@ REPLAY = ReplayCheck(
 )
 CHECKS = (
     SearchCheck("bits", "search"),
-    ExhaustiveCheck("bits", "all", points=lambda _: [{"s": s} for s in range(1, 9)]),
     REPLAY,
 )
 
 
 @pytest.fixture(params=CHECKS, ids=lambda check: check.name)
 def check(request: pytest.FixtureRequest) -> Check:
-    """A search, a list of points, and a measurement."""
+    """A search and a measurement."""
     found: Check = request.param
     return found
 
@@ -89,28 +88,6 @@ def test_what_the_statement_leaves_out_refutes_nothing(check: Check, false: Stat
     whole = judged(check, false)
     narrowed = replace(false, requires=(parse_relation("s <= 1"),))
     assert judged(check, narrowed, whole).status != "refuted"
-
-
-def test_a_rule_is_asked_about_the_recorded_points(false: Statement) -> None:
-    never = Planted("never", holds=lambda point, statement: False)
-    check = ExhaustiveCheck(
-        "bits", "all", points=lambda _: [{"s": s} for s in range(1, 9)], holds=lambda p, _: p["s"] < 5, planted=[never]
-    )
-    whole = judged(check, false)
-    assert whole.status == "refuted"
-    assert judged(check, false, whole).by_certificate
-    assert not judged(replace(check, holds=lambda p, _: p["s"] < 6), false, whole).by_certificate
-
-
-def test_a_formula_that_is_proved_is_not_searched_and_what_code_measures_is(statements: dict[str, Statement]) -> None:
-    said = CheckResult(name="search", method="search", status="not refuted", n=3000)
-    check = SearchCheck("root", "search")
-    left_out = judged(check, statements["root"], said)
-    assert (left_out.by_certificate, left_out.n) == (True, 3000)
-    measured = replace(check, lhs=lambda point, _: point["x"])
-    searched = judged(measured, statements["root"], said)
-    assert not searched.by_certificate
-    assert searched.n != 3000
 
 
 def test_a_measurement_that_does_not_follow_its_law_refutes_nothing(false: Statement) -> None:
