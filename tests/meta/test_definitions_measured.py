@@ -24,7 +24,7 @@ from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.statements import definitions, domains_hold, evaluate_statement, requires_hold
 
 Point = dict[str, Fraction]
-MOST, POINTS, TRIES = 5, 8, 30
+MOST, POINTS, TRIES = 5, 8, 60
 WHOLE = [Fraction(k) for k in range(2 * MOST + 2)]
 
 
@@ -80,12 +80,16 @@ def largest(meaning: Meaning, statement: Statement, point: Point) -> float | Non
 
 
 def compared(name: str) -> Iterator[tuple[float, float]]:
-    """What is measured, and what the definition says, at some points."""
+    """What is measured, and what the definition says, at the first points at which both are finite."""
     check, statement, meaning = measured()[name]
-    for probe in itertools.islice(probes(check, statement), POINTS):
-        formula = largest(meaning, check._narrowed(statement), probe.point)
-        if formula is not None and math.isfinite(float(probe.lhs.float)):
-            yield float(probe.lhs.float), formula
+
+    def pairs() -> Iterator[tuple[float, float]]:
+        for probe in probes(check, statement):
+            formula = largest(meaning, check._narrowed(statement), probe.point)
+            if formula is not None and math.isfinite(float(probe.lhs.float)):
+                yield float(probe.lhs.float), formula
+
+    return itertools.islice(pairs(), POINTS)
 
 
 @pytest.mark.parametrize("name", measured())
