@@ -128,11 +128,11 @@ def verify_run(
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
-    from dpverify.harness.recorded_proof import RecordedProofs
+    from dpverify.harness.recorded_proof import RecordedRun
     from dpverify.harness.run.runner import verify as judge
     from dpverify.harness.run.sources import PAPERS
 
-    proofs = None if fresh or budget != "smoke" else RecordedProofs()
+    proofs = None if fresh or budget != "smoke" else RecordedRun()
     source = checks or PAPERS
     return judge(loaded, chosen, budget, seed, jobs, progress, source, spare, early, proofs, store, fresh, cluster)
 

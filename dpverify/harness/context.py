@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -40,7 +41,7 @@ class Context:
     proof: RecordedProof | None = None  # of a derivation: what need not be derived again
     recorded: CheckResult | None = None  # of another check: what can be looked at again
 
-    @property
+    @cached_property
     def taken(self) -> tuple[str, ...]:
         """Hashes of what there is of a recorded run: another one may give another result."""
         found = [msgspec.json.encode(one) for one in (self.proof and self.proof.result, self.recorded) if one]

@@ -64,7 +64,7 @@ def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class RecordedProofs:
+class RecordedRun:
     """What was shown in the run that a report was made of; by default in that which comes with dpverify."""
 
     def __init__(self, report: Path | None = None) -> None:

@@ -300,16 +300,15 @@ class Scope:
     """The facts that hold at a place, and forms of expressions under them. Cases and ranges of indices nest."""
 
     def __init__(self, kinds, facts, depth=0):
-        self.kinds, self.depth, self.converging = kinds, depth, set()  # forms of series that converge
+        self.kinds, self.depth, self.converging, self.index = kinds, depth, set(), {}  # series that converge; signs
         self.facts = list(facts)  # (relation to 0, expression), and ("within", length, fact) for what holds in a range
         self.refresh()
 
     def refresh(self):
-        """Compute all forms anew, since facts came that make some of them simpler."""
-        self.index, changed = {}, True
-        while changed:
-            self.memo, self.missed, self.inner = {}, set(), {}
-            changed = sum(self.enter(*fact) for fact in self.facts if fact[0] != "within") > 0
+        """Compute all forms anew, since facts came that make some of them simpler; signs that were known stay so."""
+        self.memo, self.joins, self.missed, self.inner = {}, {}, set(), {}
+        if sum(self.enter(*fact) for fact in self.facts if fact[0] != "within"):
+            self.refresh()
 
     def enter(self, relation, e):
         """Put a fact where it is looked up; True if it changes forms that were computed before."""
@@ -328,9 +327,10 @@ class Scope:
     def learn(self, *fact):
         """Add a fact that is proven."""
         self.facts.append(fact)
-        self.inner = {}
         if self.enter(*fact):
             self.refresh()
+        for inner in self.inner.values() if fact[0] in SAID and is_plain(fact[1]) else ():
+            inner.learn(*fact)
 
     def inside(self, length):
         """The scope of an index "%k" that runs over 0, 1, ..., length; over 0, 1, ... for oo, all reals for line."""
@@ -349,8 +349,12 @@ class Scope:
         return length if isinstance(length, str) else self.form(length)
 
     def case(self, relation, e):
-        """The scope in which one fact more is assumed."""
-        return Scope(self.kinds, [*self.facts, (relation, e)], self.depth)
+        """The scope in which one fact more is assumed: another one that knows what this one does, and learns it."""
+        scope = Scope(self.kinds, (), self.depth)
+        for name in ("facts", "converging", "index", "memo", "joins", "missed"):
+            setattr(scope, name, getattr(self, name).copy())
+        scope.learn(relation, e)
+        return scope
 
     # ---- signs
 
@@ -465,7 +469,7 @@ class Scope:
         total = {}
         for m, c in p.items():
             for n, d in q.items():
-                for k, value in self.joined(m + n).items():
+                for k, value in (self.joins.get(m + n) or self.joins.setdefault(m + n, self.joined(m + n))).items():
                     total[k] = total.get(k, 0) + c * d * value
         return form_of(total)
 
@@ -602,8 +606,7 @@ class Scope:
             need(self.integer(key), "the length of a range is not known to be an integer")
             count = key.constant()
             if count is not None and count < FEW:
-                terms = (self.form(put(body, {index: lo + rational(k)})) for k in range(int(count.p) + 1))
-                return reduce(Form.__add__, terms, ZERO)
+                return sum((self.form(put(body, {index: lo + rational(k)})) for k in range(int(count.p) + 1)), ZERO)
         term, scope = self.term(op, index, lo, hi, body)
         inner = scope.form(term)
         parts = [scope.taken_out(form_of({m: c}), name) for m, c in inner.items()]
@@ -745,8 +748,7 @@ class Proof(Rule):
     """A statement or lemma: facts, each with the way it follows, from its conditions to its conclusion."""
 
     def __init__(self, checker, data):
-        reached = {"relation": "<=", "rhs": data["order"]["last"]} if data["relation"] in ORDERS else {}
-        said = {**data, **reached}
+        said = {**data, **({"relation": "<=", "rhs": data["order"]["last"]} if data["relation"] in ORDERS else {})}
         super().__init__(said, checker.table)
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
         self.premises, self.stepped = {}, set()
@@ -881,12 +883,11 @@ class Proof(Rule):
 
     def combine(self, scope, relation, e, divisors, terms):
         """Times divisors, it is a sum of products of facts with weights >= 0; with any weight where a factor is 0."""
-        left, total, least = scope.form(e), ZERO, 0 if relation == "=" else 1
+        left, total, least, strict = scope.form(e), ZERO, 0 if relation == "=" else 1, False
         for d in divisors:
             factor = scope.form(self.read(d))
             need(scope.sign(factor) & 2 and (least == 0 or scope.sign(factor) & 1), f"a divisor of unknown sign: {d}")
             left = scope.product(left, scope.as_factor(factor))
-        strict = False
         for weight, factors in terms:
             weight, forms = self.read(["q", weight])[1], [scope.form(self.read(f)) for f in factors]
             total += reduce(scope.product, forms, constant(weight))
@@ -950,9 +951,8 @@ class Proof(Rule):
         moved = {one for one, value in values.items() if value not in (one, letter(one))}
         need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
         self.fixed |= rule.fixed
-        needed = {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation]
         gap = scope.form(put(rule.gap, values))
-        need(relation in needed, "the instance says less")
+        need(relation in {">=": (">=",), ">": (">", ">="), "=": ("=", ">=")}[rule.relation], "the instance says less")
         need(scope.form(e) in ((gap, -gap) if rule.relation == "=" else (gap,)), "it says another thing")
 
     def earlier(self, scope, name, values):

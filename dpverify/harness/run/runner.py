@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
-from dpverify.harness.recorded_proof import RecordedProofs
+from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Report, run_jobs
 from dpverify.harness.run.judge import unconfirmed
@@ -38,7 +38,7 @@ def verify(
     source: str = PAPERS,
     spare: bool = False,
     early: Executor | None = None,
-    proofs: RecordedProofs | None = None,
+    proofs: RecordedRun | None = None,
     store: Store | None = None,
     fresh: bool = False,
     cluster: Cluster | None = None,

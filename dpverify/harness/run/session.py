@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from dpverify.harness.recorded_proof import RecordedProofs
+from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.store import KeptBlocks, Store, default_store
@@ -25,7 +25,7 @@ class SessionEvidence:
 
     def __init__(self, directory: Path, source: str, budget: str, seed: int, fresh: bool) -> None:
         self.directory, self.budget, self.seed, self.fresh = directory, budget, seed, fresh
-        proofs = RecordedProofs() if budget == "smoke" and not fresh else None
+        proofs = RecordedRun() if budget == "smoke" and not fresh else None
         self.suite = Suite(load_specs(directory), budget, seed, source, proofs)
         self.untested: list[str] = []
         self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict

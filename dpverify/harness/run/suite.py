@@ -9,7 +9,7 @@ from typing import get_args
 
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
-from dpverify.harness.recorded_proof import RecordedProofs
+from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.hashes import evidence_hash
 from dpverify.harness.run.judge import judge
 from dpverify.harness.run.premises import settle
@@ -80,7 +80,7 @@ class Suite:
     """
 
     def __init__(
-        self, specs: Specs, budget: str, seed: int, source: str = PAPERS, proofs: RecordedProofs | None = None
+        self, specs: Specs, budget: str, seed: int, source: str = PAPERS, proofs: RecordedRun | None = None
     ) -> None:
         if seed < 0:
             raise ValueError(f"seed must be at least 0, got seed={seed}.")
@@ -126,7 +126,7 @@ class Suite:
             check, statement = job.find(), job.context.statement
             asked = case.claim, statement, job.check, case.evidence_hash
             proof = proofs.find(*asked) if check.method == "derivation" else None
-            result = None if proof is not None or check.method == "exhaustive" else proofs.result(*asked)
+            result = None if proof is not None else proofs.result(*asked)
             listed = str(Reference(claim=case.claim.key, reading=case.reading, variant=statement.variant))
             known = "refuted" if check.method != "derivation" else "derived" if listed in case.uncertified else ""
             recorded = result if result is not None and result.status == known else None

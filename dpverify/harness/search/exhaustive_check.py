@@ -11,6 +11,7 @@ from dpverify.harness.budget import Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
+from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
@@ -65,6 +66,8 @@ class ExhaustiveCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Go through all points, then through them again for each control until it is refuted."""
         statement = context.statement
+        if (known := refuted_again(context, lambda point: self._again(context, point))) is not None:
+            return known
         found = self._go_through(context, statement, self.lhs, self.holds, stop=False)
         controls = self._controls(context, statement, found)
         missed = missed_controls(controls) if controls or not found.violations else ""
@@ -96,6 +99,17 @@ class ExhaustiveCheck(Check):
         if not statement.requires or (self.holds is not None and not point.keys() >= set(statement.free)):
             return True
         return requires_hold(statement, point) is True
+
+    def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
+        """Probe a point of a recorded counterexample, if it is one of the points that the budget goes through."""
+        statement = context.statement
+        if point not in map(as_point, self.points(context.budget)) or not self.meets_conditions(point, statement):
+            return None
+        return (
+            Prober(statement, self.lhs).probe(point)
+            if self.holds is None
+            else probed_by_rule(self.holds, point, statement)
+        )
 
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool

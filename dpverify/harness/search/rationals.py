@@ -91,15 +91,27 @@ def nth_simplest(interval: Interval, index: int) -> Fraction | None:
 
 
 def _simplest_open(lo: Fraction | None, hi: Fraction | None) -> Fraction:
-    """Simplest rational strictly between two ends, by the continued fraction that they share."""
+    """Simplest rational strictly between two ends."""
     if (lo is None or lo < 0) and (hi is None or hi > 0):
         return Fraction(0)
     if hi is not None and hi <= 0:
         return -_simplest_open(-hi, None if lo is None else -lo)
     if lo is None:
         raise AssertionError("an interval without a lower end contains 0 or lies below it")
-    floor = math.floor(lo)
-    if hi is None or floor + 1 < hi:
-        return Fraction(floor + 1)
-    upper = None if lo == floor else 1 / (lo - floor)
-    return floor + 1 / _simplest_open(1 / (hi - floor), upper)
+    above = (1, 0) if hi is None else (hi.numerator, hi.denominator)
+    return Fraction(*_between(lo.numerator, lo.denominator, *above))
+
+
+def _between(a: int, b: int, c: int, d: int) -> tuple[int, int]:
+    """Numerator and denominator of the simplest one in (a/b, c/d), where d = 0 is no end, by the part they share."""
+    shared = list[int]()
+    while True:
+        floor, rest = divmod(a, b)
+        if d == 0 or (floor + 1) * d < c:
+            break
+        shared.append(floor)
+        a, b, c, d = d, c - floor * d, b, rest
+    numerator, denominator = floor + 1, 1
+    for part in reversed(shared):
+        numerator, denominator = part * numerator + denominator, numerator
+    return numerator, denominator

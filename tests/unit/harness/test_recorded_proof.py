@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from dpverify.harness.certificates import certify_claims, write
-from dpverify.harness.recorded_proof import CERTIFICATES, RecordedProofs, digest_of
+from dpverify.harness.recorded_proof import CERTIFICATES, RecordedRun, digest_of
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
@@ -26,7 +26,7 @@ SPECS = load_specs()
 
 def judged(report: Path) -> Run:
     """The first claim as it is judged with a recorded run."""
-    return verify(SPECS, [SPECS.claim(CLAIMS[0])], "smoke", proofs=RecordedProofs(report))
+    return verify(SPECS, [SPECS.claim(CLAIMS[0])], "smoke", proofs=RecordedRun(report))
 
 
 def derivation(run: Run) -> CheckResult:
@@ -124,7 +124,7 @@ def test_a_certificate_of_another_claim_counts_nothing_whatever_digest_it_bears(
 
 def judged_again(name: str, report: Path) -> list[CheckResult]:
     """What the checks of a claim find with a recorded run, those of what is printed first."""
-    (result,) = verify(SPECS, [SPECS.claim(name)], "smoke", proofs=RecordedProofs(report)).results
+    (result,) = verify(SPECS, [SPECS.claim(name)], "smoke", proofs=RecordedRun(report)).results
     return result.all_checks
 
 
@@ -174,7 +174,7 @@ def test_what_is_kept_is_not_found_again_under_another_recorded_run(report: Path
     """The terms of a job are those of what it is given of the recorded run."""
 
     def terms() -> set[tuple[str, ...]]:
-        suite = Suite(SPECS, "smoke", 0, proofs=RecordedProofs(report))
+        suite = Suite(SPECS, "smoke", 0, proofs=RecordedRun(report))
         return {
             job.terms for name in (*CLAIMS, REFUTED) for case in suite.cases(SPECS.claim(name)) for job in case.jobs
         }
