@@ -44,7 +44,7 @@ class RunCase:
         return Fraction(1, 1 << self.T.bit_length())
 
 
-RANDOM_RUNS: Mapping[str, int] = {"smoke": 100, "standard": 1_000, "full": 10_000}
+RANDOM_RUNS: Mapping[str, int] = {"smoke": 50, "standard": 1_000, "full": 10_000}
 RUNS = (  # N = 1; T a power of two, a multiple of N, neither; T below N. In the fifth 4 alpha G fails, at [129, 144]
     RunCase(1, 9, Fraction(1)),
     RunCase(2, 17, Fraction(1, 2)),

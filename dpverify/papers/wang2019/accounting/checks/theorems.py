@@ -54,7 +54,7 @@ def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Frac
 def _whole(budget: Budget) -> Iterator[PointLike]:
     """Points inside the conditions, of one data set; G is half of b, so that noise is in units of the sensitivity."""
     inside = (
-        (32561, 50, 130_000, 8, "1e-5"), (900, 30, 1200, 12, "1/10"), (4096, 64, 3000, 8, "1/1000"),
+        (900, 30, 1200, 12, "1/10"), (32561, 50, 130_000, 8, "1e-5"), (4096, 64, 3000, 8, "1/1000"),
         (10**6, 1000, 400_000, 6, "1e-6"),
     )  # fmt: skip
     for n, b, T, epsilon, delta in inside[:2] if budget.name == "smoke" else inside:
