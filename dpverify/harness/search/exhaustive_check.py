@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
-from dpverify.harness.budget import Budget
+from dpverify.harness.budget import BUDGETS, Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.planted import Outcome, Planted, Rule
@@ -101,9 +101,10 @@ class ExhaustiveCheck(Check):
         return requires_hold(statement, point) is True
 
     def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
-        """Probe a point of a recorded counterexample, if it is one of the points that the budget goes through."""
+        """Probe a point of a recorded counterexample, if this budget or the standard one has it."""
         statement = context.statement
-        if point not in map(as_point, self.points(context.budget)) or not self.meets_conditions(point, statement):
+        among = (point in map(as_point, self.points(one)) for one in (context.budget, BUDGETS["standard"]))
+        if not any(among) or not self.meets_conditions(point, statement):
             return None
         return (
             Prober(statement, self.lhs).probe(point)

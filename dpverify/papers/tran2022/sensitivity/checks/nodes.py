@@ -16,7 +16,7 @@ Corner = Mapping[str, int | Fraction | str]
 NODES = {"Block": "integer, Block >= 0", "Level": "integer, Level >= 0"}
 """The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. Capitals: they get their values before a and b."""
 
-LONGEST_RUN = {"smoke": 16, "standard": 18, "full": 20}  # Nodes of runs up to this length meet every pattern
+LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}  # Nodes of runs up to this length meet every pattern
 
 
 def ordering_of(statement: Statement) -> Ordering:

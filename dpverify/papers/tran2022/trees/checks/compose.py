@@ -16,7 +16,7 @@ from dpverify.papers.tran2022.trees.one_step_derivations import derive_mod
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
-WIDEST = {"smoke": 96, "standard": 256, "full": 512}
+WIDEST = {"smoke": 64, "standard": 256, "full": 512}
 
 
 def _squared_decays(point: Point, statement: Statement) -> Exact:
