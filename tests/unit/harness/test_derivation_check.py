@@ -4,12 +4,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal
 
+import msgspec
 import sympy
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.harness.derivation_check import Build, checked_once
 from dpverify.ledger.formula import parse
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
@@ -135,15 +136,19 @@ def test_what_a_recorded_derivation_cites_is_not_checked_again_and_its_own_steps
         step = Step(right.last, relation, "premise", {}, ("unproven",))
         return replace(right, steps=(step,), premises={"unproven": cite(open_one)})
 
-    def judged(build: Build) -> CheckResult:
-        recorded = CheckResult(name="derivation", method="derivation", status="derived")
+    noticed = ControlResult(name="printed moved", fault="twice", at_declared_size=True, refuted=True)
+
+    def judged(build: Build, control: ControlResult = noticed) -> CheckResult:
+        recorded = CheckResult(name="derivation", method="derivation", status="derived", controls=[control])
         context = Context(statements["decay"], BUDGETS["smoke"], 0, "derivation", recorded=recorded)
         return DerivationCheck("decay", "derivation", build=build).run_block(context, 0)
 
     taken = judged(citing)
     assert (taken.status, taken.by_certificate, taken.error) == ("proved", True, "")
     assert "cites the derivations unproven" in taken.message
+    assert taken.controls == [noticed]  # as the recorded run planted it
     assert judged(partial(citing, relation="=")).status == "inconclusive"
+    assert judged(citing, msgspec.structs.replace(noticed, refuted=False)).status == "inconclusive"
 
 
 def test_what_is_measured_without_a_definition_is_given(statements: dict[str, Statement]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from dpverify.harness import BUDGETS, Context, SearchCheck
+from dpverify.harness import BUDGETS, Budget, Context, ExhaustiveCheck, Outcome, Planted, SearchCheck
 from dpverify.harness.checks import Check
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
 from dpverify.ledger.formula import parse, parse_relation
@@ -38,15 +38,23 @@ REPLAY = ReplayCheck(
     random_runs={"smoke": 20},
     share=1e-9,
 )
+POINTS = ExhaustiveCheck("bits", "points", points=lambda _: [{"s": s} for s in (1, 2, 3)])
 CHECKS = (
     SearchCheck("bits", "search"),
     REPLAY,
+    POINTS,
+    replace(
+        POINTS,
+        name="rule",
+        holds=lambda point, _: Outcome(point["s"] <= 2 - point["s"] / 4, point["s"], 2 - point["s"] / 4),
+        planted=(Planted("never", holds=lambda point, _: False),),
+    ),
 )
 
 
 @pytest.fixture(params=CHECKS, ids=lambda check: check.name)
 def check(request: pytest.FixtureRequest) -> Check:
-    """A search and a measurement."""
+    """A search, a measurement, and lists of points with two sides and with a rule."""
     found: Check = request.param
     return found
 
@@ -75,8 +83,8 @@ def test_one_that_is_none_any_more_counts_nothing(check: Check, false: Statement
     whole = judged(check, false)
     first, *others = whole.counterexamples
     for other in (at(first, "1"), at(first, "-2"), at(first, "5/2"), at(first, "100000000")):
-        if other.parameters["s"].exact == "100000000" and check is not REPLAY:
-            continue  # it is a counterexample, which only the measurement does not reach
+        if other.parameters["s"].exact == "100000000" and isinstance(check, SearchCheck):
+            continue  # it is a counterexample, which only a measurement or a list of points does not reach
         assert judged(check, false, msgspec.structs.replace(whole, counterexamples=[*others, other])) == whole
     inexact = msgspec.structs.replace(first, parameters={"s": Number(float=2.0)})
     assert judged(check, false, msgspec.structs.replace(whole, counterexamples=[inexact])) == whole
@@ -94,3 +102,13 @@ def test_a_measurement_that_does_not_follow_its_law_refutes_nothing(false: State
     whole = judged(REPLAY, false)
     other = replace(REPLAY, replays=partial(moved, scale=1 - 1e-9))
     assert judged(other, false, whole).kernel_disagrees
+
+
+def test_a_point_may_be_one_of_the_standard_budget_only(false: Statement) -> None:
+    """There the recorded run found it; a list that has it at no budget any more refutes nothing by it."""
+
+    def more(budget: Budget) -> list[dict[str, int]]:
+        return [{"s": s} for s in ((1,) if budget.name == "smoke" else (1, 2, 3))]
+
+    assert judged(replace(POINTS, points=more), false, judged(POINTS, false)).by_certificate
+    assert judged(replace(POINTS, points=lambda _: [{"s": 1}]), false, judged(POINTS, false)).status == "not refuted"
