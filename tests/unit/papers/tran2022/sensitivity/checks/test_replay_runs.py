@@ -92,7 +92,7 @@ def test_patterns_are_one_visit_per_epoch() -> None:
     assert sorted(patterns(3, 5, 3, "once")) == [[3], [4], [5]]
     assert sorted(patterns(3, 5, 3, "fresh")) == [[], [3], [3, 4], [3, 5], [4], [5]]
     assert sorted(patterns(1, 3, 3, "fresh")) == [[1], [2], [3]]
-    assert max(end for _, _, end in short_nodes(BUDGETS["smoke"])) == 16
+    assert max(end for _, _, end in short_nodes(BUDGETS["smoke"])) == 12
 
 
 def test_figure_can_be_drawn() -> None:
