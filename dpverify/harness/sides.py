@@ -55,25 +55,39 @@ class Prober:
         return self.probes[key]
 
     def _probe(self, point: dict[str, Fraction]) -> Probe:
-        own = self.lhs
-        side = None if own is None else lambda _bits: own(point, self.statement)
+        side = None if self.lhs is None else _measured(self.lhs, point, self.statement)
         holds = decide_statement(self.statement, point, side)
-        left, right = self._sides(point)
+        left, right = self._sides(point, side)
         lhs, rhs = to_number(left), to_number(right)
         return Probe(point, holds, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
 
-    def _sides(self, point: dict[str, Fraction]) -> tuple[Exact, Exact]:
+    def _sides(self, point: dict[str, Fraction], side: Callable[[int], Exact] | None) -> tuple[Exact, Exact]:
         """Both sides, sharp enough to be compared as floats: a wide ball has a middle that means nothing."""
         for bits in PRECISIONS:
             left, right = evaluate_statement(self.statement, point, precision=bits)
-            if self.lhs is not None:
+            if side is not None:
                 with working_precision(bits):
-                    left = self.lhs(point, self.statement)
+                    left = side(bits)
             if left is None:
                 raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
             if _is_sharp(left) and _is_sharp(right):
                 return left, right
         raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
+
+
+def _measured(lhs: LeftSide, point: Point, statement: Statement) -> Callable[[int], Exact]:
+    """A left side as a function of the precision; a rational number depends on none, and is computed once."""
+    known = list[Exact]()
+
+    def side(_bits: int) -> Exact:
+        if known:
+            return known[0]
+        value = lhs(point, statement)
+        if isinstance(value, int | Fraction):
+            known.append(value)
+        return value
+
+    return side
 
 
 def _is_sharp(value: Exact) -> bool:

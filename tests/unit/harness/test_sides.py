@@ -5,11 +5,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from flint import arb
 
+from dpverify.harness.context import Point
 from dpverify.harness.sides import Prober, used_up
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.numbers import Exact
 
 
 @pytest.mark.parametrize(
@@ -53,6 +56,23 @@ def test_the_left_side_may_be_ours(statements: dict[str, Statement]) -> None:
     assert probe is not None
     assert probe.holds is False
     assert probe.ratio == pytest.approx(71 / 70)
+
+
+@pytest.mark.parametrize(("value", "times"), [(Fraction(71, 100), 1), (arb(71) / 100, 2), (1, 1)])
+def test_a_left_side_of_ours_is_computed_once_if_it_is_exact(
+    statements: dict[str, Statement], value: Exact, times: int
+) -> None:
+    """A ball is computed at each precision that is asked for: to decide, and to be shown."""
+    calls = list[Point]()
+
+    def lhs(point: Point, _: Statement) -> Exact:
+        calls.append(point)
+        return value
+
+    probe = Prober(statements["size"], lhs).probe({})
+    assert probe is not None
+    assert probe.holds is False
+    assert len(calls) == times
 
 
 def test_a_measured_side_must_be_given(statements: dict[str, Statement]) -> None:
