@@ -14,7 +14,7 @@ from dpverify.ledger.results import CheckResult
 
 @dataclass(frozen=True)
 class OnsetCheck(RuleCheck):
-    """A :class:`RuleCheck` with a table in its message and a figure; smoke runs have neither, and look at few cells."""
+    """A :class:`RuleCheck` with a table in its message and a figure; smoke runs make neither, and look at few cells."""
 
     table: Callable[[], str] = field(kw_only=True)  # all onsets in words
 

@@ -37,7 +37,7 @@ class RuleCheck(ExhaustiveCheck):
         result = super().run_block(context, block)
         if result.status == "refuted" and self.about_kernel:
             return msgspec.structs.replace(result, status="inconclusive", kernel_disagrees=True)
-        if result.status != "refuted" or self.holds is None:
+        if result.status != "refuted" or self.holds is None or result.by_certificate:
             return result
         result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))
         edges = context.statement.edges

@@ -101,6 +101,21 @@ PAIR = {"n": WHOLE, "k": WHOLE}
 CHOOSE, FOLLOWING = ["binomial", "n", "k"], ["binomial", "n", ["+", "k", ONE]]
 NEXT = ["*", CHOOSE, minus("n", "k"), power(["+", "k", ONE], q("-1"))]
 LEAK = {"within": "n", "facts": [fact(">=", "n", "combine", [], [["1", [minus("n", "%0")]], ["1", ["%0"]]])]}
+SQUARED = power(power("x", TWO), HALF)
+SERIES = ["sum", "i", ZERO, "oo", power("x", "i")]
+ROOTS, TERMS = (["sum", "i", ZERO, "n", term] for term in (power(power(["+", "x", "i"], TWO), HALF), ["+", "x", "i"]))
+
+
+def identity(expr: Any) -> Any:
+    """What is 0 as it stands, once it has been simplified."""
+    return fact("=", expr, "combine", [], [])
+
+
+def cases(by: Any, then: tuple[Any, ...], other: tuple[Any, ...], relation: str = ">=", expr: Any = ONE) -> Any:
+    """Two cases that show a fact, by default one which needs none."""
+    return {"split": by, "then": list(then), "else": list(other), "is": [relation, expr]}
+
+
 FACTS: dict[str, Any] = {
     "a negative weight": certificate(
         X, ZERO, "<=", ["*", q("-1"), "x"], NONNEGATIVE,
@@ -162,6 +177,28 @@ FACTS: dict[str, Any] = {
     "one case only": certificate(
         X, ZERO, "<=", "x",
         **body({"split": "x", "then": [], "else": [], "is": [">=", "x"]}),
+    ),
+    "what one case makes of an expression": certificate(
+        X, 0, "=", "x", table=[SQUARED], **body(cases("x", (identity(minus(0, "x")),), ()))
+    ),
+    "what one case assumes": certificate(X, ZERO, "<=", "x", **body(cases("x", (), ()), {"within": "oo", "facts": []})),
+    "a series that converges in one case": certificate(
+        X, 0, "=", 0, NONNEGATIVE, table=[SERIES],
+        **body(cases(minus(HALF, "x"), (
+            fact(">", minus(ONE, "x"), "combine", [], [["1", [minus(HALF, "x")]], ["1", [HALF]]]),
+            fact("converges", 0, "ratio", "x"),
+        ), ())),
+    ),
+    "what one case knows of a range": certificate(
+        {"n": WHOLE, "x": REAL}, 0, "=", 1, ["<=", ZERO, "n"], table=[ROOTS, TERMS],
+        **body(
+            fact(">=", ONE, "combine", [], [["1", []]]),
+            identity(minus(TERMS, TERMS)),
+            cases("x", (), ({"within": "n", "facts": [
+                fact(">=", ["+", "x", "%0"], "combine", [], [["1", ["x"]], ["1", ["%0"]]]),
+                identity(minus(power(power(["+", "x", "%0"], TWO), HALF), ["+", "x", "%0"])),
+            ]},), "=", minus(0, 1)),
+        ),
     ),
     "a rule whose condition fails": certificate(
         X, power("x", TWO), "<=", "x", NONNEGATIVE,
