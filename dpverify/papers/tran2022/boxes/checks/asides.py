@@ -75,7 +75,7 @@ def _full_batch(constant: int) -> Rule:
 
 
 def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
-    epochs = {"smoke": 4, "standard": 9, "full": 17}[budget.name]
+    epochs = {"smoke": 3, "standard": 9, "full": 17}[budget.name]
     for smooth in (1, 0):
         for n in range(1, 9):
             for t in range(n + 1, epochs * n + 1):
@@ -153,7 +153,7 @@ CHECKS.add(
         points=_differences,
         holds=of_variant(_scales_with_distance, _corrected),
         planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
-        region="N up to 8, alpha = 1/N, up to 4 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
+        region="N up to 8, alpha = 1/N, up to 3 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
         seconds=0.5,
     ),
