@@ -176,7 +176,7 @@ FACTS: dict[str, Any] = {
     ),
     "one case only": certificate(
         X, ZERO, "<=", "x",
-        **body({"split": "x", "then": [], "else": [], "is": [">=", "x"]}),
+        **body(cases("x", (), (), ">=", "x")),
     ),
     "what one case makes of an expression": certificate(
         X, 0, "=", "x", table=[SQUARED], **body(cases("x", (identity(minus(0, "x")),), ()))
