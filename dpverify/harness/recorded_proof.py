@@ -71,11 +71,11 @@ class RecordedRun:
         self._report = report
         self._results: dict[str, dict[str, Result]] = {}
 
-    def find(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> RecordedProof | None:
-        """The proof of a statement of a claim by a check, if the recorded run has one under this evidence hash."""
-        found, reading = self.result(claim, statement, check, evidence), statement.reading
-        if self._folder is None or found is None or found.status not in PROVEN:
+    def proof(self, claim: ClaimSpec, statement: Statement, found: CheckResult) -> RecordedProof | None:
+        """The proof of a statement by a derivation with this recorded result, if there is a certificate of it."""
+        if self._folder is None or found.status not in PROVEN:
             return None
+        reading = statement.reading
         certificate = self._folder / CERTIFICATES / certificate_name(claim.key, reading, statement.variant)
         if not certificate.is_file():
             return None

@@ -11,7 +11,14 @@ from dpverify.harness.context import Point
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError, working_precision
+from dpverify.symbolic.exact.numbers import (
+    EvaluationError,
+    Exact,
+    UndecidedError,
+    compare,
+    to_value,
+    working_precision,
+)
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
 
 PRECISIONS = (256, 1024, 2048)
@@ -41,25 +48,29 @@ class Prober:
         self.statement = statement
         self.lhs = lhs
         self.undefined = 0
-        self.probes: dict[tuple[tuple[str, Fraction], ...], Probe | None] = {}
+        self.probes: dict[tuple[tuple[str, tuple[int, int]], ...], Probe | None] = {}
 
     def probe(self, point: Point) -> Probe | None:
         """Probe a point of the domain. None where a side is not defined; such points are counted."""
-        key = tuple(sorted(point.items()))
+        names = sorted(point)
+        key = tuple((name, point[name].as_integer_ratio()) for name in names)  # the hash of a Fraction is slow
         if key not in self.probes:
             try:
-                self.probes[key] = self._probe(dict(key))
+                self.probes[key] = self._probe({name: point[name] for name in names})
             except EvaluationError:
                 self.undefined += 1
                 self.probes[key] = None
         return self.probes[key]
 
     def _probe(self, point: dict[str, Fraction]) -> Probe:
+        relation = self.statement.relation
         side = None if self.lhs is None else _measured(self.lhs, point, self.statement)
-        holds = decide_statement(self.statement, point, side)
         left, right = self._sides(point, side)
+        holds = None if relation is None else compare(to_value(left), relation, to_value(right))
+        if holds is None:  # the balls overlap at that precision: with more bits, perhaps they do not
+            holds = decide_statement(self.statement, point, side)
         lhs, rhs = to_number(left), to_number(right)
-        return Probe(point, holds, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
+        return Probe(point, holds, lhs, rhs, used_up(lhs, relation or "=", rhs))
 
     def _sides(self, point: dict[str, Fraction], side: Callable[[int], Exact] | None) -> tuple[Exact, Exact]:
         """Both sides, sharp enough to be compared as floats: a wide ball has a middle that means nothing."""

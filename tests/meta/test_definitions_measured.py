@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dpverify.harness.run.suite import Suite
-from dpverify.harness.search.search import search
+from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.definitions import Meaning
@@ -62,7 +62,8 @@ def probes(check: SearchCheck, statement: Statement) -> list[Probe]:
     small = replace(
         check, region={**check.region, **{name: (None, MOST) for name in names if name not in check.region}}
     )
-    found = search(small._sampler(statement), Prober(statement, check.lhs), [], TRIES, 1)
+    sampler = small._sampler(statement)
+    found = search(sampler, Prober(statement, check.lhs), beginnings(sampler, (), TRIES), TRIES, 1)
     return [probe for probe in found.probes if all(probe.point.get(name, 0) <= MOST for name in names)]
 
 

@@ -121,15 +121,17 @@ class Suite:
         """Give each check what the recorded run has of it, where that can be looked at again."""
         if (proofs := self.proofs) is None:
             return case
+        evidence = case.evidence_hash
 
         def given(job: Job) -> Job:
-            check, statement = job.find(), job.context.statement
-            asked = case.claim, statement, job.check, case.evidence_hash
-            proof = proofs.find(*asked) if check.method == "derivation" else None
-            result = None if proof is not None else proofs.result(*asked)
+            statement, derives = job.context.statement, job.find().method == "derivation"
+            result = proofs.result(case.claim, statement, job.check, evidence)
+            if result is None:
+                return job
+            proof = proofs.proof(case.claim, statement, result) if derives else None
             listed = str(Reference(claim=case.claim.key, reading=case.reading, variant=statement.variant))
-            known = "refuted" if check.method != "derivation" else "derived" if listed in case.uncertified else ""
-            recorded = result if result is not None and result.status == known else None
+            known = "refuted" if not derives else "derived" if listed in case.uncertified else ""
+            recorded = result if proof is None and result.status == known else None
             return replace(job, context=replace(job.context, proof=proof, recorded=recorded))
 
         return replace(

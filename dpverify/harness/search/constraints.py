@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import add, mul, sub, truediv
@@ -11,8 +11,9 @@ from typing import Any, cast
 from flint import arb
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Neg, Num, free_names, walk
-from dpverify.symbolic.exact.evaluate import evaluate
-from dpverify.symbolic.exact.numbers import EvaluationError, Exact, working_precision
+from dpverify.symbolic.exact.evaluate import cached_closure, run
+from dpverify.symbolic.exact.numbers import EvaluationError, Exact, to_exact, working_precision
+from dpverify.symbolic.exact.sums import Env
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
 BITS = 256  # precision in which an end is computed
@@ -59,14 +60,14 @@ def _reachable(node: Formula, symbol: str) -> bool:
             return False
 
 
-def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[str, Fraction] | None:
+def solve(inequality: Inequality, symbol: str, env: Env) -> tuple[str, Fraction] | None:
     """How a symbol compares with which finite end, or None; an irrational end moves inwards by less than 2**-60."""
     op, node, other = inequality.op, inequality.left, inequality.right
     if symbol not in free_names(node):
         op, node, other = FLIPPED[op], inequality.right, inequality.left
     with working_precision(BITS):
         try:
-            end = evaluate(other, env)
+            end = _value(other, env)
             while not isinstance(node, Name):
                 step = _undo(op, node, end, symbol, env)
                 if step is None:
@@ -78,7 +79,7 @@ def solve(inequality: Inequality, symbol: str, env: Mapping[str, Any]) -> tuple[
     return None if inside is None else (op, inside)
 
 
-def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Any]) -> tuple[str, Formula, Exact] | None:
+def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Env) -> tuple[str, Formula, Exact] | None:
     """Move the outermost operation of ``node op end`` to the other side."""
     match node:
         case Neg(arg):
@@ -87,20 +88,24 @@ def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Mapping[str, Any
             return (op, arg, _exactly(mul, end, end)) if end >= 0 else None
         case Bin("+", left, right):
             inner, rest = (left, right) if symbol in free_names(left) else (right, left)
-            return op, inner, _exactly(sub, end, evaluate(rest, env))
+            return op, inner, _exactly(sub, end, _value(rest, env))
         case Bin("-", left, right):
             if symbol in free_names(left):
-                return op, left, _exactly(add, end, evaluate(right, env))
-            return FLIPPED[op], right, _exactly(sub, evaluate(left, env), end)
+                return op, left, _exactly(add, end, _value(right, env))
+            return FLIPPED[op], right, _exactly(sub, _value(left, env), end)
         case Bin("*", left, right):
             inner, rest = (left, right) if symbol in free_names(left) else (right, left)
-            return _divided(op, inner, end, evaluate(rest, env))
+            return _divided(op, inner, end, _value(rest, env))
         case Bin("/", left, right):
-            factor = evaluate(right, env)
-            inverse = evaluate(Bin("/", Num(Fraction(1)), right), env)
+            factor = _value(right, env)
+            inverse = _value(Bin("/", Num(Fraction(1)), right), env)
             return _divided(op, left, end, inverse) if factor != 0 else None
         case _:
             return None
+
+
+def _value(node: Formula, env: Env) -> Exact:
+    return to_exact(run(cached_closure(node), env, BITS))
 
 
 def _divided(op: str, inner: Formula, end: Exact, factor: Exact) -> tuple[str, Formula, Exact] | None:

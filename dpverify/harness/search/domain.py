@@ -11,14 +11,14 @@ from itertools import permutations
 from flint import fmpq
 
 from dpverify.harness.context import Point
-from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS, value_at
+from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS, PAYLOADS, value_at
 from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
 from dpverify.harness.search.rationals import Interval
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain
 from dpverify.symbolic.exact.compile import compile_relation
-from dpverify.symbolic.exact.evaluate import cached_closure, holds_compiled, run
+from dpverify.symbolic.exact.evaluate import all_hold, cached_closure, run
 from dpverify.symbolic.exact.numbers import EvaluationError, is_integer
 from dpverify.symbolic.exact.sums import Closure, Env
 
@@ -86,10 +86,14 @@ class Sampler:
 
     def point(self, bits: Sequence[bool]) -> dict[str, Fraction] | None:
         """Make a point of bits, all zero for the simplest; None where they lead out of the domain."""
+        starts = range(0, self.bits, BITS_PER_SYMBOL)
+        return self.named([_number(bits[start : start + BITS_PER_SYMBOL]) for start in starts])
+
+    def named(self, words: Sequence[int]) -> dict[str, Fraction] | None:
+        """Make a point of each symbol's bits as a number."""
         env: dict[str, Fraction] = {}
-        for place, symbol in enumerate(self.symbols):
-            word = bits[place * BITS_PER_SYMBOL : (place + 1) * BITS_PER_SYMBOL]
-            mode, payload = _number(word[:MODE_BITS]), _number(word[MODE_BITS:])
+        for symbol, word in zip(self.symbols, words, strict=True):
+            mode, payload = divmod(word, PAYLOADS)
             value = value_at(self.interval(symbol, env), mode, payload, list(env.values()))
             if value is None:
                 return None
@@ -126,12 +130,12 @@ class Sampler:
             return False  # a definition has no value here
         if not all(is_integer(env[name]) for name in self._integers):
             return False
-        return all(holds_compiled(condition, env) is True for condition in self._conditions)
+        return all_hold(self._conditions, env) is True
 
 
 def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
     """Values as compiled formulas read them, with those of the definitions that they suffice for."""
-    known: Env = {name: fmpq(value.numerator, value.denominator) for name, value in env.items()}
+    known: Env = {name: fmpq(*value.as_integer_ratio()) for name, value in env.items()}
     for name, needed, closure in definitions:
         if needed <= known.keys():
             try:

@@ -106,11 +106,7 @@ class ExhaustiveCheck(Check):
         among = (point in map(as_point, self.points(one)) for one in (context.budget, BUDGETS["standard"]))
         if not any(among) or not self.meets_conditions(point, statement):
             return None
-        return (
-            Prober(statement, self.lhs).probe(point)
-            if self.holds is None
-            else probed_by_rule(self.holds, point, statement)
-        )
+        return _probe(Prober(statement, self.lhs), self.holds, point)
 
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
@@ -123,8 +119,7 @@ class ExhaustiveCheck(Check):
             if not self.meets_conditions(point, statement):
                 found.outside += 1
                 continue
-            probe = prober.probe(point) if holds is None else probed_by_rule(holds, point, statement)
-            if probe is None:
+            if (probe := _probe(prober, holds, point)) is None:
                 continue
             found.probes.append(probe)
             if probe.holds is False:
@@ -151,6 +146,11 @@ class ExhaustiveCheck(Check):
             seen = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
             results.append(seen.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size))
         return results
+
+
+def _probe(prober: Prober, holds: Rule | None, point: dict[str, Fraction]) -> Probe | None:
+    """Ask the rule about a point, or decide the two sides where there is none; None where a side has no value."""
+    return prober.probe(point) if holds is None else probed_by_rule(holds, point, prober.statement)
 
 
 def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> Probe:

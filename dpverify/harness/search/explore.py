@@ -38,7 +38,7 @@ def drive_up(
     words: Words = (0,) * len(sampler.symbols)
     tried, best = set[Words](), list[tuple[float, Words]]()
     for _ in range(TRIES * examples):
-        point = None if words in tried else sampler.point(_bits(words))
+        point = None if words in tried else sampler.named(words)
         tried.add(words)
         if point is not None:
             value = score(point)
@@ -48,10 +48,6 @@ def drive_up(
         if visited >= examples or done() or not words:
             return
         words = _changed(rng, rng.choice(best)[1]) if best and rng.random() >= NEW else tuple(_new(rng) for _ in words)
-
-
-def _bits(words: Words) -> list[bool]:
-    return [bool(word >> bit & 1) for word in words for bit in reversed(range(BITS_PER_SYMBOL))]
 
 
 def _new(rng: Random) -> int:

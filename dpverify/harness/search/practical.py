@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpverify.harness.search.climb import completions
 from dpverify.harness.search.domain import Sampler, make_sampler
 from dpverify.harness.search.rationals import Values
-from dpverify.harness.search.search import search
+from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.simplify import simplify, size
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.formula import parse_relation
@@ -50,7 +50,7 @@ def practical_violation(statement: Statement, also: Mapping[str, Domain], seed: 
         conditions += map(parse_relation, EPOCHS)
     narrowed = replace(statement, requires=(*statement.requires, *conditions))
     sampler, prober = make_sampler(narrowed, {}, also), Prober(narrowed, None)
-    found = search(sampler, prober, [*_first(narrowed, also, sampler)], MOST, seed)
+    found = search(sampler, prober, beginnings(sampler, _first(narrowed, also, sampler), MOST), MOST, seed)
     violations = [probe for probe in found.violations if whole_epochs(probe.point) and sampler.admits(probe.point)]
     if not violations:
         return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from heapq import nlargest
 
 from dpverify.harness.search.climb import climb, corners
 from dpverify.harness.search.domain import Sampler
@@ -36,7 +37,13 @@ class Findings:
     @property
     def sharpest(self) -> Probe | None:
         """Probe with the largest ratio; the simplest of several."""
-        return min(self.probes, key=lambda p: (-p.ratio, size(p.point)), default=None)
+        return next(iter(self.sharpest_first(1)), None)
+
+    def sharpest_first(self, count: int) -> list[Probe]:
+        """So many probes with the largest ratios; the simplest first where several have the same."""
+        ratios = nlargest(count, (probe.ratio for probe in self.probes))
+        among = (probe for probe in self.probes if probe.ratio >= ratios[-1])
+        return sorted(among, key=lambda probe: (-probe.ratio, size(probe.point)))[:count]
 
     @property
     def undecided(self) -> int:
@@ -54,9 +61,9 @@ class Findings:
 
 
 def search(
-    sampler: Sampler, prober: Prober, first: Sequence[Values], examples: int, seed: int, *, stop: bool = False
+    sampler: Sampler, prober: Prober, begin: Iterable[Values], examples: int, seed: int, *, stop: bool = False
 ) -> Findings:
-    """Probe given points, corners, drawn points, and points uphill from the sharpest."""
+    """Probe points to begin with, drawn points, and points uphill from the sharpest."""
     found = Findings()
     seen: set[int] = set()
 
@@ -78,24 +85,22 @@ def search(
     def done() -> bool:
         return stop and bool(found.violations)
 
-    for point in _given(sampler, first, examples):
+    for point in begin:
         score(point)
         if done():
             return found
     drive_up(sampler, sampled, examples, seed, done)
-    tops = sorted(found.probes, key=lambda p: (-p.ratio, size(p.point)))[:STARTS]
-    for probe in tops:
+    for probe in found.sharpest_first(STARTS):
         if not done():
             climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
     found.undefined = prober.undefined
     return found
 
 
-def _given(sampler: Sampler, first: Sequence[Values], examples: int) -> Iterator[Values]:
-    """Yield the points to begin with, then corners, evenly thinned out where there are more than points to draw."""
-    yield from (point for point in first if sampler.in_domain(point))
+def beginnings(sampler: Sampler, given: Iterable[Values], examples: int) -> list[Values]:
+    """Given points of the domain, then corners, evenly thinned out where there are more than points to draw."""
     at_corners = list(corners(sampler))
-    yield from at_corners[:: max(1, -(-len(at_corners) // examples))]
+    return [*filter(sampler.in_domain, given), *at_corners[:: max(1, -(-len(at_corners) // examples))]]
 
 
 def interior_of(sampler: Sampler) -> Callable[[Values], bool]:

@@ -24,7 +24,14 @@ from dpverify.harness.search.exact_results import (
 )
 from dpverify.harness.search.practical import is_practical, practical_violation
 from dpverify.harness.search.rationals import Values
-from dpverify.harness.search.search import Findings, interior_of, largest_violation, search, simplest_violation
+from dpverify.harness.search.search import (
+    Findings,
+    beginnings,
+    interior_of,
+    largest_violation,
+    search,
+    simplest_violation,
+)
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
 from dpverify.ledger.records import ORDERS
@@ -77,14 +84,14 @@ class SearchCheck(Check):
 
         if (known := refuted_again(context, again)) is not None:
             return known
-        first = self._corners(statement, sampler)
-        found = search(sampler, prober, first, examples, self._seed(context, block))
+        begin = beginnings(sampler, self._corners(statement, sampler), examples)
+        found = search(sampler, prober, begin, examples, self._seed(context, block))
         region = _describe(sampler, statement)
         if not found.probes:
             reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
             return CheckResult(name=self.name, method="search", status="untested", message=reason, region=region)
         counterexamples = self._counterexamples(context, sampler, prober, found, examples)
-        controls = self._controls(context, sampler, first, found, examples)
+        controls = self._controls(context, sampler, begin, found, examples)
         missed = "" if counterexamples and not controls else missed_controls(controls)
         return self.result(
             status="refuted" if counterexamples else "inconclusive" if missed else "not refuted",
@@ -164,13 +171,13 @@ class SearchCheck(Check):
         return [counterexample(kind, probe) for kind, probe in named if probe is not None]
 
     def _controls(
-        self, context: Context, sampler: Sampler, first: Sequence[Values], found: Findings, examples: int
+        self, context: Context, sampler: Sampler, begin: Sequence[Values], found: Findings, examples: int
     ) -> list[ControlResult]:
         """Search faulty statements in the same way, each with seeds of its own, until it is refuted."""
 
         def control(name: str, fault: str, faulty: Statement, lhs: LeftSide | None, declared: bool) -> ControlResult:
             seed = self._seed(context, 0, f"control {name}")
-            again = search(sampler, Prober(faulty, lhs), first, examples, seed, stop=True)
+            again = search(sampler, Prober(faulty, lhs), begin, examples, seed, stop=True)
             return again.as_control(name, fault, declared)
 
         results: list[ControlResult] = []

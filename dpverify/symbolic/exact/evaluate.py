@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from flint import arb
+from flint import arb, fmpq
 
 from dpverify.ledger.formula import Compare, Formula
 from dpverify.ledger.results import Number
@@ -20,6 +20,7 @@ from dpverify.symbolic.exact.numbers import (
     UndecidedError,
     Value,
     compare,
+    conjunction,
     to_exact,
     to_value,
     working_precision,
@@ -65,8 +66,8 @@ def to_number(x: Exact | int) -> Number:
         return Number(exact=None, float=_float_of_ball(x))
     value = Fraction(x)
     short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 3 * _MAX_EXACT_CHARACTERS
-    exact = str(value) if short and len(str(value)) <= _MAX_EXACT_CHARACTERS else None
-    return Number(exact=exact, float=_float_of_fraction(value))
+    exact = str(value) if short else ""
+    return Number(exact=exact if 0 < len(exact) <= _MAX_EXACT_CHARACTERS else None, float=_float_of_fraction(value))
 
 
 def _float_of_fraction(value: Fraction) -> float | str:
@@ -110,7 +111,15 @@ def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool 
 
 def values(point: Point) -> Env:
     """Copy a point into the dict that compiled formulas read."""
-    return {name: v if isinstance(v, Datum) or callable(v) else to_value(v) for name, v in point.items()}
+    # Most values are Fractions, and there are a million of them in a run: they are not sent through a function.
+    return {
+        name: fmpq(*v.as_integer_ratio()) if type(v) is Fraction else v if _is_no_number(v) else to_value(v)
+        for name, v in point.items()
+    }
+
+
+def _is_no_number(value: Any) -> bool:
+    return isinstance(value, Datum) or callable(value)
 
 
 def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Value:
@@ -146,6 +155,24 @@ def holds_compiled(relation: Callable[[Env], bool | None], env: Env, precision: 
         if answer is not None or precision >= MAX_BITS:
             return answer
         precision *= 4
+
+
+def all_hold(relations: Iterable[Callable[[Env], bool | None]], env: Env, precision: int = 64) -> bool | None:
+    """Decide whether all of some compiled chains hold: each as :func:`holds_compiled` does, the first time together."""
+    left_open = []
+    with working_precision(precision):
+        for relation in relations:
+            try:
+                answer = relation(env)
+            except UndecidedError:
+                answer = None
+            except EvaluationError:
+                answer = False
+            if answer is False:
+                return False
+            if answer is None:
+                left_open.append(relation)
+    return conjunction(holds_compiled(relation, env, 4 * precision) for relation in left_open)
 
 
 _closures: dict[tuple[int, bool], tuple[Formula, Closure]] = {}

@@ -69,7 +69,7 @@ def to_value(number: Fraction | int | fmpq | arb) -> Value:
     if isinstance(number, (fmpq, arb)):
         return number
     if isinstance(number, (int, Fraction)):
-        return fmpq(number.numerator, number.denominator)
+        return fmpq(*number.as_integer_ratio())
     raise TypeError(f"a value must be a Fraction, an int or a ball, got {number!r} of type {type(number).__name__}.")
 
 

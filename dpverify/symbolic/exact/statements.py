@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from flint import ctx
+
 from dpverify.ledger.formula import Compare
 from dpverify.symbolic.exact.compile import compile_formula, compile_relation
-from dpverify.symbolic.exact.evaluate import Point, decide, holds_compiled, run, values
+from dpverify.symbolic.exact.evaluate import Point, all_hold, decide, run, values
 from dpverify.symbolic.exact.numbers import Exact, conjunction, is_integer, to_exact, working_precision
 from dpverify.symbolic.exact.sums import Closure, Env
 
@@ -28,17 +30,20 @@ class CompiledStatement:
     relation: str | None
     requires: tuple[Callable[[Env], bool | None], ...]
 
-    def side(self, closure: Closure, env: Env) -> Callable[[int], Exact]:
-        """One side as a function of the precision."""
+    def at(self, env: Env) -> Callable[[Callable[[Env], T]], Callable[[Env], T]]:
+        """What makes a closure one that reads the definitions at a point too; they are computed once per precision."""
+        known: dict[int, Env] = {}
 
-        def at(bits: int) -> Exact:
-            return to_exact(run(self.resolving(closure), dict(env), bits, most=bits))
+        def resolving(closure: Callable[[Env], T]) -> Callable[[Env], T]:
+            def resolved(_env: Env) -> T:
+                bits = int(ctx.prec)
+                if bits not in known:
+                    known[bits] = self.defined(env)
+                return closure(known[bits])
 
-        return at
+            return resolved if self.let else closure
 
-    def resolving(self, closure: Callable[[Env], T]) -> Callable[[Env], T]:
-        """Closure that first computes the definitions, at the precision of the moment."""
-        return (lambda env: closure(self.defined(env))) if self.let else closure
+        return resolving
 
     def defined(self, env: Env) -> Env:
         """Copy of the values with those of the definitions added."""
@@ -78,8 +83,9 @@ def evaluate_statement(statement: Statement, point: Point, *, precision: int = 2
     if compiled.rhs is None:
         raise ValueError("the statement is in words: it has no right side to evaluate.")
     env = values(point)
-    lhs = None if compiled.lhs is None else to_exact(run(compiled.resolving(compiled.lhs), dict(env), precision))
-    return lhs, to_exact(run(compiled.resolving(compiled.rhs), dict(env), precision))
+    resolving = compiled.at(env)
+    lhs = None if compiled.lhs is None else to_exact(run(resolving(compiled.lhs), env, precision))
+    return lhs, to_exact(run(resolving(compiled.rhs), env, precision))
 
 
 def definitions(statement: Statement, point: Point, *, precision: int = 256) -> dict[str, Exact]:
@@ -92,8 +98,10 @@ def definitions(statement: Statement, point: Point, *, precision: int = 256) -> 
 def requires_hold(statement: Statement, point: Point) -> bool | None:
     """Whether a point meets every condition of a statement: False if one is not defined, None if one is undecided."""
     compiled = compile_statement(statement)
+    if not compiled.requires:
+        return True
     env = values(point)
-    return conjunction(holds_compiled(compiled.resolving(condition), dict(env)) for condition in compiled.requires)
+    return all_hold(map(compiled.at(env), compiled.requires), env)
 
 
 def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
@@ -106,7 +114,7 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
         if domain.kind == "integer" and not is_integer(env[name]):
             return False
         constraints: Sequence[Compare] = domain.constraints
-        answers += [holds_compiled(compile_relation(constraint), dict(env)) for constraint in constraints]
+        answers.append(all_hold(map(compile_relation, constraints), env))
     return conjunction(answers)
 
 
@@ -114,8 +122,13 @@ def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Ex
     """Decide a statement at a point, its conditions aside; ``lhs``: a measured side. None if 2048 bits do not."""
     compiled = compile_statement(statement)
     env = values(point)
+    resolving = compiled.at(env)
+
+    def side(closure: Closure) -> Callable[[int], Exact]:
+        return lambda bits: to_exact(run(resolving(closure), env, bits, most=bits))
+
     if lhs is None and compiled.lhs is not None:
-        lhs = compiled.side(compiled.lhs, env)
+        lhs = side(compiled.lhs)
     if lhs is None or compiled.rhs is None or compiled.relation is None:
         raise ValueError("the statement needs a left side, a relation and a right side to be decided.")
-    return decide(lhs, compiled.relation, compiled.side(compiled.rhs, env))
+    return decide(lhs, compiled.relation, side(compiled.rhs))

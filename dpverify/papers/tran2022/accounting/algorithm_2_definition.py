@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from flint import fmpq
+
 from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
 from dpverify.privacy.participation import Ordering, Pattern, patterns
+from dpverify.symbolic.exact.numbers import ZERO, to_fraction
 
 
 @dataclass(frozen=True)
@@ -59,26 +62,30 @@ def pattern_sum(
     and ``|h| <= 2G``: D for each of the latest visits, until 4G is used up. r: 2 eta L times the sum of (p - 1)
     weights.
     """
-    total, jump = Fraction(0), 2 * squares.smoothness * squares.eta * examples
+    keep, lipschitz, smoothness, eta = map(_rational, (1 - alpha, squares.lipschitz, squares.smoothness, squares.eta))
+    total, jump = ZERO, 2 * smoothness * eta * examples
     for family, intervals in nodes.items():
         for y, z in intervals:
             inside = [t for t in pattern if y <= t <= z]
-            weights = [(1 - alpha) ** (z - t) for t in inside]
+            weights = [keep ** (z - t) for t in inside]
             if family == "G":
                 variance = squares.g_first if z <= 2 * examples else squares.g_later
-                moved = 2 * squares.lipschitz * sum(weights, Fraction(0))
+                moved = 2 * lipschitz * sum(weights, ZERO)
             elif family == "Delta":
-                variance, left, moved = squares.delta, 4 * squares.lipschitz, Fraction(0)
+                variance, left, moved = squares.delta, 4 * lipschitz, ZERO
                 for weight in reversed(weights):
                     moved += min(jump, left) * weight
                     left -= min(jump, left)
             else:
                 variance = squares.drift
                 places = [(t - 1) % examples for t in inside]
-                drift = sum((p * w for p, w in zip(places, weights, strict=True)), Fraction(0))
-                moved = 2 * squares.eta * squares.smoothness * drift
-            total += moved**2 / variance
-    return total
+                moved = 2 * eta * smoothness * sum((p * w for p, w in zip(places, weights, strict=True)), ZERO)
+            total += moved**2 / _rational(variance)
+    return to_fraction(total)
+
+
+def _rational(value: Fraction) -> fmpq:
+    return fmpq(*value.as_integer_ratio())  # whose arithmetic is ten times faster
 
 
 def largest_sum(

@@ -10,7 +10,7 @@ from dpverify.harness import BUDGETS, Context
 from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.harness.run.suite import Suite, judged
 from dpverify.harness.search import held_check
-from dpverify.harness.search.search import search
+from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.sides import Prober
 from dpverify.ledger.formula import parse_relation
@@ -66,7 +66,8 @@ def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, pl
     context = Context(replace(held, requires=fewer), BUDGETS["smoke"], 0, check.name)
     statement, seed = check._narrowed(context.statement), check._seed(context, 0)
     sampler, prober = check._sampler(statement), Prober(statement, check.lhs)
-    assert search(sampler, prober, check._corners(statement, sampler), 200, seed, stop=True).violations
+    begin = beginnings(sampler, check._corners(statement, sampler), 200)
+    assert search(sampler, prober, begin, 200, seed, stop=True).violations
 
 
 @pytest.mark.parametrize(("relation", "never"), [("<=", "inf"), (">=", "-inf")])

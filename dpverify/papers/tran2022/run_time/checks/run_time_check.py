@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from dpverify.harness import Check, Context, PaperChecks
 from dpverify.harness.checks import missed_controls
@@ -52,13 +52,13 @@ def exponents(times: Times, sizes: Times) -> Times:
 
 def median_below(values: Times, bound: float, alpha: float) -> bool:
     """Sign test: whether so many values are below a bound that the median must be; ``values`` (n,)."""
-    return bool(stats.binom.sf(int((values < bound).sum()) - 1, len(values), 0.5) <= alpha)
+    return bool(special.bdtrc(int((values < bound).sum()) - 1, len(values), 0.5) <= alpha)
 
 
 def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, float]:
     """Median of values (n,) and a confidence interval for it, which misses with chance ``alpha``, by their order."""
     ordered, n = np.sort(values), len(values)
-    cut = max(int(stats.binom.ppf(alpha / 2, n, 0.5)) - 1, 0)
+    cut = max(int(np.searchsorted(special.bdtr(np.arange(n + 1), n, 0.5), alpha / 2)) - 1, 0)
     return float(np.median(ordered)), float(ordered[cut]), float(ordered[n - 1 - cut])
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 from flint import arb
-from scipy import stats
+from scipy import special
 
 from dpverify.harness import Budget, Context, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.context import as_point
@@ -153,7 +153,7 @@ def simulated(point: Point, runs: int) -> tuple[float, float]:
         run = StagedDescent(problem, n, start, schedule, seed=seed)
         run.advance()
         found.append(problem.loss(run.output))
-    half = float(stats.t.isf(0.005, runs - 1)) * float(np.std(found, ddof=1)) / math.sqrt(runs)
+    half = float(special.stdtrit(runs - 1, 0.995)) * float(np.std(found, ddof=1)) / math.sqrt(runs)
     mean = float(np.mean(found))
     return mean - half, mean + half
 
