@@ -12,6 +12,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
 from dpverify.papers.wang2019.utility import derivations as derive
 from dpverify.papers.wang2019.utility import order_derivations as order
+from dpverify.papers.wang2019.utility.estimate_derivations import derive_replaced, derive_subsets
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -97,4 +98,16 @@ CHECKS.add(
     SearchCheck("equation-b-18", "search"),
     DerivationCheck("equation-b-18", "derivation", build=order.derive_without_noise),
 )
-CHECKS.add(ExhaustiveCheck("lemma-d-1", "subsets", points=_samples, lhs=_sampled_mean_square))
+CHECKS.add(
+    ExhaustiveCheck("lemma-d-1", "subsets", points=_samples, lhs=_sampled_mean_square),
+    DerivationCheck("lemma-d-1", "derivation", build=derive_subsets),
+    *(
+        DerivationCheck(claim, "derivation", build=derive_replaced, variants=variants)
+        for claim, variants in (
+            ("section-4-1-sensitivity", BOTH),
+            ("equation-b-4", BOTH),
+            ("remark-4-3-sensitivity", BOTH),
+            ("section-6-1-sensitivity", CORRECTED),
+        )
+    ),
+)
