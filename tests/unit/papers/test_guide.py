@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -11,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.unit.one_core import one_core
 
 ROOT = Path(__file__).parents[3]
 GUIDE, YOURS = ROOT / "docs" / "adding-a-paper.md", ROOT / "docs" / "your-paper.md"
@@ -27,12 +28,6 @@ def _left_out(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if folder.endswith("__pycache__") and not name.endswith(".pyc")]
 
 
-def on_one_core() -> None:
-    """What is judged here is little: processes for it would take longer to start than it takes."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})
-
-
 def follow(guide: Path, folder: Path, code: Path) -> list[str]:
     """Run the commands of a guide in a folder; what each block printed."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -40,9 +35,8 @@ def follow(guide: Path, folder: Path, code: Path) -> list[str]:
     said = []
     for block in re.findall(r"^```sh\n(.*?)^```$", guide.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False, preexec_fn=on_one_core
-        )
+        with one_core():
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         said.append(done.stdout)
     return said
