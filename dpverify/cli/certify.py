@@ -24,29 +24,35 @@ def certify(
     specs: Path | None = None,
     jobs: Whole | None = None,
     checks: str | None = None,
+    tenth: Whole | None = None,
 ) -> int:
     """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
 
     ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is
     missing that ``proofs/without_certificate.toml`` in the specs does not list, or proves another word than the
     pinned one; what is listed there is called derived and not proved. ``out``: folder that they go to. ``checks``: as
-    for ``dpverify verify``.
+    for ``dpverify verify``. ``tenth``: 0 to 9, derive every tenth claim, and those where something that a certificate
+    rests on has changed since it was written; the others are taken as they come with dpverify.
     """
-    from dpverify.harness.certificates import certify_claims, faults, write
+    from dpverify.harness.certificates import certify_claims, faults, write, write_evidence
     from dpverify.harness.run.sources import PAPERS
     from dpverify.ledger import load_specs
 
     if jobs is not None and jobs < 1:
         raise BadInput("--jobs", jobs, "must be at least 1")
+    if tenth is not None and not 0 <= tenth <= 9:
+        raise BadInput("--tenth", tenth, "must be 0 to 9")
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
     _make(out)
     found = []
-    for certified in certify_claims(loaded, chosen, min(jobs or usable_cores(), len(chosen)), specs, checks or PAPERS):
+    count = min(jobs or usable_cores(), len(chosen))
+    for certified in certify_claims(loaded, chosen, count, specs, checks or PAPERS, tenth):
         path = write(certified, out)
         found.append(certified)
         reason = certified.reason or "there is no derivation"
         print(f"{certified.name}: {path.name if path else f'no certificate: {reason}'}", flush=True)
+    write_evidence(found, out)
     wrong = [] if claims else faults(found, loaded.without_certificate)
     for line in wrong:
         print(f"fault: {line}")
@@ -65,7 +71,9 @@ def _summary(found: list[Certified]) -> str:
     texts = [one.text for one in found if one.text is not None]
     without = Counter(one.derived for one in found if one.text is None)
     size = sum(map(len, texts)) / 1000
+    stored = sum(one.stored for one in found)
     return (
         f"{len(found)} verdicts pinned as proved, {len(texts)} with a certificate ({size:.0f} kB); "
         f"{without[False]} have no derivation, {without[True]} derivations are not certified"
+        + (f"; {stored} taken as they were written before" if stored else "")
     )

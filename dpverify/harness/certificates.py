@@ -1,6 +1,7 @@
 """Certificates of the verdicts that derivations prove: which statements have one, and why the others have none.
 
 ``specs/proofs/without_certificate.toml`` lists every derivation without one, with the reason: it proves nothing.
+Beside the certificates stands what each rested on when it was written, so that one can tell which may have changed.
 """
 
 from __future__ import annotations
@@ -8,20 +9,24 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
+from typing import get_args
 
 from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.harness.recorded_proof import certificate_name, digest_of
+from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name, digest_of
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.suite import JudgedReading, Suite
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.load import load_specs
+from dpverify.ledger.load import bundled, load_specs
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Variant
 from dpverify.processes import process_pool
 
 PROVED = ("proved", "proved given", "derived")
+WRITER = "dpverify.symbolic.certify.certificates"  # its code is in no check's evidence
+EVIDENCE = "evidence.txt"  # file beside the certificates
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Certified:
     reason: str = ""
     status: str = ""  # as it is pinned
     derived: bool = True  # whether a derivation judges it
+    evidence: str = ""  # hash of what it rests on
+    stored: bool = False  # whether it was taken from those that were written before
 
     @property
     def name(self) -> str:
@@ -47,24 +54,54 @@ class Certified:
         return certificate_name(self.claim, self.reading, self.variant)
 
 
+@dataclass(frozen=True)
+class Stored:
+    """Certificates that were written before, with the hash of what each rested on then."""
+
+    folder: Path
+    evidence: dict[str, str]
+
+    @staticmethod
+    def read(folder: Path | None = None) -> Stored:
+        """Those of a folder; by default those that come with dpverify."""
+        folder = folder or bundled("reports") / CERTIFICATES
+        text = (folder / EVIDENCE).read_text(encoding="utf-8") if (folder / EVIDENCE).is_file() else ""
+        parts = (line.partition("  ") for line in text.splitlines())
+        return Stored(folder, {name: digest for digest, _, name in parts})
+
+    def find(self, name: str, evidence: str) -> str | None:
+        """Return a certificate as it stands, if what it rests on is the same today."""
+        path = self.folder / name
+        return path.read_text(encoding="utf-8") if self.evidence.get(name) == evidence and path.is_file() else None
+
+
 _suites: list[Suite] = []  # of this process
 
 
 def certify_claims(
-    specs: Specs, claims: Sequence[ClaimSpec], jobs: int = 1, directory: Path | None = None, source: str = PAPERS
+    specs: Specs,
+    claims: Sequence[ClaimSpec],
+    jobs: int = 1,
+    directory: Path | None = None,
+    source: str = PAPERS,
+    tenth: int | None = None,
 ) -> Iterator[Certified]:
     """Yield every verdict of some claims that is pinned as proved or derived, with its certificate if any.
 
-    ``jobs``: processes, each of which loads the specs of a ``directory`` anew. ``source``: of the checks.
+    ``jobs``: processes, each of which loads the specs of a ``directory`` anew. ``source``: of the checks. ``tenth``:
+    derive every tenth claim; the others' certificates are those that come with dpverify, unless what they rest on has
+    changed since they were written.
     """
-    keys = [claim.key for claim in claims]
+    keys = [claim.key for claim in claims if _has_one(claim)]
+    stored = None if tenth is None else Stored.read()
+    asked = [(key, None if tenth is not None and place % 10 == tenth else stored) for place, key in enumerate(keys)]
     if jobs == 1:
         _suites[:] = [Suite(specs, "smoke", 0, source)]
-        for key in keys:
-            yield from _of_claim(key)
+        for each in asked:
+            yield from _of_claim(each)
         return
     with process_pool(jobs, _load, (directory, source), wait=True) as pool:
-        for found in pool.map(_of_claim, keys):
+        for found in pool.map(_of_claim, asked):
             yield from found
 
 
@@ -72,21 +109,29 @@ def _load(directory: Path | None, source: str) -> None:
     _suites[:] = [Suite(load_specs(directory), "smoke", 0, source)]
 
 
-def _of_claim(key: str) -> list[Certified]:
-    (suite,) = _suites
-    return [found for case in suite.cases(suite.specs.claim(key)) for found in _of_case(case)]
+def _of_claim(asked: tuple[str, Stored | None]) -> list[Certified]:
+    (suite,), (key, stored) = _suites, asked
+    return [found for case in suite.cases(suite.specs.claim(key)) for found in _of_case(case, stored)]
 
 
-def _of_case(case: JudgedReading) -> Iterator[Certified]:
-    verdict = case.claim.verdict(case.reading)
-    if verdict is None:
-        return
-    if verdict.status in PROVED:
-        yield replace(_certified(case, "printed", case.printed), status=verdict.status)
-    if verdict.amendment is not None and verdict.amendment.status in PROVED:
-        yield replace(_certified(case, "amended", case.amended), status=verdict.amendment.status)
-    if verdict.holds is not None and verdict.holds.status in PROVED:
-        yield replace(_certified(case, "held", case.held), status=verdict.holds.status)
+def _has_one(claim: ClaimSpec) -> bool:
+    """Whether a statement of a claim is pinned as proved or derived."""
+    return any(claim.pinned(one, variant) in PROVED for one in claim.readings() for variant in get_args(Variant))
+
+
+def _of_case(case: JudgedReading, stored: Stored | None) -> Iterator[Certified]:
+    parts: dict[Variant, Sequence[Job]] = {"printed": case.printed, "amended": case.amended, "held": case.held}
+    code = replace(case, modules=(*case.modules, WRITER)).evidence_hash
+    evidence = "-".join([code, version("sympy"), version("python-flint")])
+    for variant, jobs in parts.items():
+        if (status := case.claim.pinned(case.reading, variant)) in PROVED:
+            name = certificate_name(case.claim.key, case.reading, variant)
+            text = None if stored is None else stored.find(name, evidence)
+            if text is None:
+                found = _certified(case, variant, jobs)
+            else:
+                found = Certified(case.claim.key, case.reading, variant, text, stored=True)
+            yield replace(found, status=status, evidence=evidence)
 
 
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
@@ -138,3 +183,10 @@ def write(certified: Certified, directory: Path) -> Path | None:
     path = directory / certified.file
     path.write_text(certified.text, encoding="utf-8")
     return path
+
+
+def write_evidence(found: Sequence[Certified], directory: Path) -> None:
+    """Write beside certificates in a folder what each rests on; of those that were there before it stays."""
+    rests = Stored.read(directory).evidence | {one.file: one.evidence for one in found if one.text is not None}
+    text = "".join(f"{digest}  {name}\n" for name, digest in sorted(rests.items()))
+    (directory / EVIDENCE).write_text(text, encoding="utf-8")

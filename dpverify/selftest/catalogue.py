@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -121,7 +122,7 @@ def planted(source: str, fault: Fault) -> str:
     place = source.index(fault.old, begin, end)
     changed = source[:place] + fault.new + source[place + len(fault.old) :]
     try:
-        same = ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source))
+        same = ast.dump(ast.parse(changed)) == _dumped(source)
     except SyntaxError as error:
         raise CatalogueError(f"{fault.id}: {fault.path} is no Python with it ({error})") from error
     if same:
@@ -129,9 +130,20 @@ def planted(source: str, fault: Fault) -> str:
     return changed
 
 
+@lru_cache(maxsize=4)
+def _parsed(source: str) -> ast.Module:
+    """Parse a text once for all faults that stand in it, which follow each other."""
+    return ast.parse(source)
+
+
+@lru_cache(maxsize=4)
+def _dumped(source: str) -> str:
+    return ast.dump(_parsed(source))
+
+
 def _region(source: str, name: str) -> tuple[int, int]:
     """Where a function, a class or a method (``Class.method``) begins and ends in the text."""
-    nodes: list[ast.AST] = [ast.parse(source)]
+    nodes: list[ast.AST] = [_parsed(source)]
     for word in name.split("."):
         nodes = [child for node in nodes for child in ast.iter_child_nodes(node) if getattr(child, "name", "") == word]
     starts = [0]

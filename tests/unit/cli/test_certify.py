@@ -2,23 +2,26 @@
 
 import json
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from dpverify.cli.app import main
-from dpverify.harness.certificates import Certified, faults
+from dpverify.harness.certificates import EVIDENCE, Certified, faults
 from dpverify.ledger import load_specs
 from dpverify.ledger.statements import Reference, Variant
+
+COUNT = "tran2022-lemma-12-count-amended.json"
 
 
 def test_it_writes_a_file_per_verdict_and_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "folder"
     assert main(["certify", "tran2022:lemma-12-count", "--out", str(out)]) == 0
-    file = out / "tran2022-lemma-12-count-amended.json"
+    file = out / COUNT
     assert json.loads(file.read_text())["statement"]["name"] == "tran2022:lemma-12-count"
     lines = capsys.readouterr().out.splitlines()
-    assert "tran2022:lemma-12-count (amended): tran2022-lemma-12-count-amended.json" in lines
+    assert f"tran2022:lemma-12-count (amended): {COUNT}" in lines
     assert "verdicts pinned as proved" in lines[-1]
     assert f"1 with a certificate ({len(file.read_text()) / 1000:.0f} kB)" in lines[-1]
     assert main(["certify", "tran2022:lemma-12-count", "--out", str(out), "--jobs", "1"]) == 0
@@ -57,6 +60,37 @@ def test_a_fault_in_a_run_over_all_claims_gives_1(
     assert ("fault: " in said) == bool(code)
 
 
+def test_a_tenth_is_written_with_what_has_changed_and_what_is_missing_and_the_rest_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dpverify.harness.certificates.bundled", lambda name: tmp_path)
+    stored, again, other = tmp_path / "certificates", tmp_path / "again", "tran2022-proposition-13-printed.json"
+    words = ["certify", "lemma-12-count", "proposition-13", "--jobs", "1", "--out"]
+    assert main([*words, str(stored)]) == 0
+    right = {file.name: file.read_text() for file in stored.iterdir()}
+    assert set(right) == {COUNT, other, EVIDENCE}
+
+    def differing(tenth: int) -> set[str]:
+        assert main([*words, str(again), "--tenth", str(tenth)]) == 0
+        return {name for name, text in right.items() if (again / name).read_text() != text}
+
+    for name in (COUNT, other):
+        (stored / name).write_text(right[name] + " ")
+    assert differing(0) == {other}  # only the first was written anew
+    assert "2 with a certificate" in (said := capsys.readouterr().out)
+    assert "1 taken as they were written before" in said
+    assert differing(1) == {COUNT}
+    assert differing(9) == {COUNT, other}
+    (stored / other).unlink()  # what is missing is written
+    assert differing(0) == set()
+    (stored / other).write_text(right[other] + " ")
+    (stored / EVIDENCE).write_text(right[EVIDENCE].replace(version("sympy"), "1.0"))  # of another version of sympy
+    assert differing(9) == set()
+    monkeypatch.setattr("dpverify.harness.certificates.WRITER", "dpverify.harness.certificates")  # other code
+    (stored / EVIDENCE).write_text(right[EVIDENCE])
+    assert differing(9) == {EVIDENCE}
+
+
 def test_what_has_no_certificate_is_listed_with_a_reason_and_pinned_as_derived_alone() -> None:
     specs = load_specs()
     variants: tuple[Variant, Variant] = ("printed", "amended")
@@ -73,7 +107,7 @@ def test_what_has_no_certificate_is_listed_with_a_reason_and_pinned_as_derived_a
 
 def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
-    wrong = ["nonsense"], ["lemma-12", "--jobs", "0"]
+    wrong = ["nonsense"], ["lemma-12", "--jobs", "0"], ["lemma-12", "--tenth", "10"], ["lemma-12", "--tenth", "-1"]
     places = [[*words, "--out", str(tmp_path)] for words in wrong]
     for words in (*places, ["lemma-12", "--out", str(tmp_path / "file")], ["lemma-12"]):
         assert main(["certify", *words]) == 2

@@ -12,6 +12,7 @@ import pytest
 from dpverify.cli import main
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.outside import outside_papers
+from tests.unit.one_core import one_core
 
 ROOT = Path(__file__).parents[3]
 CLAIM = """
@@ -30,7 +31,8 @@ printed = "1/2 + log2(t)"
 def ask(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     command = [sys.executable, "-m", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    with one_core():
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow

@@ -104,7 +104,7 @@ def test_a_comparison_that_is_killed_goes_on(tmp_path: Path, alone: bytes) -> No
         with subprocess.Popen([sys.executable, "-c", RUN, str(path)], stdout=subprocess.PIPE) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"started\n"
-            time.sleep(rng.uniform(0.0, 4.0))
+            time.sleep(rng.uniform(0.0, 2.0))
             process.kill()
     assert found(compare(REQUEST, means=Means(Store(path)))) == alone
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -35,16 +36,22 @@ def derivation(run: Run) -> CheckResult:
     return found
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with two claims and their certificates."""
-    claims = [SPECS.claim(name) for name in (*CLAIMS, REFUTED)]
-    (tmp_path / "data").mkdir()
-    (tmp_path / CERTIFICATES).mkdir()
-    (tmp_path / "data" / "wang2019.json").write_bytes(encode(verify(SPECS, claims, "smoke")))
+    claims, folder = [SPECS.claim(name) for name in (*CLAIMS, REFUTED)], tmp_path_factory.mktemp("report")
+    (folder / "data").mkdir()
+    (folder / CERTIFICATES).mkdir()
+    (folder / "data" / "wang2019.json").write_bytes(encode(verify(SPECS, claims, "smoke")))
     for certified in certify_claims(SPECS, claims[:2]):
-        assert write(certified, tmp_path / CERTIFICATES)
-    return tmp_path
+        assert write(certified, folder / CERTIFICATES)
+    return folder
+
+
+@pytest.fixture
+def report(made: Path, tmp_path: Path) -> Path:
+    """A copy, which a test may damage."""
+    return Path(shutil.copytree(made, tmp_path, dirs_exist_ok=True))
 
 
 def test_an_unchanged_derivation_is_checked_by_its_certificate(report: Path) -> None:

@@ -203,10 +203,10 @@ def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(
     assert all("party 1" in err and f"{size} numbers" in err and "4 numbers" in err for _, _, err in found), found
 
 
-@pytest.mark.parametrize("at", [0, 3, 7])
+@pytest.mark.parametrize("at", [0, 1, 3])
 def test_so_does_one_whose_noise_is_by_the_ratio_of_uniforms(at: int) -> None:
     """At the first, a middle and the last opening."""
-    body = f"for k in range(8):\n    session.open_sum(np.arange(3 if (k, index) == ({at}, 1) else 4), inside='ratio')"
+    body = f"for k in range(4):\n    session.open_sum(np.arange(3 if (k, index) == ({at}, 1) else 4), inside='ratio')"
     with running(body, timeout=20.0) as children:
         found = ends(children)
     assert {(code, out) for code, out, _ in found} == {(2, "")}

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.one_core import one_core
+
 ROOT = Path(__file__).parents[3]
 GUIDE, YOURS = ROOT / "docs" / "adding-a-paper.md", ROOT / "docs" / "your-paper.md"
 LONGEST = 150
@@ -33,7 +35,8 @@ def follow(guide: Path, folder: Path, code: Path) -> list[str]:
     said = []
     for block in re.findall(r"^```sh\n(.*?)^```$", guide.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
         command = ["bash", "-euo", "pipefail", "-c", block]
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        with one_core():
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         said.append(done.stdout)
     return said

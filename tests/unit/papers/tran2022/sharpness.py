@@ -9,7 +9,8 @@ from typing import Literal
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, check_derivation, conclude
+from dpverify.symbolic.derive.derivation import Derivation, conclude
+from tests.unit.papers.derived import faulty_steps
 
 Variant = Literal["printed", "amended"]
 Build = Callable[[Statement], Derivation]
@@ -19,7 +20,6 @@ def proves_nothing_sharper(claim: str, variant: Variant, build: Build, sharper: 
     spec = load_specs().claim(f"tran2022:{claim}")
     statement = spec.statement(spec.readings()[0], variant=variant)
     derivation = build(statement)
-    checked = check_derivation(derivation, points=40)
-    assert checked.complete, [(step.rule, step.note) for step in checked.steps if step.status != "proved"]
+    assert faulty_steps(derivation, statement, points=40) == []
     assert conclude(derivation, statement) in {"equal", "weaker"}
     assert conclude(derivation, replace(statement, rhs=parse(sharper))) not in {"equal", "weaker"}

@@ -90,7 +90,7 @@ def known(name: str) -> float:
     They are chosen on one sample and counted on another, so that the luck of the first is not promised.
     """
     draw, score = LAWS[name]
-    rng, parts, size = np.random.default_rng(1), 10, 100_000
+    rng, parts, size = np.random.default_rng(1), 4, 100_000
 
     def scores(b: int) -> Array:
         drawn = (draw(b, rng, size) for _ in range(parts))

@@ -21,6 +21,8 @@ CLAIMS = (
     "tran2022:theorem-10-integration",
 )
 
+OTHERS = 1  # a tenth of the claims without the first
+
 BLOCKED = """
 import runpy, sys
 class Block:
@@ -35,9 +37,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 @cache
 def certified(key: str) -> Certified:
-    """The first verdict of a claim that has a certificate."""
+    """The first verdict of a claim that has a certificate: the stored one, unless something has changed since."""
     specs = load_specs()
-    return next(one for one in certify_claims(specs, [specs.claim(key)]) if one.text is not None)
+    return next(one for one in certify_claims(specs, [specs.claim(key)], tenth=OTHERS) if one.text is not None)
 
 
 def refusal(data: Any) -> str:

@@ -37,10 +37,9 @@ def test_a_certificate_does_not_depend_on_the_order_of_sets(tmp_path: Path) -> N
     for seed in "01":
         certify = [sys.executable, "-m", "dpverify", *asked, str(tmp_path / seed)]
         subprocess.run(certify, check=True, capture_output=True, env=os.environ | {"PYTHONHASHSEED": seed})
-    assert main([*asked, str(tmp_path / "here")]) == 0
-    first, *others = ({file.name: file.read_bytes() for file in (tmp_path / by).iterdir()} for by in ("0", "1", "here"))
+    first, other = ({file.name: file.read_bytes() for file in (tmp_path / by).iterdir()} for by in "01")
     assert len(first) >= 2
-    assert others == [first, first]
+    assert other == first
 
 
 def test_letters_stand_in_the_order_of_their_names() -> None:
