@@ -1,21 +1,10 @@
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import pytest
 
 from dpverify.bench.case import Missing
 from dpverify.bench.cases import parties
-from tests.unit.bench.cases.tiny import case_of, told
-
-
-@pytest.mark.slow
-def test_real_parties_open_in_each_form() -> None:
-    if find_spec("mpyc") is None:
-        pytest.skip("the extra mpc is not installed")
-    found = told("parties/secure-sum-3-parties-d-123")
-    assert list(found) == [parties.BARE, parties.SUM, parties.SHARES]
-    assert all(0.0 < used.seconds < 60.0 for used in found.values())
+from tests.unit.bench.cases.tiny import case_of
 
 
 def test_parties_that_cannot_be_started_say_why(monkeypatch: pytest.MonkeyPatch) -> None:

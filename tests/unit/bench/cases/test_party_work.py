@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpverify.bench.cases import party_work
+from dpverify.bench.cases import parties, party_work
 from dpverify.mpc.noise import CHUNK
+from tests.unit.bench.cases.tiny import told
 
 
 class OneParty:
@@ -87,3 +89,12 @@ def test_what_is_short_is_done_again_until_it_takes_long_enough() -> None:
     assert short.asked == [1, 4]
     assert long.run("bare", 1).seconds == party_work.SHORTEST
     assert long.asked == [1]
+
+
+@pytest.mark.slow
+def test_real_parties_open_in_each_form() -> None:
+    if find_spec("mpyc") is None:
+        pytest.skip("the extra mpc is not installed")
+    found = told("parties/secure-sum-3-parties-d-123")
+    assert list(found) == [parties.BARE, parties.SUM, parties.SHARES]
+    assert all(0.0 < used.seconds < 60.0 for used in found.values())
