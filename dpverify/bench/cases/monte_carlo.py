@@ -57,18 +57,19 @@ def _law(*, seed: int, size: int, T: int, d: int, threads: int) -> Forms:
     threadpool_limits(1)
     pool, seeds = ThreadPoolExecutor(threads), range(seed, seed + threads)
 
-    def run(form: Any) -> None:
-        list(pool.map(form, seeds))
+    def run(form: Any) -> list[Any]:
+        return list(pool.map(form, seeds))
 
     return {name: partial(run, form) for name, form in _blocks(size, T, d, "signs").items()}
 
 
 def _one_after_the_other(*, seed: int, replications: int, size: int, T: int, d: int) -> Forms:
-    def run(form: Any) -> None:
+    def run(form: Any) -> Any:
         total = None
         for block in range(replications // size):
             part = form(seed + block)
             total = part if total is None else total + part
+        return total
 
     forms = _blocks(size, T, d, "products")
     return {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.ledger.errors import FormulaError, Place, SpecError, UnknownClaim, printable, shown, suggest
+from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, UnknownClaim, printable, shown, suggest
 
 
 @given(st.text())
@@ -40,6 +40,21 @@ def test_an_error_is_one_line_of_five_parts() -> None:
     error = SpecError("specs/x/claims.toml", "lemma-2\n", "requires[0]", "'a'", "a rule")
     assert str(error) == r"specs/x/claims.toml: lemma-2\n: requires[0]: 'a': a rule"
     assert str(SpecError("f", "", "", "", "a rule")) == "f: a rule"
+
+
+def test_no_more_problems_are_made_than_fit_and_the_last_of_them_is_raised() -> None:
+    errors = iter([SpecError("f", "", "", "", f"rule {n}") for n in range(5)])
+    problems = Problems(3)
+    with pytest.raises(SpecError, match="rule 2"):
+        problems.extend(errors)
+    assert len(problems) == 3
+    assert str(next(errors)) == "f: rule 3"
+    with pytest.raises(SpecError, match="rule 4"):
+        Problems().extend(errors)
+
+
+def test_each_part_of_an_error_is_cut_at_400_letters() -> None:
+    assert str(SpecError("f", "", "", "x" * 401, "y" * 400)) == f"f: {'x' * 400}...: {'y' * 400}"
 
 
 def test_places_make_errors() -> None:

@@ -2,74 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import pytest
 
-from dpverify.bench.case import Forms, Missing, load
+from dpverify.bench.case import GROUPS, BenchCase, load
+from tests.unit.bench.cases.tiny import TINY, case_of, told
 
-SIZES: dict[str, dict[str, Any]] = {  # cases whose preparation compares their forms, or which return what they found
-    "noise/trajectory-d-1000": {"T": 13, "d": 7},
-    "noise/literal-t-255": {"T": 31, "d": 5},
-    "noise/one-call-a-step": {"calls": 9, "d": 3},
-    "optimizers/clipped-batch-half": {"n": 60, "d": 80, "batch": 8, "batches": 5},
-    "optimizers/clipped-batch-in-numpy": {"n": 60, "d": 80, "batch": 8},
-    "recursive/dp-srm-estimator": {"n": 40, "d": 6, "batch": 8},
-    "recursive/dp-gd": {"n": 40, "d": 6},
-    "reconstruction/memory-steps-8192": {"N": 8, "d": 3, "steps": 40},
-    "monte-carlo/noise-law-threads-1": {"size": 32, "T": 15, "d": 2},
-    "monte-carlo/replications-replications-128": {"size": 8, "T": 15, "d": 2, "replications": 4},
-    "accounting/long-run-epochs-100000": {"N": 50, "epochs": 9},
-}
+TOLD = ("accounting/", "audit/", "monte-carlo/", "networks/", "parties/", "reconstruction/", "start-up/")
+"""Groups whose forms return what they found: tests of their own hold it against each other, or against the truth."""
+
+WHOLE_RUNS = {("verification", "_budget"), ("verification", "_at_once")}
+"""Commands that take minutes; ``test_whole_runs.py`` runs them with a stand-in."""
 
 
-def prepared(name: str, sizes: dict[str, Any]) -> Forms:
-    group, _, case = name.partition("/")
-    (found,) = [each for each in load(group).cases if each.name == case]
-    assert sizes.keys() <= found.parameters.keys()
-    forms = found.prepare(seed=0, **{**found.parameters, **sizes})
-    assert list(forms) == list(found.forms)
-    return forms
+def way(group: str, case: BenchCase) -> tuple[str, str]:
+    """How forms are prepared."""
+    return group, getattr(case.prepare, "func", case.prepare).__name__
 
 
-def told(name: str, sizes: dict[str, Any], which: Sequence[str]) -> list[Any]:
-    forms = prepared(name, sizes)
-    found = [form() for each in which if not isinstance(form := forms[each], Missing)]
-    assert len(found) == len(which)
-    return found
+def test_every_way_of_preparing_forms_has_a_tiny_case() -> None:
+    ways = {way(group, case) for group in GROUPS for case in load(group).cases}
+    assert {way(name.partition("/")[0], case_of(name)) for name in TINY} == ways - WHOLE_RUNS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", [name for name in TINY if not name.startswith(TOLD)])
 def test_all_forms_run(name: str) -> None:
     """Their preparation raises where two forms of what is computed differ."""
-    forms = prepared(name, SIZES[name])
-    ran = [each for each, form in forms.items() if not isinstance(form, Missing) and not isinstance(form(), Missing)]
-    assert ran == list(forms)
+    told(name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["over-t-epochs-8", "large"])
 def test_the_literal_reconstruction_and_the_stream_are_one(case: str) -> None:
-    forms = prepared(f"reconstruction/{case}", {"N": 16, "d": 3, "epochs": 3})
-    found: list[Any] = [form() for name, form in forms.items() if name != "reading" and callable(form)]
-    literal, *others = (noise for noise, _ in found)
+    found = told(f"reconstruction/{case}")
+    literal, *others = (made[0] for name, made in found.items() if name != "reading")
     assert len(others) == 2
     for other in others:
         assert np.allclose(literal, other, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
+def test_nodes_are_made_when_they_are_needed() -> None:
+    told("reconstruction/memory-steps-8192")
+
+
 @pytest.mark.parametrize("near", ["", "-near-zero"])
 def test_exact_composition_and_the_sum_of_squares_are_one(near: str) -> None:
-    plain, exact = told(f"accounting/composed-100{near}", {"K": 9}, ["add squares, invert once", "exact"])
-    assert exact == pytest.approx(plain, rel=1e-10)
+    found = told(f"accounting/composed-100{near}")
+    assert found["exact"] == pytest.approx(found["add squares, invert once"], rel=1e-10)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [1, 2])
 def test_an_order_that_stays_costs_no_more_than_fresh_ones(algorithm: int) -> None:
-    sizes = {"N": 50, "epochs": 5}
-    fresh, once = told(f"accounting/algorithm-{algorithm}-over-n-n-1000", sizes, ["fresh", "once"])
+    found = told(f"accounting/algorithm-{algorithm}-over-n-n-1000")
+    fresh, once = found["fresh"], found["once"]
     assert 0.0 < once.lower <= once.upper < fresh.lower <= fresh.upper
+
+
+@pytest.mark.slow
+def test_a_long_run_is_one_of_algorithm_2() -> None:
+    assert (
+        TINY[(long := "accounting/long-run-epochs-100000")] == TINY[(short := "accounting/algorithm-2-over-n-n-1000")]
+    )
+    assert told(long)["fresh"] == told(short)["fresh"]
+
+
+def test_both_ends_of_epsilon_for_batches_are_near_each_other() -> None:
+    ends = told("accounting/batches")["both ends"]
+    assert 0.0 < ends.lower <= ends.upper < 1.1 * ends.lower
