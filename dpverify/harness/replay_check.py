@@ -80,14 +80,13 @@ class ReplayCheck(Check):
         """Measure, compare, and plant the faults; "refuted" where a measured output is beyond the statement."""
         statement, runs = context.statement, self.random_runs[context.budget.name]
         own = list(self.replays(statement))
+        low, high, disagreement = _compare(own)
 
         def again(point: dict[str, Fraction]) -> Probe | None:
-            there = [one for one in own if one.point == point]
-            return None if _compare(there)[2] else next(_beyond(statement, there), None)
+            return next(_beyond(statement, (one for one in own if one.point == point)), None)
 
-        if (known := refuted_again(context, again)) is not None:
+        if not disagreement and (known := refuted_again(context, again)) is not None:
             return known
-        low, high, disagreement = _compare(own)
         most, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda found: found[0])
         if most > 1.0 + TOLERANCE:
             disagreement = disagreement or f"a random run ({run}) moves a node by {most:.12g} of its most"

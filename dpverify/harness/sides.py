@@ -63,26 +63,27 @@ class Prober:
         return self.probes[key]
 
     def _probe(self, point: dict[str, Fraction]) -> Probe:
-        relation = self.statement.relation
         side = None if self.lhs is None else _measured(self.lhs, point, self.statement)
-        left, right = self._sides(point, side)
-        holds = None if relation is None else compare(to_value(left), relation, to_value(right))
+        left, right, holds = self._sides(point, side)
         if holds is None:  # the balls overlap at that precision: with more bits, perhaps they do not
             holds = decide_statement(self.statement, point, side)
         lhs, rhs = to_number(left), to_number(right)
-        return Probe(point, holds, lhs, rhs, used_up(lhs, relation or "=", rhs))
+        return Probe(point, holds, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
 
-    def _sides(self, point: dict[str, Fraction], side: Callable[[int], Exact] | None) -> tuple[Exact, Exact]:
-        """Both sides, sharp enough to be compared as floats: a wide ball has a middle that means nothing."""
+    def _sides(
+        self, point: dict[str, Fraction], side: Callable[[int], Exact] | None
+    ) -> tuple[Exact, Exact, bool | None]:
+        """Both sides, sharp enough to be compared as floats (a wide ball has a middle that means nothing), compared."""
+        if side is None and self.statement.lhs is None:
+            raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
         for bits in PRECISIONS:
-            left, right = evaluate_statement(self.statement, point, precision=bits)
-            if side is not None:
-                with working_precision(bits):
-                    left = side(bits)
-            if left is None:
-                raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
-            if _is_sharp(left) and _is_sharp(right):
-                return left, right
+            with working_precision(bits):
+                own = None if side is None else side(bits)  # first: what is wrong with it must not stay unseen
+                left, right = evaluate_statement(self.statement, point, precision=bits)
+                left = left if own is None else own
+                if left is not None and _is_sharp(left) and _is_sharp(right):
+                    relation = self.statement.relation
+                    return left, right, None if relation is None else compare(to_value(left), relation, to_value(right))
         raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
 
 

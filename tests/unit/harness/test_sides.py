@@ -9,7 +9,7 @@ from flint import arb, ctx
 
 from dpverify.harness.context import Point
 from dpverify.harness.sides import Prober, used_up
-from dpverify.ledger.formula import parse
+from dpverify.ledger.formula import Bin, Num, parse
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
@@ -70,6 +70,31 @@ def test_a_left_side_of_ours_is_computed_once_if_that_decides(statements: dict[s
     assert probe is not None
     assert probe.holds is False
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(("value", "times"), [(Fraction(7, 10), 1), (arb(7) / 10, 5)])
+def test_a_left_side_of_ours_is_computed_once_if_it_is_rational(
+    statements: dict[str, Statement], value: Exact, times: int
+) -> None:
+    """A ball that overlaps with the other side is computed with more bits four times, and never decides here."""
+    calls = list[Point]()
+
+    def lhs(point: Point, _: Statement) -> Exact:
+        calls.append(point)
+        return value
+
+    probe = Prober(replace(statements["size"], rhs=parse("sqrt(2)**2*7/20")), lhs).probe({})
+    assert probe is not None
+    assert probe.holds is None
+    assert len(calls) == times
+
+
+def test_an_error_of_a_left_side_is_seen_where_the_other_side_is_not_defined(statements: dict[str, Statement]) -> None:
+    def lhs(point: Point, _: Statement) -> Exact:
+        return point["no such symbol"]
+
+    with pytest.raises(KeyError):
+        Prober(replace(statements["size"], rhs=Bin("/", Num(Fraction(1)), Num(Fraction(0)))), lhs).probe({})
 
 
 def test_sides_that_overlap_where_they_are_shown_are_decided_with_more_bits(statements: dict[str, Statement]) -> None:

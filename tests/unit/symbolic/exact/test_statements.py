@@ -36,6 +36,24 @@ def test_conditions_may_use_definitions(statement: Any) -> None:
     assert requires_hold(statement, {"alpha": Fraction(1, 3), "N": 2}) is False
 
 
+@pytest.mark.parametrize(
+    ("let", "requires", "x", "met"),
+    [
+        ((), ("1/x >= 0",), 0, False),  # not defined
+        ((), ("exp(x) > 1",), Fraction(1, 10**100), True),  # more than the 64 bits that are tried first
+        ((("V", "exp(x)"),), ("V > 1",), Fraction(1, 10**100), True),
+        ((("V", "1/x"),), ("V > 1",), 0, False),
+        ((), ("sqrt(2)**2 <= 2", "x > 1"), 0, False),  # the first is never decided
+        ((), ("sqrt(2)**2 <= 2", "x >= 0"), 0, None),
+    ],
+)
+def test_conditions_are_decided_together_as_each_alone(
+    make_statement: Any, let: Any, requires: Any, x: Any, met: bool | None
+) -> None:
+    claim = make_statement("x", "<=", "1", {"x": "real"}, requires=requires, let=let)
+    assert requires_hold(claim, {"x": x}) is met
+
+
 def test_statements_are_decided(statement: Any, make_statement: Any) -> None:
     assert decide_statement(statement, {"alpha": Fraction(1, 4), "N": 2}) is True
     tight = make_statement("sqrt(2)*sqrt(alpha)", "<=", "sqrt(2*alpha)", {"alpha": DOMAINS["alpha"]})

@@ -22,7 +22,7 @@ from dpverify.problems.logistic import LogisticRegression
 CHECKS = PaperChecks("zhang2021", __name__)
 
 N = 4
-DRAWS = 8_000  # 40 of each pair where five examples are drawn from
+DRAWS = 20_000
 CONSTANT = ExampleGradients(lambda w, batch: np.ones((len(batch), len(w))))
 
 
