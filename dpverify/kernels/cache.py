@@ -20,7 +20,7 @@ from pathlib import Path
 import llvmlite  # type: ignore[import-untyped]  # no py.typed
 import numba
 
-FORMAT = 2  # Other than in releases whose files must not be read
+FORMAT = 3  # Other than in releases whose files must not be read
 MOST_FILES = 64  # Files kept for one function: past that, the oldest go
 
 

@@ -10,10 +10,13 @@ from numba import config, njit
 from numba.core.errors import NumbaError
 from numba.extending import is_jitted
 
-from dpverify.kernels.numba_internals import prepare, references, without_dispatch
+from dpverify.kernels.numba_internals import entries, prepare, without_dispatch
+from dpverify.kernels.postponed import call_by, postpone
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+postpone()
 
 CompilationError = NumbaError  # What calling a kernel raises when it cannot be compiled for the types of its arguments
 
@@ -34,8 +37,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a kernel that others call in a loop. It makes no array, and counts no references to those it is given.
 
-    To count them took half of an optimizer's step at d = 8. Whoever calls it holds its arrays. Not to be called from
-    Python with a generator, which then is never freed: ``for_types_of`` may be.
+    To count them took half of an optimizer's step at d = 8. Whoever calls it holds its arrays. Python, which does not,
+    calls a kernel of the same body that counts.
     """
     return _compiled(function, counting=False)
 
@@ -46,9 +49,11 @@ def step_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _compiled(function: Callable[P, R], *, counting: bool, copied: bool = False) -> Callable[P, R]:
-    compiled = njit(nogil=True, error_model="numpy", forceinline=copied, **references(counting=counting))(function)
+    compiled = njit(nogil=True, error_model="numpy", forceinline=copied, **entries(counting=counting))(function)
     if is_jitted(compiled):
         prepare(compiled)
+        if not counting:
+            call_by(compiled, _counting)
     return cast("Callable[P, R]", compiled)
 
 

@@ -71,12 +71,12 @@ def prepare(compiled: Any) -> None:
     compiled.get_call_template = partial(_typed_as_variables, compiled.get_call_template)
 
 
-def references(*, counting: bool) -> Any:
-    """Options of the jit by which compiled code counts references to arrays, or does not and makes none.
+def entries(*, counting: bool) -> Any:
+    """Options of the jit: compiled code counts references to arrays and has an entry for Python, or neither.
 
-    Where neither is said, a function does what the one did for whose sake it is compiled.
+    Where neither is said, a function does what the one did for whose sake it is compiled. None has an entry for C.
     """
-    return {"_nrt": counting}
+    return {"_nrt": counting, "no_cpython_wrapper": not counting, "no_cfunc_wrapper": True}
 
 
 def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:

@@ -56,7 +56,8 @@ def logistic_descent(
             w[j] -= etas[t] * mean[j] - rhos[t] * (held - old[j])
             old[j] = held
         if kept.shape[0] > 0:
-            kept[t] = w
+            for j in range(d):
+                kept[t, j] = w[j]
     return len(etas)
 
 

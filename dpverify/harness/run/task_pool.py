@@ -38,7 +38,8 @@ def _run_until_death(
     """Run tasks until all are done or a worker dies; return those that were under way in it then.
 
     Half of the workers take derivations first, and the others take them last: what is worked out in one derivation
-    serves the next in the same process.
+    serves the next in the same process. Whoever has no more of its own goes on from the other end, where checks use
+    other kernels: neighbours would have two processes compile the same ones at once.
     """
     under_way: dict[Future[BlockOutcome], tuple[Task, int]] = {}
     suspects: list[Task] = []
@@ -68,9 +69,14 @@ def _run_until_death(
 
 
 def _next(tasks: deque[Task], begun: set[int], wanted: set[int]) -> Task:
-    """Take the next task, if possible of a check that is wanted, and not among those whose first block is under way."""
-    fit = [index for index, (place, _) in enumerate(tasks) if place not in begun]
-    index = next((index for index in fit if tasks[index][0] in wanted), fit[0] if fit else 0)
+    """Take the next task of a check that is wanted, or else the first of the last check.
+
+    If possible, it is not one of those whose first block is under way.
+    """
+    fit = [index for index, (place, _) in enumerate(tasks) if place not in begun] or list(range(len(tasks)))
+    last = tasks[fit[-1]][0]
+    mine = [index for index in fit if tasks[index][0] in wanted] or [index for index in fit if tasks[index][0] == last]
+    index = mine[0]
     task = tasks[index]
     del tasks[index]
     return task

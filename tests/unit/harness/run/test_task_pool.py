@@ -56,13 +56,18 @@ def handed_out(
 
 def test_other_checks_begin_until_the_first_block_of_a_check_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     order = handed_out(monkeypatch, (3, 3, 1, 2, 2, 2))
-    assert order[: PER_WORKER * 2] == [(0, 0), (1, 0), (2, 0), (3, 0)]
-    assert order[PER_WORKER * 2 :] == [(0, 1), (0, 2), (1, 1), (1, 2), (3, 1), (4, 0), (5, 0), (4, 1), (5, 1)]
+    assert order[: PER_WORKER * 2] == [(5, 0), (0, 0), (4, 0), (1, 0)]
+    assert order[PER_WORKER * 2 :] == [(5, 1), (0, 1), (4, 1), (0, 2), (3, 0), (1, 1), (2, 0), (1, 2), (3, 1)]
+
+
+def test_who_has_no_checks_of_its_own_goes_on_from_the_other_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    order = handed_out(monkeypatch, (1, 1, 1, 2, 1, 1), proofs=(0,))
+    assert order == [(0, 0), (1, 0), (5, 0), (2, 0), (4, 0), (3, 0), (3, 1)]
 
 
 def test_no_worker_waits_for_the_first_block_of_the_only_check(monkeypatch: pytest.MonkeyPatch) -> None:
     assert handed_out(monkeypatch, (6,)) == [(0, block) for block in range(6)]
-    assert handed_out(monkeypatch, (1, 6))[:4] == [(0, 0), (1, 0), (1, 1), (1, 2)]
+    assert handed_out(monkeypatch, (1, 6))[:4] == [(1, 0), (0, 0), (1, 1), (1, 2)]
 
 
 def test_one_of_two_workers_takes_derivations_first_and_the_other_takes_them_last(

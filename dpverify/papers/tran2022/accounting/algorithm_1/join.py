@@ -49,7 +49,8 @@ def targets_of(offsets: Places, half: int, N: int) -> Places:
 def lengthened(array: NDArray[Number], used: int, size: int) -> NDArray[Number]:
     """Copy what is used of an array into a longer one."""
     out = np.empty(size, dtype=array.dtype)
-    out[:used] = array[:used]
+    for i in range(used):  # a slice would be compiled with all the words of an error about shapes
+        out[i] = array[i]
     return out
 
 

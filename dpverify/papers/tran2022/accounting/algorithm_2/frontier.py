@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.typing import Vector
+from dpverify.kernels.typing import Indices, Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes
 
 MANY: Final = 512  # Sets of more points than this are first merged on a grid, which is faster than sorting them.
@@ -76,13 +76,19 @@ def unite(
     return n + len(SR)
 
 
-@kernel
 def thin_exactly(n: int, S: Vector, R: Vector, Q: Vector, code: Codes) -> int:
     """Keep, in place, the points that no other beats in all three numbers; returns how many."""
-    order = np.argsort(-S[:n])
-    s, r, q, c = S[:n][order], R[:n][order], Q[:n][order], code[:n][order]
+    order = np.argsort(-S[:n], kind="stable")
+    return keep_unbeaten(S[order], R[order], Q[order], code[order], S, R, Q, code)
+
+
+@kernel
+def keep_unbeaten(
+    s: Vector, r: Vector, q: Vector, c: Codes, S: Vector, R: Vector, Q: Vector, code: Codes
+) -> int:  # fmt: skip
+    """Write the points that no other beats, of those of ``s``, which falls; returns how many."""
     kept = 0
-    for i in range(n):
+    for i in range(s.shape[0]):
         beaten = False
         for j in range(kept):
             if S[j] >= s[i] and R[j] >= r[i] and Q[j] >= q[i]:
@@ -139,32 +145,59 @@ def gather(
     return kept
 
 
-@kernel
 def thin(
     n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
 ) -> int:
     """Keep, in place, few points of the first n that stand for all; returns how many."""
     # A point is merged into one with larger S and R (or the same up to a step of ``close``) whose Q is smaller by the
     # fraction ``close`` at most. Merged points become one that beats all (upper), or one of themselves.
+    if n <= 1:
+        return n
     if n > MANY:
         n = gather(n, S, R, Q, code, close, floor_s, floor_r, upper)
-    s, r, q, c = S[:n].copy(), R[:n].copy(), Q[:n].copy(), code[:n].copy()
-    low_s, low_r, high_r = s.min(), r.min(), r.max()
+    place = np.empty(n, dtype=np.int64)
+    columns = fill_places(S, R, close, floor_s, floor_r, place)
+    return merge_cells(np.argsort(place), place, columns, close, upper, S, R, Q, code)
+
+
+@kernel
+def fill_places(S: Vector, R: Vector, close: float, floor_s: float, floor_r: float, place: Indices) -> int:
+    """Number the cells of a table by rows, from large S to small, in each from large R to small; gives its columns."""
+    n = place.shape[0]
+    low_s, low_r, high_r = S[0], R[0], R[0]
+    for i in range(1, n):
+        low_s, low_r, high_r = min(low_s, S[i]), min(low_r, R[i]), max(high_r, R[i])
     begin_s, begin_r = cell(low_s, floor_s, close), cell(low_r, floor_r, close)
     columns = int(cell(high_r, floor_r, close) - begin_r) + 1
-    row, column = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     for i in range(n):
-        row[i] = max(int(cell(s[i], floor_s, close) - begin_s), 0)
-        column[i] = columns - 1 - min(max(int(cell(r[i], floor_r, close) - begin_r), 0), columns - 1)
-    # Rows from large S to small, in each from large R to small, in each cell from large Q to small.
-    order = np.argsort(-Q[:n])
-    place = column - row * columns
-    order = order[np.argsort(place[order], kind="mergesort")]
+        row = max(int(cell(S[i], floor_s, close) - begin_s), 0)
+        place[i] = columns - 1 - min(max(int(cell(R[i], floor_r, close) - begin_r), 0), columns - 1) - row * columns
+    return columns
+
+
+@kernel
+def merge_cells(
+    order: Indices, place: Indices, columns: int, close: float, upper: bool, S: Vector, R: Vector, Q: Vector,
+    code: Codes,
+) -> int:  # fmt: skip
+    """Merge, in place, points that are close, of which ``order`` has those of each cell together, by its number."""
+    n = order.shape[0]
+    for k in range(1, n):  # those of a cell from large Q to small, which are few after ``gather``
+        i, m = order[k], k
+        while m > 0 and place[order[m - 1]] == place[i]:
+            before = order[m - 1]
+            if Q[before] > Q[i] or (Q[before] == Q[i] and before < i):
+                break
+            order[m] = before
+            m -= 1
+        order[m] = i
+    s, r, q, c = S[:n].copy(), R[:n].copy(), Q[:n].copy(), code[:n].copy()
     best = np.full(columns + 1, -1, dtype=np.int64)  # a tree of prefix maxima over the columns, after Fenwick
     keep = np.zeros(n, dtype=np.bool_)
     for k in range(n):
         i, beats = order[k], -1
-        j = column[i] + 1
+        column = place[i] % columns
+        j = column + 1
         while j > 0:
             if best[j] >= 0 and (beats < 0 or Q[best[j]] > Q[beats]):
                 beats = best[j]
@@ -174,7 +207,7 @@ def thin(
                 s[beats], r[beats], q[beats] = max(s[beats], s[i]), max(r[beats], r[i]), max(q[beats], q[i])
             continue
         keep[i] = True
-        j = column[i] + 1
+        j = column + 1
         while j <= columns:
             if best[j] < 0 or Q[i] > Q[best[j]]:
                 best[j] = i
