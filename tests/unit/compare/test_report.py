@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 from sklearn.datasets import dump_svmlight_file, load_digits
 
 from dpverify.cli import main
 from dpverify.compare import CompareRequest, CompareResult, compare, run_compare
 from dpverify.compare import command as compare_command
+from dpverify.compare.figure import draw
 from dpverify.compare.methods import METHODS
 from dpverify.compare.page import PAIRS, QUESTIONS, corrected_level, differences, family, figure_names, page
 from dpverify.compare.records import MEASURES, Comparisons, RecordedComparison, SeedOutcome, interval
@@ -53,6 +55,14 @@ def moved(result: CompareResult, name: str, by: float) -> CompareResult:
         for method in result.methods
     ]
     return msgspec.structs.replace(result, methods=methods)
+
+
+def test_bars_of_the_figure_are_the_intervals(result: CompareResult) -> None:
+    for axes, measure in zip(draw(result).axes, MEASURES, strict=True):
+        found = [part.get_segments()[0][:, 1].tolist() for part in axes.collections if isinstance(part, LineCollection)]
+        means = [method.means[measure] for method in result.methods]
+        assert found == [[pytest.approx(mean.low), pytest.approx(mean.high)] for mean in means]
+        assert all(mean.low is not None and mean.low < mean.mean for mean in means)
 
 
 def test_the_folder_holds_data_page_and_figure(tmp_path: Path, capsys: Capture) -> None:

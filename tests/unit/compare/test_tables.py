@@ -16,6 +16,7 @@ from dpverify.compare.tables import (
     run,
 )
 from dpverify.compare.tables.data import load, made_up
+from dpverify.compare.tables.figure import COLORS, draw
 from dpverify.compare.tables.methods import ready
 from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
 from dpverify.compare.tables.orderings import line, orderings
@@ -56,6 +57,25 @@ def test_a_made_up_set_has_the_shape_of_the_papers(name: str) -> None:
     assert parts.x_test.shape == (table.tested, table.features)
     assert np.mean([*parts.problem.y, *parts.y_test]) == pytest.approx(table.positive, abs=0.01)
     assert not parts.real
+
+
+def test_curves_begin_where_each_method_was_first_looked_at(result: TableResult) -> None:
+    table = result.tables[0]
+    for column, axes in enumerate(draw(table, "needed").axes[:2]):
+        rows = {row.method: row for row in table.rows if (row.noise, row.epsilon) == ("needed", EPSILONS[column])}
+        for method, curve in zip(COLORS, axes.lines, strict=True):
+            paths = [run.path[1:] for run in rows[method].runs]
+            drawn = np.asarray(curve.get_xdata())
+            assert drawn[0] == pytest.approx(np.mean([path[0][0] for path in paths]))
+            assert len(drawn) == len(paths[0])
+
+
+def test_rows_made_up_are_categories_written_out_and_numbers_after_them() -> None:
+    wide, narrow = (np.asarray(made_up(TABLES[name]).problem.x) for name in ("table-2", "table-3"))
+    assert set(np.unique(wide)) == {0.0, 1.0}
+    assert (wide.sum(axis=1) == 14).all()
+    assert (narrow[:, :10].sum(axis=1) == 1).all()
+    assert len(np.unique(narrow[:, 10:])) > 1000
 
 
 def test_noise_as_printed_and_as_needed() -> None:

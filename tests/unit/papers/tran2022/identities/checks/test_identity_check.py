@@ -112,3 +112,15 @@ def test_algorithm_4_is_judged_as_its_box_stands_and_repaired_in_the_amendment_o
         assert other.name == "coefficients" or not other.applies(printed)
     lost = replace(check, holds=lambda point, st: momentum_sums._output(point, st, printed_output))
     assert run(lost, amended).status == "refuted"
+
+
+@pytest.mark.parametrize("budget", ["smoke", "standard"])
+def test_every_run_is_gone_through_with_its_first_three_windows_and_its_last(budget: str) -> None:
+    (found,) = [each for each in identities.CHECKS.of("lemma-17-unrolled") if isinstance(each, IdentityCheck)]
+    windows: dict[tuple[int, int], list[int]] = {}
+    for size in found.sizes(BUDGETS[budget]):
+        windows.setdefault((size["N"], size["T"]), []).append(size["window"])
+    assert all(those == sorted({1, 2, 3, T // N}) for (N, T), those in windows.items())
+    longest = max(T for N, T in windows if N == 1)
+    assert {(N, T) for N in range(1, 5) for T in range(1, longest + 1)} <= windows.keys()
+    assert (7, 60) in windows
