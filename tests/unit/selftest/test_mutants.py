@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import ATTEMPTS, attempts, guards, mutants
+from dpverify.selftest.mutants import ATTEMPTS, OF_TEMPLATE, attempts, guards, mutants
 
 ROOT = Path(__file__).parents[3]
 SOURCE = '''LIMIT = 3
@@ -62,6 +62,14 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
     assert guards(ROOT, used) == ["tests/unit/symbolic/certify/test_orders.py"]
     package = ".".join(["dpverify", "papers", "__init__"])
     assert guards(ROOT, package) == ["tests/unit/papers/test_papers.py"]
+
+
+def test_no_claim_of_the_template_is_asked_which_no_run_has() -> None:
+    template = ".".join(["dpverify", "papers", "_template", "noise", "tree_bounds"])
+    assert guards(ROOT, template) == [OF_TEMPLATE]
+    assert (ROOT / OF_TEMPLATE).is_file()
+    asked = [guards(ROOT, f"dpverify.{name}") for name in ("harness.derivation_check", "papers.tools.checks.limits")]
+    assert not any(name.startswith("_template:") for names in asked for name in names)
 
 
 def test_a_change_is_a_fault_that_can_be_planted() -> None:
