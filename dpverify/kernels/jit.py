@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import ParamSpec, TypeVar, cast
+from functools import cached_property
+from typing import Any, ParamSpec, TypeVar, cast
 
 from numba import config, njit
 from numba.core.errors import NumbaError
 from numba.extending import is_jitted
 
 from dpverify.kernels.numba_internals import entries, prepare, without_dispatch
-from dpverify.kernels.postponed import call_by, postpone
+from dpverify.kernels.postponed import dispatcher, postpone
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -29,7 +29,8 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     kept between runs; see ``kernels.cache``. A kernel that is called with a number written out, as in
     ``f(0, x)``, is the one that is called with a variable. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
 
-    ``function``: numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments.
+    ``function``: numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments,
+    but not as a typed function of numba's.
     """
     return _compiled(function, counting=True)
 
@@ -53,8 +54,23 @@ def _compiled(function: Callable[P, R], *, counting: bool, copied: bool = False)
     if is_jitted(compiled):
         prepare(compiled)
         if not counting:
-            call_by(compiled, _counting)
+            cast("Any", compiled).__class__ = InnerKernel
     return cast("Callable[P, R]", compiled)
+
+
+class InnerKernel(dispatcher):  # type: ignore[misc]  # numba gives it no types
+    """A kernel that has no entry for Python, which finds one of the same body instead."""
+
+    py_func: Callable[..., Any]
+
+    @cached_property
+    def entry(self) -> Callable[..., Any]:
+        """The kernel that Python calls."""
+        return kernel(self.py_func)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Do what the function does."""
+        return self.entry(*arguments, **named)
 
 
 def python_of(function: Callable[P, R]) -> Callable[P, R]:
@@ -67,12 +83,10 @@ def for_types_of(function: Callable[P, R], *arguments: P.args, **_: P.kwargs) ->
 
     To find the type of a record takes ten times as long as to hand it over. Only for calls in a loop of Python.
     """
-    return cast("Callable[P, R]", without_dispatch(_counting(function), arguments)) if is_jitted(function) else function
-
-
-@cache
-def _counting(function: Callable[P, R]) -> Callable[P, R]:
-    return kernel(python_of(function))
+    if not is_jitted(function):
+        return function
+    entry = function.entry if isinstance(function, InnerKernel) else function
+    return cast("Callable[P, R]", without_dispatch(entry, arguments))
 
 
 def is_kernel(function: object) -> bool:

@@ -1,7 +1,7 @@
-"""All parts of numba that it does not promise to keep: what is patched, what is called, and what is built on.
+"""Parts of numba that it does not promise to keep: what is patched, what is called, and what is built on.
 
-A new release may break them. Nothing else in the package touches them, but for ``fingerprint``, which asks what stands
-behind a kernel, an intrinsic and an overloaded function, so it is mended here;
+A new release may break them. Nothing else in the package touches such parts, but for ``postponed``, and for
+``fingerprint``, which asks what stands behind a kernel, an intrinsic and an overloaded function, so it is mended here;
 ``tests/unit/kernels/test_numba_internals.py`` says which part broke, and what to do.
 """
 

@@ -10,7 +10,6 @@ These are parts of numba that it does not promise to keep, as in ``numba_interna
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen, RuntimeLinker
@@ -23,7 +22,7 @@ COUNTS = "NRT_"  # how names of functions that count references to arrays begin
 
 _library: Any = JITCodeLibrary  # numba gives few of its methods types
 _codegen: Any = JITCPUCodegen
-_dispatcher: Any = CPUDispatcher
+dispatcher: Any = CPUDispatcher
 _lock: Any = global_compiler_lock
 _environment: Any = lookup_environment  # of a function, by the name of the variable that holds it in machine code
 _set: Any = JITCPUCodegen.set_env
@@ -64,22 +63,22 @@ class PostponedLibrary(_library):  # type: ignore[misc]  # it has no types
         return bool(self._object_caching_enabled and self._compiled_object)
 
     def _complete(self) -> None:
-        with _lock:
-            self._postponed = False
-            if not (self._optimized or self._is_read()):
-                super()._optimize_final_module()
-                self._final_module.verify()
-            super()._finalize_final_module()
-            for variable in self._final_module.global_variables:
-                if (found := _environment(variable.name)) is not None:
-                    _set(self._codegen, variable.name, found)
+        if not (self._optimized or self._is_read()):
+            super()._optimize_final_module()
+            self._final_module.verify()
+        super()._finalize_final_module()
+        for variable in self._final_module.global_variables:
+            if (found := _environment(variable.name)) is not None:
+                _set(self._codegen, variable.name, found)
+        self._postponed = False
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Give the address of a function, 0 where it is none of this library's."""
-        self._ensure_finalized()
-        if self._postponed and any(each.name == name for each in self.get_defined_functions()):
-            self._complete()
-        return int(super().get_pointer_to_function(name))
+        """Give the address of a function, whose machine code is made now if it is postponed; 0 for an unknown one."""
+        with _lock:
+            self._ensure_finalized()
+            if self._postponed and any(each.name == name for each in self.get_defined_functions()):
+                self._complete()
+            return int(super().get_pointer_to_function(name))
 
     def serialize_using_object_code(self) -> Any:
         """Give what a cache keeps: where there is no machine code, what callers take in."""
@@ -97,19 +96,3 @@ def postpone() -> None:
     """Let numba make machine code in this process when it is asked for, of functions compiled from now on."""
     _codegen._library_class = PostponedLibrary
     _codegen.set_env = _set_where_known
-
-
-class CalledByKernels(_dispatcher):  # type: ignore[misc]  # it has no types
-    """A jitted function that has no entry for Python, which finds one of the same body instead."""
-
-    _entry: Callable[[Any], Any]
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Do what the function does."""
-        return self._entry(self)(*arguments, **named)
-
-
-def call_by(compiled: Any, entry: Callable[[Any], Any]) -> None:
-    """Let Python call ``entry(compiled)`` where it calls a jitted function that has no entry for it."""
-    compiled.__class__ = CalledByKernels
-    compiled._entry = entry

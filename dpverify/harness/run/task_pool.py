@@ -73,10 +73,15 @@ def _next(tasks: deque[Task], begun: set[int], wanted: set[int]) -> Task:
 
     If possible, it is not one of those whose first block is under way.
     """
-    fit = [index for index, (place, _) in enumerate(tasks) if place not in begun] or list(range(len(tasks)))
-    last = tasks[fit[-1]][0]
-    mine = [index for index in fit if tasks[index][0] in wanted] or [index for index in fit if tasks[index][0] == last]
-    index = mine[0]
+    index, last = 0, -1
+    for at, (place, _) in enumerate(tasks):
+        if place in begun:
+            continue
+        if place in wanted:
+            index = at
+            break
+        if place != last:
+            index, last = at, place
     task = tasks[index]
     del tasks[index]
     return task

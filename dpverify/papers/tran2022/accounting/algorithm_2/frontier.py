@@ -182,7 +182,7 @@ def merge_cells(
 ) -> int:  # fmt: skip
     """Merge, in place, points that are close, of which ``order`` has those of each cell together, by its number."""
     n = order.shape[0]
-    for k in range(1, n):  # those of a cell from large Q to small, which are few after ``gather``
+    for k in range(1, n):  # those of a cell from large Q to small, which are a few hundred at most in runs
         i, m = order[k], k
         while m > 0 and place[order[m - 1]] == place[i]:
             before = order[m - 1]
