@@ -70,14 +70,6 @@ def test_curves_begin_where_each_method_was_first_looked_at(result: TableResult)
             assert len(drawn) == len(paths[0])
 
 
-def test_rows_made_up_are_categories_written_out_and_numbers_after_them() -> None:
-    wide, narrow = (np.asarray(made_up(TABLES[name]).problem.x) for name in ("table-2", "table-3"))
-    assert set(np.unique(wide)) == {0.0, 1.0}
-    assert (wide.sum(axis=1) == 14).all()
-    assert (narrow[:, :10].sum(axis=1) == 1).all()
-    assert len(np.unique(narrow[:, 10:])) > 1000
-
-
 def test_noise_as_printed_and_as_needed() -> None:
     how = Sampling(32561, 100, 651)
     printed, needed = ratio("dp-srm", "printed", how, 0.5), ratio("dp-srm", "needed", how, 0.5)

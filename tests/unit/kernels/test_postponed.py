@@ -63,16 +63,29 @@ def body_of(compiled: Any) -> str:
     return str(found)
 
 
-def test_what_only_kernels_call_has_no_machine_code_until_its_address_is_asked_for() -> None:
-    @inner_kernel
-    def inner(x: float) -> float:
-        return 3.0 * x
+def caller_of(inner: Callable[[float], float]) -> Callable[[float], float]:
+    """A kernel that takes in another."""
 
     @kernel
     def outer(x: float) -> float:
         return inner(x)
 
-    cast("Any", outer)._cache = NullCache()
+    return outer
+
+
+@pytest.fixture
+def uncached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that a test makes are compiled in it, and not read from the disk."""
+    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())
+
+
+@pytest.mark.usefixtures("uncached")
+def test_what_only_kernels_call_has_no_machine_code_until_its_address_is_asked_for() -> None:
+    @inner_kernel
+    def inner(x: float) -> float:
+        return 3.0 * x
+
+    outer = caller_of(inner)
     assert outer(2.0) == 6.0
     library, name = library_of(inner), name_of(inner)
     assert library._postponed
@@ -152,9 +165,8 @@ print(*out)
     assert any(found)
 
 
-def test_code_whose_address_is_asked_for_is_optimized(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())
-
+@pytest.mark.usefixtures("uncached")
+def test_code_whose_address_is_asked_for_is_optimized() -> None:
     @inner_kernel
     def cube(x: float) -> float:
         return x * x * x
@@ -163,18 +175,14 @@ def test_code_whose_address_is_asked_for_is_optimized(monkeypatch: pytest.Monkey
     def twice_cubed(x: float) -> float:
         return cube(cube(x))
 
-    @kernel
-    def outer(x: float) -> float:
-        return twice_cubed(x)
-
-    assert outer(2.0) == 512.0
+    assert caller_of(twice_cubed)(2.0) == 512.0
     assert " call i32 @" in body_of(twice_cubed)
     assert library_of(twice_cubed).get_pointer_to_function(name_of(twice_cubed)) != 0
     assert "call" not in body_of(twice_cubed)
 
 
-def test_references_are_dropped_before_code_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())
+@pytest.mark.usefixtures("uncached")
+def test_references_are_dropped_before_code_is_taken_in() -> None:
     fill = kernel(python_of(fill_normal))
     out = np.empty(3)
     fill(generator(1), out)
@@ -201,18 +209,13 @@ def test_what_holds_an_address_is_not_kept_for_other_processes() -> None:
     assert library_of(size).has_dynamic_globals
 
 
+@pytest.mark.usefixtures("uncached")
 def test_two_threads_find_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())
-
     @inner_kernel
     def inner(x: float) -> float:
         return 5.0 * x
 
-    @kernel
-    def outer(x: float) -> float:
-        return inner(x)
-
-    assert outer(1.0) == 5.0
+    assert caller_of(inner)(1.0) == 5.0
     library, complete = library_of(inner), PostponedLibrary._complete
 
     def slow(self: PostponedLibrary) -> None:
