@@ -18,8 +18,9 @@ from dpverify.harness.run.manifest import commit
 from dpverify.report.mutants import MutantsRun
 from dpverify.report.selftest import FaultOutcome, Saw
 from dpverify.selftest.catalogue import Fault, load_faults
+from dpverify.selftest.children import Children
 from dpverify.selftest.mutants import attempts
-from dpverify.selftest.noticing import Children, look
+from dpverify.selftest.noticing import look
 from dpverify.selftest.run import Report, copy, look_at_green, modules, plant, remembered
 
 TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there

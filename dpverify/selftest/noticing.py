@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Lock
 from xml.etree import ElementTree
 
 import msgspec
 
 from dpverify.ledger.results import Result, decode
 from dpverify.report.selftest import Saw, Sighting
+from dpverify.selftest.children import Children
 
 NOT_IMPORTED = re.compile(
     r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"
@@ -27,86 +23,33 @@ NOT_IMPORTED = re.compile(
 ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
 
 
-MODULE = """
-import os, runpy, sys, threading, time
-def watch(parent):
-    while os.getppid() == parent:
-        time.sleep(1)
-    os.killpg(0, 9)
-threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
-sys.argv.pop(0)
-runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-"""
-"""Runs a module as ``python -m`` does, and ends with all of its group when whoever started it has ended."""
-
-
-class Children:
-    """Processes under way: one ends when its time is over, and all of them when a run is broken off."""
-
-    def __init__(self) -> None:
-        self._lock, self._live, self.ended = Lock(), set[int](), False
-
-    def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
-        """Run a Python module in a copy until a time; its exit code, None where the time was over."""
-        if self.ended or time.monotonic() > until:
-            return None
-        none = subprocess.DEVNULL
-        process = subprocess.Popen(
-            [sys.executable, "-c", MODULE, *words], cwd=folder, stdout=none, stderr=none, stdin=none,
-            env=environment(folder), start_new_session=True,
-        )  # fmt: skip
-        with self._lock:
-            self._live.add(process.pid)
-        try:
-            return process.wait(max(until - time.monotonic(), 0.1))
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            _end(process.pid)
-            process.wait()
-            with self._lock:
-                self._live.discard(process.pid)
-
-    def end(self) -> None:
-        """End all that is under way, and start no more."""
-        self.ended = True
-        with self._lock:
-            for pid in self._live:
-                _end(pid)
-
-
-def _end(group: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Variables of a process in a copy: its code is the copy's, and compiled kernels go beside the sources there."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS"}}
-    return {**kept, "PYTHONPATH": str(folder)}
-
-
 def look(
-    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
+    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, green: bool = False
 ) -> list[Sighting]:
     """Run claims and tests in a copy, within so many seconds; what each saw, in their order.
 
-    ``stop``: of whole files of tests, the first failure is enough.
+    Of whole files of tests, the first failure is enough. ``green``: nothing was changed in the copy; all tests are run
+    then, and of claims what the store has counts, as it does in the checkout. What a changed copy finds has a store of
+    its own: not all that is changed is in the evidence's hash, and it must not pass for what was found without a fault.
     """
     until = time.monotonic() + seconds
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
     with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
-        found = {each.check: each for each in _claims(children, folder, claims, until, Path(out, "claims.json"))}
-        target = Path(out, "tests.xml")
-        found |= {each.check: each for each in _tests(children, folder, tests, until, target, stop=stop)}
+        own = [] if green else ["--fresh", "--store", str(Path(out, "evidence.sqlite"))]
+        seen = _claims(children, folder, claims, until, Path(out, "claims.json"), own)
+        found = {each.check: each for each in seen}
+        first = [] if green or any("::" in test for test in tests) else ["-x"]
+        found |= {each.check: each for each in _tests(children, folder, tests, until, Path(out, "tests.xml"), first)}
     return [found[name] for name in checks]
 
 
-def _claims(children: Children, folder: Path, claims: Sequence[str], until: float, target: Path) -> Iterator[Sighting]:
+def _claims(
+    children: Children, folder: Path, claims: Sequence[str], until: float, target: Path, options: Sequence[str]
+) -> Iterator[Sighting]:
     if not claims:
         return
-    words = ["dpverify", "verify", *claims, "--fresh", "--budget", "smoke", "--jobs", "1", "--json", str(target)]
+    words = ["dpverify", "verify", *claims, *options, "--budget", "smoke", "--jobs", "1", "--json", str(target)]
     code = children.run(folder, words, until)
     results: list[Result] = []
     with suppress(OSError, msgspec.DecodeError):
@@ -144,12 +87,11 @@ def _red(result: Result) -> Iterator[Sighting]:
 
 
 def _tests(
-    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, *, stop: bool
+    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, options: Sequence[str]
 ) -> Iterator[Sighting]:
     if not tests:
         return
-    first = ["-x"] if stop and not any("::" in test for test in tests) else []
-    words = ["pytest", "-q", "-p", "no:cacheprovider", *first, f"--junitxml={target}", *tests]
+    words = ["pytest", "-q", "-p", "no:cacheprovider", *options, f"--junitxml={target}", *tests]
     code = children.run(folder, words, until)
     cases: list[ElementTree.Element] = []
     with suppress(OSError, ElementTree.ParseError):

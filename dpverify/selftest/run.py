@@ -18,7 +18,8 @@ import msgspec
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
-from dpverify.selftest.noticing import Children, look
+from dpverify.selftest.children import Children
+from dpverify.selftest.noticing import look
 
 COPIED = (
     *("dpverify", "specs", "tests", "docs", "reports", ".ci"),
@@ -154,17 +155,20 @@ def look_at_green(
 ) -> list[Sighting]:
     """Ask what must notice faults before there is one, in as many processes as there are jobs."""
     parts = [part for k in range(jobs) if (part := checks[k::jobs])]
-    looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
+    looks = [pool.submit(look, children, green, part, BASELINE, green=True) for part in parts]
     return [each for one in looks for each in one.result()]
 
 
 def copy(root: Path, to: Path) -> None:
-    """Copy what is looked at of a checkout."""
+    """Copy what is looked at of a checkout, with what was compiled of it: that is found by what it was compiled from.
+
+    Not what pytest compiled: its tests would say that they lie in the checkout, and cache their kernels there.
+    """
     to.mkdir()
     for name in COPIED:
         source = root / name
         if source.is_dir():
-            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns(".*", "*-pytest-*.pyc"))
         elif source.is_file():
             shutil.copy2(source, to / name)
 

@@ -1,30 +1,13 @@
-"""What is asked of the copies: nothing once a run has ended or its time is over, and of each check its own size."""
+"""What the copies say: of each check its own size, and of the code what is code."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dpverify.ledger.results import CheckResult, ControlResult, Result
-from dpverify.selftest.noticing import Children, _red
+from dpverify.selftest.noticing import _red
 from dpverify.selftest.run import code_digest
-
-SAYS = "import pathlib; pathlib.Path('ran').touch()"
-
-
-@pytest.mark.parametrize(("ended", "seconds", "runs"), [(False, 30.0, True), (True, 30.0, False), (False, -1.0, False)])
-def test_nothing_begins_after_the_end_or_after_its_time(
-    ended: bool, seconds: float, runs: bool, tmp_path: Path
-) -> None:
-    (tmp_path / "says.py").write_text(SAYS)
-    children = Children()
-    if ended:
-        children.end()
-    assert children.run(tmp_path, ["says"], time.monotonic() + seconds) == (0 if runs else None)
-    assert (tmp_path / "ran").exists() == runs
 
 
 def test_the_size_is_that_of_the_check_which_missed_its_fault() -> None:

@@ -2,11 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +13,8 @@ from dpverify.cli.app import main
 from dpverify.report.selftest import FaultOutcome, Selftest
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
-from dpverify.selftest.noticing import Children, look
+from dpverify.selftest.children import Children
+from dpverify.selftest.noticing import look
 from dpverify.selftest.run import NotGreen, remembered, selftest
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
@@ -48,7 +45,8 @@ noticed_by = ["tests/test_toy.py::{}"]
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Path:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("dpverify.selftest.children.LIBRARIES", ("pytest",))
     root = tmp_path / "toy"
     (root / "specs" / "faults").mkdir(parents=True)
     (root / "tests").mkdir()
@@ -163,38 +161,10 @@ def test_nothing_is_planted_where_the_code_is_red(toy: Path) -> None:
 
 def test_a_time_limit_notices_nothing(toy: Path) -> None:
     (toy / "tests" / "test_toy.py").write_text("import time\ndef test_square(): time.sleep(60)\n")
-    (found,) = look(Children(), toy, ["tests/test_toy.py::test_square"], 1.0)
+    children = Children()
+    (found,) = look(children, toy, ["tests/test_toy.py::test_square"], 1.0)
+    children.end()
     assert (found.saw, found.noticed) == ("time limit", False)
-
-
-def test_children_end_with_who_started_them(toy: Path) -> None:
-    (toy / "tests" / "test_toy.py").write_text(
-        "import os, time\ndef test_square():\n    open('pid', 'w').write(str(os.getpid()))\n    time.sleep(60)\n"
-    )
-    code = "import sys, time; from pathlib import Path; from dpverify.selftest.noticing import Children;"
-    code += "Children().run(Path(sys.argv[1]), ['pytest', 'tests'], time.monotonic() + 60)"
-    parent = subprocess.Popen([sys.executable, "-c", code, str(toy)])
-    try:
-        pid = int(waited_for((toy / "pid").read_text))
-    finally:
-        parent.kill()
-        parent.wait()
-    waited_for(lambda: "ended" if not is_alive(pid) else "")
-
-
-def waited_for(say: Callable[[], str]) -> str:
-    for _ in range(1200):
-        with suppress(OSError):
-            if said := say():
-                return said
-        time.sleep(0.05)
-    raise AssertionError("it took a minute")
-
-
-def is_alive(pid: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 class Recorded(Children):
@@ -202,9 +172,10 @@ class Recorded(Children):
 
     def __init__(self, code: int, *results: dict[str, Any]) -> None:
         super().__init__()
-        self.code, self.results = code, results
+        self.code, self.results, self.words = code, results, list[str]()
 
     def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
+        self.words = list(words)
         info = {"versions": {}, "seed": 0, "budget": "smoke", "commit": "", "machine": {}}
         data = {"run": info, "results": [{**RESULT, **result} for result in self.results]}
         Path(words[words.index("--json") + 1]).write_text(json.dumps(data))
@@ -239,3 +210,24 @@ def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[
     (found,) = look(Recorded(code, result), tmp_path, ["p:c"], 9.0)
     assert (found.check, found.saw) == ("p:c", word)
     assert found.detects == (["2%"] if result.get("checks") else [])
+
+
+@pytest.mark.parametrize("green", [False, True])
+def test_what_a_changed_copy_finds_is_not_kept_with_what_the_checkout_found(tmp_path: Path, green: bool) -> None:
+    asked = Recorded(0, {})
+    look(asked, tmp_path, ["p:c"], 9.0, green=green)
+    assert ("--fresh" in asked.words, "--store" in asked.words) == (not green, not green)
+    if not green:
+        store = Path(asked.words[asked.words.index("--store") + 1])
+        assert store.parent == Path(asked.words[asked.words.index("--json") + 1]).parent  # which goes
+        assert not store.parent.exists()
+
+
+def test_a_copy_has_compiled_code_but_none_of_tests(tmp_path: Path) -> None:
+    cache = tmp_path / "from" / "tests" / "__pycache__"
+    cache.mkdir(parents=True)
+    for name in ("kernel.nbc", "test_a.cpython-313.pyc", "test_a.cpython-313-pytest-9.0.2.pyc"):
+        (cache / name).write_text("")
+    module.copy(tmp_path / "from", tmp_path / "to")
+    names = {path.name for path in (tmp_path / "to").rglob("*") if path.is_file()}
+    assert names == {"kernel.nbc", "test_a.cpython-313.pyc"}
