@@ -122,7 +122,7 @@ def _try(
     error = "" if asked else "none of its guards is green before the change" if ran else NOT_RUN
     seen: list[Sighting] = []
     with plant(green, folder, fault, fault.new):
-        for some in (fault.tests, fault.claims):  # tests take less time, and one who notices is enough
+        for some in (fault.tests, *([claim] for claim in fault.claims)):  # the quickest first: one is enough
             if not any(each.noticed for each in seen):
                 seen += look(children, folder, [name for name in some if name in asked], limit)
     seconds = round(time.monotonic() - begin, 1)
