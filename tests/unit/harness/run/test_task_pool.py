@@ -1,9 +1,14 @@
+"""Who runs which block: workers beside each other, and an early worker with this process, also where one dies."""
+
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from functools import partial
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -75,3 +80,60 @@ def test_one_of_two_workers_takes_derivations_first_and_the_other_takes_them_las
 ) -> None:
     order = handed_out(monkeypatch, (1,) * 7, proofs=(1, 3, 5, 6))
     assert [place for place, _ in order] == [1, 0, 3, 2, 5, 4, 6]
+
+
+def test_where_all_that_is_wanted_has_begun_the_last_check_begins() -> None:
+    tasks = deque([(0, 1), (1, 0), (1, 1)])
+    assert task_pool._next(tasks, {0}, {0}) == (1, 0)
+    assert list(tasks) == [(0, 1), (1, 1)]
+
+
+class EarlyWorker:
+    """Stands for a worker that is at its first block until this process has run so many, or that dies there."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, blocks: int, *, dies: bool = False) -> None:
+        self.blocks, self.dies, self.done = blocks, dies, Event()
+        self.here: list[tuple[str, int]] = []
+        monkeypatch.setattr(task_pool, "run_task", self.run_here)
+
+    def run_here(self, job: str, block: int) -> BlockOutcome:
+        self.here.append((job, block))
+        if len(self.here) == self.blocks:
+            self.done.set()
+        return BlockOutcome("here", 0.0)
+
+    def submit(self, run: object, *_: object) -> Any:
+        if run is tasks.prepare_worker:
+            return None
+        if self.dies:
+            raise BrokenProcessPool
+        return SimpleNamespace(result=lambda: (self.done.wait(20), BlockOutcome("worker", 0.0))[1])
+
+
+def test_this_process_takes_the_last_blocks_while_an_early_worker_is_at_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker: Any = EarlyWorker(monkeypatch, blocks=3)
+    jobs: list[Any] = ["a", "b", "c"]
+    found = task_pool.run_with_early_worker(jobs, deque([(0, 0), (1, 0), (1, 1), (2, 0)]), worker)
+    assert [(task, outcome.part) for task, outcome in found] == [
+        ((2, 0), "here"),
+        ((1, 1), "here"),
+        ((1, 0), "here"),
+        ((0, 0), "worker"),
+    ]
+    assert worker.here == [("c", 0), ("b", 1), ("b", 0)]
+
+
+def test_what_killed_an_early_worker_goes_to_one_worker_with_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    def in_pool(
+        _: object, left: deque[tuple[int, int]], workers: int
+    ) -> Iterator[tuple[tuple[int, int], BlockOutcome]]:
+        yield from ((task, BlockOutcome(f"one of {workers}", 0.0)) for task in left)
+
+    monkeypatch.setattr(task_pool, "run_in_pool", in_pool)
+    worker: Any = EarlyWorker(monkeypatch, blocks=9, dies=True)
+    every = [(0, 0), (1, 0), (2, 0)]
+    found = {task: outcome.part for task, outcome in task_pool.run_with_early_worker([], deque(every), worker)}
+    assert sorted(found) == every
+    assert found[0, 0] == "one of 1"

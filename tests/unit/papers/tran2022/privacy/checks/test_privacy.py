@@ -8,15 +8,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpverify.harness.budget import budget_named
+from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, node_terms, worst_pattern
 from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, sandwich
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
+from dpverify.papers.tran2022.privacy.checks.privacy import MOST_PATTERNS, _exhaustive, _short_runs, _small_runs
 from dpverify.papers.tran2022.privacy.level_bounds import printed_v
 from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.privacy.gaussian import delta_of, epsilon_of
-from dpverify.privacy.participation import patterns
+from dpverify.privacy.participation import pattern_count, patterns
 from dpverify.symbolic.exact.numbers import to_ball
 
 
@@ -24,6 +27,25 @@ def test_theorem_4_is_sharp_in_its_constants() -> None:
     assert 4 * printed_v(1, 4, 0) == largest_sum(1, 4, Fraction(1), "fresh")[0] == 1  # 4T >= N cannot be weakened
     used = tree_sum_of_squares(1089, 1025, 1 / 1025, accuracy=1.01).lower / float(4 * printed_v(1089, 1025, 11))
     assert 0.5 < used <= 1
+
+
+def test_the_divergence_of_all_patterns_is_that_of_the_constants() -> None:
+    claim = load_specs().claim("tran2022:theorem-4")
+    statement = claim.statement({"ordering": "fresh", "depth": "levels"})
+    numbers = {"T": 1, "N": 4, "alpha": 1, "depth": 0, "z": 3, "sigma": 2}
+    point = {name: Fraction(number) for name, number in numbers.items()}
+    assert _exhaustive(point, statement) == Fraction(3, 8)  # z / (8 V sigma^2) with V = 1/4, and one square, which is 1
+
+
+def test_short_runs_are_all_that_have_few_patterns_and_have_the_depth_of_their_reading() -> None:
+    smoke, lengths = budget_named("smoke"), range(1, 10)
+    runs = {(T, N) for T in lengths for N in lengths if pattern_count(T, N, "fresh") <= MOST_PATTERNS}
+    for reading, less in (("levels", 0), ("height", 1)):
+        points = list(_small_runs(reading)(smoke))
+        assert {(point["T"], point["N"]) for point in points} == runs
+        assert all(point["depth"] == int(point["T"]).bit_length() - less for point in points)
+        assert {point["alpha"] for point in points if point["N"] == 3} == {1, Fraction(1, 3), Fraction(1, 50)}
+        assert [(point["T"], point["N"]) for point in points] == [(p["T"], p["N"]) for p in _short_runs(smoke)]
 
 
 def test_with_one_permutation_five_eighths_of_theorem_4_are_enough() -> None:
