@@ -220,6 +220,7 @@ class PinItem(ClaimItem):
     def runtest(self) -> None:
         """Fail where the checks together contradict the pin or each other."""
         from dpverify.harness.run.suite import judged
+        from dpverify.ledger.lost_proofs import lost_proofs
         from dpverify.report.words import instead_words
 
         found = [self.evidence.check(job, self.case) for job in self.case.jobs]
@@ -233,6 +234,7 @@ class PinItem(ClaimItem):
             beside = [said for said in (result.amendment, result.holds) if said is not None]
             against += [f"{instead_words(said)}: pinned {said.pinned}, and {said.status}" for said in beside]
         against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
+        against += [f"no longer proved, as it is pinned: {lost}" for lost in lost_proofs(result)]
         if result.unpinned:
             words = f"{result.status}, and no verdict pins it"
             strict = specs.papers[self.claim.paper].strict_pins or self.config.getoption("--dpverify-strict-pins")

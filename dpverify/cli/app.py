@@ -30,8 +30,8 @@ def build() -> App:
         name="dpverify",
         help="Executable checks of the theorems that papers on private optimization print.",
         help_epilogue="Exit codes: 0 no pinned verdict contradicted; 1 one contradicted, the sources disagree, a check "
-        "broke or missed its planted fault, or an audit refutes a claim; 2 bad input; 130 interrupted, with what was "
-        "decided so far written.",
+        "broke or missed its planted fault, a proof is lost, or an audit refutes a claim; 2 bad input; 130 "
+        "interrupted, with what was decided so far written.",
         help_format="plaintext",  # rich's markdown would cost --help a third of its time
         version=__version__,
         default_parameter=Parameter(negative=()),

@@ -16,6 +16,7 @@ Saw = Literal[
     "sources disagree",
     "control missed",
     "slack moved",
+    "proof lost",
     "assertion failed",
     "exception raised",
     "nothing",

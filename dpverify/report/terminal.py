@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import HOLDS, SEVERITIES, Status
 from dpverify.ledger.results import CheckResult, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
@@ -87,6 +88,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+        for lost in lost_proofs(result):
+            yield f"NO LONGER PROVED: {item_id(result)}, pinned as proved: {lost}."
         if result.misjudged:
             yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"

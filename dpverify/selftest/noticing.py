@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
+from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.results import Result, decode
 from dpverify.report.selftest import Saw, Sighting
 from dpverify.selftest.children import Children
@@ -80,6 +81,8 @@ def _red(result: Result) -> Iterator[Sighting]:
         yield sighting("control missed", missed)
     if result.loosened:
         yield sighting("slack moved", [check.name for check in checks if check.slack is not None])
+    if lost := lost_proofs(result):
+        yield sighting("proof lost", [each.partition(":")[0] for each in lost])
     broken = [check for check in checks if check.error]
     if broken:
         unfit = all(NOT_IMPORTED.match(check.error) for check in broken)

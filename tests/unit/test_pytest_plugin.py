@@ -95,6 +95,18 @@ def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytes
     )
 
 
+def test_a_proof_that_is_lost_fails_the_pin_and_nothing_else(
+    session: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpverify.ledger.lost_proofs.lost_proofs", lambda _: ["derivation: not complete"])
+    keep(session, "bits")
+    result = run(session, "specs")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        ["demo:bits[[]printed|pin[]]: no longer proved, as it is pinned: derivation: not complete"]
+    )
+
+
 def test_what_was_judged_before_is_taken_from_the_store_and_said(session: pytest.Pytester) -> None:
     keep(session, "sum", "bits")
     verify(load_specs(session.path / "specs"), source=DEMO + "load_known", store=Store(default_store()))

@@ -17,6 +17,7 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.suite import Suite, declared, judged
 from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.results import Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
@@ -84,7 +85,8 @@ def verify(
 def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
     """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
 
-    1 also where the slack of a statement that is pinned as tight has moved.
+    1 also where the slack of a statement that is pinned as tight has moved, or a proof of one that is pinned as proved
+    is lost.
     ``strict``: 1 also where a pinned verdict is not confirmed. ``strict_pins``: papers of which it is 1 also where a
     claim without a pin is refuted, inconclusive or untested.
     """
@@ -92,7 +94,7 @@ def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = 
         return 130
     red = any(
         r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened or r.misjudged
-        or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
+        or lost_proofs(r) or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
         for r in run.results
     )  # fmt: skip
     return int(red or (strict and any(map(unconfirmed, run.results))))

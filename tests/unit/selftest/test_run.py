@@ -188,6 +188,7 @@ RESULT = {
     "printed": "", "latex": "",
 }  # fmt: skip
 CHECK = {"name": "law", "method": "monte-carlo", "status": "inconclusive", "detects": "2%"}
+OPEN = {"name": "ours", "whose": "ours", "steps": [], "complete": False}
 CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "refuted": False}
 
 
@@ -200,6 +201,7 @@ CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "re
         (1, {"contradicts": True}, "pin contradicted"),
         (1, {"sources_disagree": True, "checks": [{**CHECK, "kernel_disagrees": True}]}, "sources disagree"),
         (1, {"checks": [{**CHECK, "controls": [CONTROL]}]}, "control missed"),
+        (1, {"status": "not refuted", "checks": [{**CHECK, "derivation": OPEN}]}, "proof lost"),
         (1, {"checks": [{**CHECK, "error": "ValueError: no"}]}, "exception raised"),
         (1, {"checks": [{**CHECK, "error": "NameError: no"}]}, "did not run"),
         (1, {"claim": "p:other", "contradicts": True}, "did not run"),

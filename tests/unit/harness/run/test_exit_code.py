@@ -10,20 +10,28 @@ import pytest
 from dpverify.harness.run.judge import judge
 from dpverify.harness.run.runner import exit_code
 from dpverify.ledger import Specs
+from dpverify.ledger.lost_proofs import lost_proofs
+from dpverify.ledger.records import Status
 from dpverify.ledger.results import (
     AmendmentResult,
     CheckResult,
     ControlResult,
     Counterexample,
+    DerivationResult,
     Number,
     Run,
     RunInfo,
     Slack,
 )
+from dpverify.report.terminal import closing
 
 INFO = RunInfo(versions={}, seed=0, budget="smoke", commit="", machine={})
 CHECK = CheckResult(name="search", method="search", status="not refuted")
 BLIND = ControlResult(name="none", fault="no fault", at_declared_size=True, refuted=False)
+CHAIN = DerivationResult(name="ours", whose="ours", steps=[], complete=False)
+OPEN = CheckResult(
+    name="derivation", method="derivation", status="inconclusive", message="not complete", derivation=CHAIN
+)
 ONE, TWO = Number(float=1.0), Number(float=2.0)
 LOOSE = Slack(min=TWO, typical=TWO)
 AT_EDGE = Counterexample(kind="smallest", parameters={}, lhs=TWO, rhs=ONE, edge="N <= 1")
@@ -37,6 +45,10 @@ WRONG: dict[str, dict[str, Any]] = {
     "a correction no longer tight": {
         "amendment": AmendmentResult(status="proved", why="it is so", tight=True, slack=LOOSE)
     },
+    "a proof is lost": {"pinned": "proved", "checks": [CHECK, OPEN]},
+    "the proof of a correction is lost": {
+        "amendment": AmendmentResult(status="not refuted", pinned="proved", why="it is so", checks=[CHECK, OPEN])
+    },
     "not what falls": {"status": "refuted", "severity": "privacy", "counterexamples": [AT_EDGE]},
 }
 
@@ -46,3 +58,30 @@ def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(d
     good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
     run = Run(run=INFO, results=[msgspec.structs.replace(good, **WRONG.get(what, {}))])
     assert exit_code(run) == (what != "")
+
+
+WHOLE = msgspec.structs.replace(CHAIN, complete=True)
+
+
+@pytest.mark.parametrize(
+    ("pinned", "status", "check", "lost"),
+    [
+        ("proved", "not refuted", OPEN, True),
+        ("proved", "inconclusive", OPEN, True),
+        ("proved given", "derived", OPEN, True),
+        ("proved", "proved", OPEN, False),  # by another derivation
+        ("derived", "proved", OPEN, False),
+        ("not refuted", "not refuted", OPEN, False),
+        ("proved", "derived", msgspec.structs.replace(OPEN, derivation=WHOLE), False),  # without a certificate
+        ("proved", "not refuted", msgspec.structs.replace(OPEN, error="it broke"), False),  # which is said already
+        ("proved", "not refuted", msgspec.structs.replace(OPEN, derivation=None, message="interrupted"), False),
+    ],
+)
+def test_a_proof_is_lost_where_only_a_derivation_that_is_not_complete_stands_for_the_pin(
+    demo: Specs, pinned: Status, status: Status, check: CheckResult, lost: bool
+) -> None:
+    good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
+    result = msgspec.structs.replace(good, pinned=pinned, status=status, checks=[CHECK, check])
+    assert lost_proofs(result) == ["derivation: not complete"] * lost
+    said = "\n".join(closing(Run(run=INFO, results=[result])))
+    assert ("NO LONGER PROVED: demo:root, pinned as proved: derivation: not complete." in said) == lost
