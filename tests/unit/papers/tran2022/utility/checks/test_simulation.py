@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+
+import pytest
 
 from dpverify.harness import Context
 from dpverify.harness.budget import BUDGETS
@@ -14,6 +17,7 @@ from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.utility.checks.simulation import _seconds_6, _seconds_9
 from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase, run_theorem_6
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
@@ -63,6 +67,19 @@ def test_a_wrong_optimizer_is_refuted() -> None:
     found = _run(_check(measure=uphill))
     assert found.status == "refuted"
     assert float(found.counterexamples[0].lhs.float) > float(found.counterexamples[0].rhs.float)
+
+
+@pytest.mark.parametrize("seconds", [_seconds_6, _seconds_9])
+def test_seconds_are_those_of_the_steps_and_more_in_more_dimensions(seconds: Callable[[SlopeCase], float]) -> None:
+    case = SlopeCase("slope", 16, 2**14)
+    each = seconds(case) / 2**14
+    assert 1e-9 < each < seconds(replace(case, dimension=8)) / 2**14 < 1e-6
+    assert seconds(replace(case, steps=2**15)) == pytest.approx(2 * seconds(case))
+
+
+def test_antipodes_take_longer() -> None:
+    case = SlopeCase("slope", 16, 2**14)
+    assert _seconds_6(replace(case, offset=0.3)) > _seconds_6(case)
 
 
 def test_nothing_is_run_where_the_bound_is_above_the_slope() -> None:

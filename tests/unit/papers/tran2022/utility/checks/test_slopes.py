@@ -12,7 +12,8 @@ from dpverify.harness.budget import BUDGETS
 from dpverify.harness.simulation.slopes_check import SlopesCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.utility.checks.slopes import Size, simulated
+from dpverify.papers.tran2022.accounting.onset import Theorem
+from dpverify.papers.tran2022.utility.checks.slopes import Size, seconds, simulated, worst_slope
 from dpverify.report.pages.figures import svg
 
 SWEEPS = {
@@ -20,6 +21,23 @@ SWEEPS = {
     "d": [Size(400, d) for d in (1, 4)],
     "epsilon": [Size(400, 1, epsilon) for epsilon in (10.0, 20.0)],
 }
+
+
+@pytest.mark.parametrize("theorem", ["theorem-6", "theorem-9"])
+def test_the_loss_falls_by_1_in_all_and_is_as_steep_as_a_multiple_of_the_rate(theorem: Theorem) -> None:
+    for size in (Size(400), Size(6400, 4)):
+        found = worst_slope(theorem, size)
+        assert found.slope * found.drop + found.slope**2 / 2 == pytest.approx(1.0)  # L = 1: the rest is in the bend
+        assert found.slope / (size.examples / size.steps(theorem)) ** 0.5 == pytest.approx(
+            {"theorem-6": 2.5, "theorem-9": 8.0}[theorem]
+        )
+        assert (found.examples, found.dimension, found.smoothness) == (size.examples, size.dimension, 1.0)
+
+
+@pytest.mark.parametrize("theorem", ["theorem-6", "theorem-9"])
+def test_a_run_takes_less_than_a_microsecond_a_step_and_more_in_more_dimensions(theorem: Theorem) -> None:
+    flat, wide = (seconds(theorem, size) / size.steps(theorem) for size in (Size(400), Size(400, 8)))
+    assert 1e-9 < flat < wide < 1e-6
 
 
 def _check() -> SlopesCheck[Size]:
