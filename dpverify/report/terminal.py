@@ -89,7 +89,7 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         for form in result.loosened:
             yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
         for lost in lost_proofs(result):
-            yield f"NO LONGER PROVED: {item_id(result)}, pinned as proved: {lost}."
+            yield f"NO LONGER PROVED: {item_id(result)}: {lost}."
         if result.misjudged:
             yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"

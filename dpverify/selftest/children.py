@@ -18,10 +18,11 @@ LIBRARIES = ("flint", "mpmath", "msgspec", "numba", "numpy", "pytest", "scipy.sp
 """What most of them load, which takes as long as many a test."""
 
 LAUNCHER = """
-import importlib, json, os, runpy, sys, threading, time, warnings
+import contextlib, importlib, json, os, runpy, sys, threading, time, warnings
 if sys.platform == "linux":  # elsewhere it is not safe to fork after that
     for name in sys.argv[1:]:
-        importlib.import_module(name)
+        with contextlib.suppress(ImportError):  # who needs it will say so
+            importlib.import_module(name)
 parent = os.getppid()
 for line in sys.stdin:
     with warnings.catch_warnings(action="ignore"):  # of the threads that numpy may have begun, which stay behind

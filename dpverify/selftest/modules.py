@@ -124,7 +124,8 @@ def _try(
     with plant(green, folder, fault, fault.new):
         for some in (fault.tests, *([claim] for claim in fault.claims)):  # the quickest first: one is enough
             if not any(each.noticed for each in seen):
-                seen += look(children, folder, [name for name in some if name in asked], limit)
+                left = begin + limit - time.monotonic()
+                seen += look(children, folder, [name for name in some if name in asked], left)
     seconds = round(time.monotonic() - begin, 1)
     return FaultOutcome(
         id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, seconds=seconds, sightings=seen, error=error

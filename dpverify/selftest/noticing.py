@@ -29,28 +29,25 @@ def look(
 ) -> list[Sighting]:
     """Run claims and tests in a copy, within so many seconds; what each saw, in their order.
 
-    Of whole files of tests, the first failure is enough. ``green``: nothing was changed in the copy; all tests are run
-    then, and of claims what the store has counts, as it does in the checkout. What a changed copy finds has a store of
-    its own: not all that is changed is in the evidence's hash, and it must not pass for what was found without a fault.
+    Of whole files of tests, the first failure is enough, but all are run where nothing is changed: ``green``. Claims
+    have a store of their own: not all that is changed is in the evidence's hash, and what a changed copy finds must not
+    pass for what was found without a fault.
     """
     until = time.monotonic() + seconds
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
     with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
-        own = [] if green else ["--fresh", "--store", str(Path(out, "evidence.sqlite"))]
-        seen = _claims(children, folder, claims, until, Path(out, "claims.json"), own)
-        found = {each.check: each for each in seen}
+        found = {each.check: each for each in _claims(children, folder, claims, until, Path(out, "claims.json"))}
         first = [] if green or any("::" in test for test in tests) else ["-x"]
         found |= {each.check: each for each in _tests(children, folder, tests, until, Path(out, "tests.xml"), first)}
     return [found[name] for name in checks]
 
 
-def _claims(
-    children: Children, folder: Path, claims: Sequence[str], until: float, target: Path, options: Sequence[str]
-) -> Iterator[Sighting]:
+def _claims(children: Children, folder: Path, claims: Sequence[str], until: float, target: Path) -> Iterator[Sighting]:
     if not claims:
         return
-    words = ["dpverify", "verify", *claims, *options, "--budget", "smoke", "--jobs", "1", "--json", str(target)]
+    own = ["--fresh", "--store", str(target.with_suffix(".sqlite")), "--json", str(target)]
+    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", *own]
     code = children.run(folder, words, until)
     results: list[Result] = []
     with suppress(OSError, msgspec.DecodeError):

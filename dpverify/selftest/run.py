@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -168,9 +168,15 @@ def copy(root: Path, to: Path) -> None:
     for name in COPIED:
         source = root / name
         if source.is_dir():
-            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns(".*", "*-pytest-*.pyc"))
+            ignore = shutil.ignore_patterns(".*", "*-pytest-*.pyc")
+            shutil.copytree(source, to / name, ignore=ignore, copy_function=_copy_file)
         elif source.is_file():
             shutil.copy2(source, to / name)
+
+
+def _copy_file(source: str, to: str) -> None:
+    with suppress(FileNotFoundError):  # something compiles in the checkout: what it writes has another name first
+        shutil.copy2(source, to)
 
 
 @contextmanager

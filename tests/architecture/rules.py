@@ -45,7 +45,7 @@ def shared_class_names(paths: Iterable[Path]) -> Iterator[str]:
     """Each name that two classes have, with the files."""
     homes: dict[str, list[str]] = defaultdict(list)
     for path in paths:
-        for node in _nodes(path.read_text(encoding="utf-8"), "class "):
+        for node in _nodes(path.read_text(encoding="utf-8"), "class"):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(str(path))
     yield from (f"{name}: {', '.join(files)}" for name, files in sorted(homes.items()) if len(files) > 1)

@@ -21,7 +21,9 @@ SAYS = """
 import json, os, pathlib, subprocess, sys
 import beside
 other = subprocess.Popen(["sleep", "60"])
-words = [__name__, *sys.argv[1:], beside.__file__, os.environ["PYTHONPATH"], os.getpid(), os.getppid(), other.pid]
+kept = [name for name in ("NUMBA_CACHE_DIR", "PYTEST_ADDOPTS") if name in os.environ]
+words = [__name__, *sys.argv[1:], *kept, beside.__file__, os.environ["PYTHONPATH"]]
+words += [os.getpid(), os.getppid(), other.pid]
 pathlib.Path("new").write_text(json.dumps(words))
 pathlib.Path("new").rename("said")
 if sys.argv[1] == "wait":
@@ -31,7 +33,10 @@ sys.exit(3)
 
 
 @pytest.fixture
-def children(tmp_path: Path) -> Iterator[Children]:
+def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--nothing-of-the-kind")
+    monkeypatch.setattr("dpverify.selftest.children.LIBRARIES", ("pytest", "no_such_library"))
     (tmp_path / "says.py").write_text(SAYS)
     (tmp_path / "beside.py").write_text("")
     found = Children()

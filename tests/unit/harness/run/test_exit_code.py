@@ -49,6 +49,9 @@ WRONG: dict[str, dict[str, Any]] = {
     "the proof of a correction is lost": {
         "amendment": AmendmentResult(status="not refuted", pinned="proved", why="it is so", checks=[CHECK, OPEN])
     },
+    "the proof of where it holds is lost": {
+        "holds": AmendmentResult(status="not refuted", pinned="proved", why="it is so", checks=[CHECK, OPEN])
+    },
     "not what falls": {"status": "refuted", "severity": "privacy", "counterexamples": [AT_EDGE]},
 }
 
@@ -60,7 +63,8 @@ def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(d
     assert exit_code(run) == (what != "")
 
 
-WHOLE = msgspec.structs.replace(CHAIN, complete=True)
+replace = msgspec.structs.replace
+WHOLE = replace(CHAIN, complete=True)
 
 
 @pytest.mark.parametrize(
@@ -68,20 +72,31 @@ WHOLE = msgspec.structs.replace(CHAIN, complete=True)
     [
         ("proved", "not refuted", OPEN, True),
         ("proved", "inconclusive", OPEN, True),
-        ("proved given", "derived", OPEN, True),
+        ("derived", "argued", OPEN, True),
+        ("proved", "not refuted", replace(OPEN, derivation=WHOLE, relation_to_derived="stronger"), True),
         ("proved", "proved", OPEN, False),  # by another derivation
-        ("derived", "proved", OPEN, False),
+        ("proved", "derived", OPEN, False),
+        ("argued", "not refuted", OPEN, False),
         ("not refuted", "not refuted", OPEN, False),
-        ("proved", "derived", msgspec.structs.replace(OPEN, derivation=WHOLE), False),  # without a certificate
-        ("proved", "not refuted", msgspec.structs.replace(OPEN, error="it broke"), False),  # which is said already
-        ("proved", "not refuted", msgspec.structs.replace(OPEN, derivation=None, message="interrupted"), False),
+        (
+            "proved",
+            "not refuted",
+            replace(OPEN, derivation=WHOLE, relation_to_derived="weaker"),
+            False,
+        ),  # a lemma of it
+        ("proved", "not refuted", replace(OPEN, derivation=replace(CHAIN, whose="paper")), False),
+        ("proved", "not refuted", replace(OPEN, derivation=replace(CHAIN, note="only 3 of 32 points")), False),
+        ("proved", "not refuted", replace(OPEN, error="it broke"), False),  # which is said already
+        ("proved", "not refuted", replace(OPEN, derivation=None), False),  # interrupted
     ],
 )
 def test_a_proof_is_lost_where_only_a_derivation_that_is_not_complete_stands_for_the_pin(
     demo: Specs, pinned: Status, status: Status, check: CheckResult, lost: bool
 ) -> None:
     good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
-    result = msgspec.structs.replace(good, pinned=pinned, status=status, checks=[CHECK, check])
+    result = replace(good, pinned=pinned, status=status, checks=[CHECK, check])
     assert lost_proofs(result) == ["derivation: not complete"] * lost
+    beside = replace(OPEN, name="another", derivation=None)  # which was not run
+    assert lost_proofs(replace(result, checks=[CHECK, check, beside])) == []
     said = "\n".join(closing(Run(run=INFO, results=[result])))
-    assert ("NO LONGER PROVED: demo:root, pinned as proved: derivation: not complete." in said) == lost
+    assert ("NO LONGER PROVED: demo:root: derivation: not complete." in said) == lost
