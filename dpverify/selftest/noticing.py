@@ -25,21 +25,20 @@ ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
 
 
 def look(
-    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, green: bool = False
+    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
 ) -> list[Sighting]:
     """Run claims and tests in a copy, within so many seconds; what each saw, in their order.
 
-    Of whole files of tests, the first failure is enough, but all are run where nothing is changed: ``green``. Claims
-    have a store of their own: not all that is changed is in the evidence's hash, and what a changed copy finds must not
-    pass for what was found without a fault.
+    ``stop``: of whole files of tests, the first failure is enough. Claims have a store of their own: not all that is
+    changed is in the evidence's hash, and what a changed copy finds must not pass for what was found without a fault.
     """
     until = time.monotonic() + seconds
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
     with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
         found = {each.check: each for each in _claims(children, folder, claims, until, Path(out, "claims.json"))}
-        first = [] if green or any("::" in test for test in tests) else ["-x"]
-        found |= {each.check: each for each in _tests(children, folder, tests, until, Path(out, "tests.xml"), first)}
+        target = Path(out, "tests.xml")
+        found |= {each.check: each for each in _tests(children, folder, tests, until, target, stop=stop)}
     return [found[name] for name in checks]
 
 
@@ -87,11 +86,12 @@ def _red(result: Result) -> Iterator[Sighting]:
 
 
 def _tests(
-    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, options: Sequence[str]
+    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, *, stop: bool
 ) -> Iterator[Sighting]:
     if not tests:
         return
-    words = ["pytest", "-q", "-p", "no:cacheprovider", *options, f"--junitxml={target}", *tests]
+    first = ["-x"] if stop and not any("::" in test for test in tests) else []
+    words = ["pytest", "-q", "-p", "no:cacheprovider", *first, f"--junitxml={target}", *tests]
     code = children.run(folder, words, until)
     cases: list[ElementTree.Element] = []
     with suppress(OSError, ElementTree.ParseError):

@@ -155,7 +155,7 @@ def look_at_green(
 ) -> list[Sighting]:
     """Ask what must notice faults before there is one, in as many processes as there are jobs."""
     parts = [part for k in range(jobs) if (part := checks[k::jobs])]
-    looks = [pool.submit(look, children, green, part, BASELINE, green=True) for part in parts]
+    looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
     return [each for one in looks for each in one.result()]
 
 

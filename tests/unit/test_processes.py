@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.processes import process_pool
+from tests.unit.alive import is_alive
 
 LONG = 600.0
 """Seconds of work that nobody waits for."""
@@ -118,16 +119,8 @@ def test_processes_end_when_the_one_that_started_them_is_killed(how: signal.Sign
         parent.send_signal(how)
         assert parent.wait(60) == -how
     for _ in range(600):
-        if not _alive(worker):
+        if not is_alive(worker):
             return
         time.sleep(0.1)
     os.kill(worker, signal.SIGKILL)
     pytest.fail("the worker outlived the process that started it")
-
-
-def _alive(pid: int) -> bool:
-    """Whether a process that nobody here waits for is still there; one that has ended and is not yet buried is not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False

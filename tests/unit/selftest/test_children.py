@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
 from dpverify.selftest.children import Children
+from tests.unit.alive import is_alive
 
 SAYS = """
 import json, os, pathlib, subprocess, sys
@@ -112,9 +112,3 @@ def waited_for(done: Callable[[], bool]) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it took a minute")
-
-
-def is_alive(pid: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False

@@ -214,10 +214,10 @@ def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[
     assert found.detects == (["2%"] if result.get("checks") else [])
 
 
-@pytest.mark.parametrize("green", [False, True])
-def test_what_a_copy_finds_is_not_kept_with_what_the_checkout_found(tmp_path: Path, green: bool) -> None:
+@pytest.mark.parametrize("stop", [False, True])
+def test_what_a_copy_finds_is_not_kept_with_what_the_checkout_found(tmp_path: Path, stop: bool) -> None:
     asked = Recorded(0, {})
-    look(asked, tmp_path, ["p:c"], 9.0, green=green)
+    look(asked, tmp_path, ["p:c"], 9.0, stop=stop)
     assert "--fresh" in asked.words
     store = Path(asked.words[asked.words.index("--store") + 1])
     assert store.parent == Path(asked.words[asked.words.index("--json") + 1]).parent  # which goes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from dpverify.harness.run.judge import judge
 from dpverify.harness.run.runner import exit_code
@@ -29,6 +29,7 @@ INFO = RunInfo(versions={}, seed=0, budget="smoke", commit="", machine={})
 CHECK = CheckResult(name="search", method="search", status="not refuted")
 BLIND = ControlResult(name="none", fault="no fault", at_declared_size=True, refuted=False)
 CHAIN = DerivationResult(name="ours", whose="ours", steps=[], complete=False)
+WHOLE = replace(CHAIN, complete=True)
 OPEN = CheckResult(
     name="derivation", method="derivation", status="inconclusive", message="not complete", derivation=CHAIN
 )
@@ -39,8 +40,8 @@ AT_EDGE = Counterexample(kind="smallest", parameters={}, lhs=TWO, rhs=ONE, edge=
 WRONG: dict[str, dict[str, Any]] = {
     "contradicts its pin": {"contradicts": True},
     "sources disagree": {"sources_disagree": True},
-    "a check broke": {"checks": [msgspec.structs.replace(CHECK, error="it broke")]},
-    "a missed fault": {"checks": [msgspec.structs.replace(CHECK, controls=[BLIND])]},
+    "a check broke": {"checks": [replace(CHECK, error="it broke")]},
+    "a missed fault": {"checks": [replace(CHECK, controls=[BLIND])]},
     "no longer tight": {"tight": True, "slack": LOOSE},
     "a correction no longer tight": {
         "amendment": AmendmentResult(status="proved", why="it is so", tight=True, slack=LOOSE)
@@ -59,12 +60,8 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("what", ["", *WRONG])
 def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(demo: Specs, what: str) -> None:
     good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
-    run = Run(run=INFO, results=[msgspec.structs.replace(good, **WRONG.get(what, {}))])
+    run = Run(run=INFO, results=[replace(good, **WRONG.get(what, {}))])
     assert exit_code(run) == (what != "")
-
-
-replace = msgspec.structs.replace
-WHOLE = replace(CHAIN, complete=True)
 
 
 @pytest.mark.parametrize(
@@ -78,12 +75,7 @@ WHOLE = replace(CHAIN, complete=True)
         ("proved", "derived", OPEN, False),
         ("argued", "not refuted", OPEN, False),
         ("not refuted", "not refuted", OPEN, False),
-        (
-            "proved",
-            "not refuted",
-            replace(OPEN, derivation=WHOLE, relation_to_derived="weaker"),
-            False,
-        ),  # a lemma of it
+        ("proved", "not refuted", replace(OPEN, derivation=WHOLE, relation_to_derived="weaker"), False),
         ("proved", "not refuted", replace(OPEN, derivation=replace(CHAIN, whose="paper")), False),
         ("proved", "not refuted", replace(OPEN, derivation=replace(CHAIN, note="only 3 of 32 points")), False),
         ("proved", "not refuted", replace(OPEN, error="it broke"), False),  # which is said already
