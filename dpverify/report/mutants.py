@@ -11,6 +11,8 @@ from dpverify.report.recorded import RecordedPage
 from dpverify.report.selftest import FaultOutcome
 from dpverify.report.words import GENERATED, plural
 
+NOTHING_STARTS = "after each of its changes, who is asked cannot be loaded"
+
 
 class MutantsRun(Record, frozen=True, kw_only=True):
     """A run, ``data/mutants.json``: the last change that was tried in each module, wordless where there is none.
@@ -32,7 +34,13 @@ class MutantsRun(Record, frozen=True, kw_only=True):
     @property
     def unseen(self) -> list[FaultOutcome]:
         """Changes of modules none of whose changes was noticed."""
-        return [each for each in self.changes if each.what and each not in self.noticed]
+        known = [*self.noticed, *self.broken]
+        return [each for each in self.changes if each.what and each not in known]
+
+    @property
+    def broken(self) -> list[FaultOutcome]:
+        """Changes after which nothing starts that uses the module."""
+        return [each for each in self.changes if each.error == NOTHING_STARTS]
 
     @property
     def waiting(self) -> list[str]:
@@ -42,7 +50,8 @@ class MutantsRun(Record, frozen=True, kw_only=True):
 
 INTRODUCTION = """\
 The catalogue of faults leaves out the modules below. In each of them a machine changed one operator or number, and the
-tests of that module were run, or the claims that it judges; where nobody noticed, up to seven other changes followed.
+tests of that module were run, or the claims that it judges; where nobody noticed, up to seven other changes followed,
+and where nobody noticed these, all tests of its folder were asked of them.
 Some changes alter nothing that matters, such as a margin or the order of equal things, so that a change which nobody
 notices is a question and not yet a fault of the tests."""
 
@@ -58,6 +67,11 @@ def mutants_page(run: MutantsRun) -> str:
             " ".join(INTRODUCTION.split()),
             "## Not noticed",
             md.table(["module", "the last change", "asked"], [_row(each) for each in run.unseen]),
+            "## Nothing starts" if run.broken else "",
+            "After each change that was tried, whoever would notice cannot be loaded: every user sees it."
+            if run.broken
+            else "",
+            md.bullets(f"{md.code(each.module)}: {md.code(each.what)}" for each in run.broken),
             "## Nothing to change" if untried else "",
             md.bullets(map(md.code, untried)),
             "## Noticed",
@@ -72,9 +86,10 @@ def mutants_page(run: MutantsRun) -> str:
 def summary(run: MutantsRun) -> Iterator[str]:
     """What was found, in one line."""
     waiting = f"; {len(run.waiting)} have not been looked at yet" if run.waiting else ""
+    broken = f"; in {len(run.broken)} a change lets nothing start" if run.broken else ""
     yield (
         f"{plural(len(run.modules), 'module')} without a fault in the catalogue: a change was noticed in "
-        f"{len(run.noticed)}, none in {len(run.unseen)}{waiting}."
+        f"{len(run.noticed)}, none in {len(run.unseen)}{broken}{waiting}."
     )
 
 

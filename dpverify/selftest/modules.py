@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from dpverify.harness.run.manifest import commit
-from dpverify.report.mutants import MutantsRun
+from dpverify.report.mutants import NOTHING_STARTS, MutantsRun
 from dpverify.report.selftest import FaultOutcome, Saw, Sighting
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.children import Children
@@ -40,30 +40,46 @@ def change_modules(
 ) -> MutantsRun:
     """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed.
 
-    What ``state`` and ``known`` hold is not run again while the module and its guards stay as they are. Guards that are
-    red before anything is changed are not asked. ``limit``: seconds for one change. After Ctrl-C, what was decided.
+    First its nearest guards are asked; where they notice none of its changes, all tests of its folder. What ``state``
+    and ``known`` hold is not run again while the module and its guards stay as they are. Guards that are red before
+    anything is changed are not asked. ``limit``: seconds for one change. After Ctrl-C, what was decided.
     """
     tell = report or (lambda done, total, label: None)
     taken = {fault.module for fault in load_faults(root)}
     left = [name for name in modules(root) if name not in taken]
-    tried = {module: list(attempts(root, module)) for module in left}  # who is asked is read from many files: once
-    keys = {module: _key(root, module, tried[module]) for module in left}
+    tried = {(name, wide): list(attempts(root, name, widely=wide)) for name in left for wide in (False, True)}
+    keys = {(name, False): _key(root, name, tried[name, False]) for name in left}
+    keys |= {(name, True): _key(root, name, [*tried[name, False], *tried[name, True]]) for name in left}
     decided = {each.key: each for each in known if each.error != NOT_RUN} | remembered(state)
-    todo = {name: tried[name] for name in left if keys[name] not in decided and fnmatchcase(name, only)}
-    tell(len(left) - len(todo), len(left), "the guards, before anything is changed")
-    if todo:
-        with ExitStack() as stack:
-            stack.enter_context(suppress(KeyboardInterrupt))
+
+    def done(name: str, wide: bool) -> bool:
+        return not decided.keys().isdisjoint({keys[name, wide], keys[name, True]})
+
+    def last(name: str) -> FaultOutcome | None:
+        wide = decided.get(keys[name, True])  # which says all of the nearest as well
+        return wide if wide is not None and wide.sightings else decided.get(keys[name, False])
+
+    with ExitStack() as stack:
+        stack.enter_context(suppress(KeyboardInterrupt))
+        for wide in (False, True):
+            some = [name for name in left if fnmatchcase(name, only) and not done(name, wide)]
+            todo = {name: tried[name, wide] for name in some if not wide or _unseen(decided[keys[name, False]])}
+            if not todo:
+                continue
+            every = list(todo) if wide else left
+            tell(len(every) - len(todo), len(every), "who is asked, before anything is changed")
             work = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpverify-modules-"))
             for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
-                key = keys[outcome.module]
+                key = keys[outcome.module, wide]
                 decided[key] = msgspec.structs.replace(outcome, key=key)
                 if outcome.error != NOT_RUN:
                     with state.open("ab") as file:
                         file.write(b"\n" + msgspec.json.encode((key, decided[key])) + b"\n")
-                done = sum(each in decided for each in keys.values())
-                tell(done, len(left), f"{outcome.module}: {'noticed' if _noticed(outcome) else 'NOT NOTICED'}")
-    return MutantsRun(commit=commit(), modules=left, changes=[decided[key] for key in keys.values() if key in decided])
+                how = "noticed" if _noticed(outcome) else "NOT NOTICED"
+                tell(sum(done(name, wide) for name in every), len(every), f"{outcome.module}: {how}")
+    return MutantsRun(
+        commit=commit(), modules=left, changes=[each for name in left if (each := last(name)) is not None]
+    )
 
 
 def _key(root: Path, module: str, tried: Sequence[Fault]) -> str:
@@ -103,14 +119,15 @@ def _tries(
     saw: Mapping[str, Saw],
 ) -> FaultOutcome:  # fmt: skip
     """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
-    found = FaultOutcome(id=module, kind="machine", what="", module=module)
+    found, saws = FaultOutcome(id=module, kind="machine", what="", module=module), set[Saw]()
     for number, fault in enumerate(tried):
         if children.ended:
             break
         found = _try(children, green, folder / str(number), fault, limit, saw)
+        saws |= {sighting.saw for sighting in found.sightings}
         if _noticed(found):
             break
-    return found
+    return msgspec.structs.replace(found, error=NOTHING_STARTS) if saws == {"did not run"} else found
 
 
 def _try(
@@ -139,3 +156,8 @@ def _asked(faults: Iterable[Fault]) -> list[str]:
 
 def _noticed(outcome: FaultOutcome) -> bool:
     return any(sighting.noticed for sighting in outcome.sightings)
+
+
+def _unseen(outcome: FaultOutcome) -> bool:
+    """Whether somebody was asked of a change and nobody noticed."""
+    return bool(outcome.sightings) and not outcome.error and not _noticed(outcome)

@@ -113,7 +113,17 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
             return _few(sorted(found, key=lambda name: own.parent not in Path(name).parents))
         level = sorted({user for each in level for user in _users(root, each)} - seen)
         seen.update(level)
-    return [next(above.as_posix() for above in own.parents if any((root / above).glob("test_*.py")))]
+    return [_folder(root, module).as_posix()]
+
+
+def _folder(root: Path, module: str) -> Path:
+    """The folder of a module's tests, or the next one above that has some."""
+    return next(above for above in _own_tests(module).parents if any((root / above).glob("test_*.py")))
+
+
+def _of_folder(root: Path, module: str) -> list[str]:
+    folder = _folder(root, module)
+    return [(folder / path.name).as_posix() for path in sorted((root / folder).glob("test_*.py"))]
 
 
 def _own_tests(module: str) -> Path:
@@ -178,13 +188,13 @@ def _imports(module: str) -> Callable[[Path], bool]:
     return imports
 
 
-def attempts(root: Path, module: str) -> Iterator[Fault]:
-    """The changes of a module that are tried, as faults."""
+def attempts(root: Path, module: str, *, widely: bool = False) -> Iterator[Fault]:
+    """The changes of a module that are tried, as faults; ``widely``: who is asked are all tests of its folder."""
     path = Path(*module.split(".")).with_suffix(".py")
     source = (root / path).read_text("utf-8")
     asked: dict[str, list[str]] = {}
     for what, new, function in islice(mutants(module, source), ATTEMPTS):
         if function not in asked:
-            asked[function] = guards(root, module, function)
+            asked[function] = _of_folder(root, module) if widely else guards(root, module, function)
         names = asked[function]
         yield Fault(id=module, kind="machine", what=what, module=module, old=source, new=new, noticed_by=names)

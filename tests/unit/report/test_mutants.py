@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from dpverify.report.mutants import MutantsRun, mutants_page, summary
+import msgspec
+
+from dpverify.report.mutants import NOTHING_STARTS, MutantsRun, mutants_page, summary
 from dpverify.report.selftest import FaultOutcome, Saw, Sighting
 
 
@@ -29,3 +31,13 @@ def test_what_nobody_has_looked_at_yet_is_said() -> None:
     assert next(iter(summary(run))).endswith("noticed in 1, none in 0; 1 have not been looked at yet.")
     assert "`d`" in mutants_page(run).split("## Not looked at yet")[1]
     assert "## Not looked at yet" not in mutants_page(RUN)
+
+
+def test_a_module_without_which_nothing_starts_stands_by_itself() -> None:
+    broken = msgspec.structs.replace(change("b", "did not run"), error=NOTHING_STARTS)
+    run = MutantsRun(commit="abc", modules=["a", "b"], changes=[change("a", "assertion failed"), broken])
+    assert next(iter(summary(run))).endswith("noticed in 1, none in 0; in 1 a change lets nothing start.")
+    page = mutants_page(run)
+    assert "`b`: `line 1: 0 becomes (1)`" in page.split("## Nothing starts")[1]
+    assert "`b`" not in page.split("## Nothing starts")[0]
+    assert "## Nothing starts" not in mutants_page(RUN)

@@ -44,7 +44,7 @@ def test_a_change_is_noticed_by_tests_that_hold_and_were_green(toy: Path, monkey
     assert change_modules(toy, state).changes == run.changes
     assert change_modules(toy, toy / "other", known=run.changes).changes == run.changes
     (toy / "tests" / "unit" / "test_held.py").write_text("")
-    assert change_modules(toy, state, "dpverify.loose").unseen
+    assert change_modules(toy, state, "dpverify.broken").unseen
     with pytest.raises(TypeError):  # its tests are others now
         change_modules(toy, state)
 
@@ -71,3 +71,27 @@ def test_a_run_that_is_ended_keeps_what_it_decided(toy: Path) -> None:
     assert len(run.changes) == 1
     assert len(run.waiting) == len(NAMES) - 1
     assert not change_modules(toy, toy / "state").waiting
+
+
+@pytest.mark.slow
+def test_where_the_nearest_notice_nothing_all_tests_of_the_folder_are_asked(toy: Path) -> None:
+    """And where nothing starts after any change, that is said; what was found widely is not asked again."""
+    for name, code in {"far": CODE, "needed": "def area(x):\n    return x * x\n\nassert area(3) == 9\n"}.items():
+        for folder in ("dpverify/deep", "tests/unit/deep"):
+            (toy / folder).mkdir(exist_ok=True)
+        (toy / "dpverify" / "deep" / f"{name}.py").write_text(code)
+    for name, says in {"test_far": "> 0", "test_other": "== 9"}.items():
+        test = TEST.format(name="deep/far", says=says)
+        (toy / "tests" / "unit" / "deep" / f"{name}.py").write_text(test)
+    test = 'import runpy\nrunpy.run_path("dpverify/deep/needed.py")\ndef test_it(): pass\n'
+    (toy / "tests" / "unit" / "deep" / "test_needed.py").write_text(test)
+    state = toy / "state"
+    run = change_modules(toy, state, "dpverify.deep.*", jobs=2)
+    (far,) = run.noticed
+    assert far.module == "dpverify.deep.far"
+    assert [(each.check[11:], each.noticed) for each in far.sightings][-1] == ("deep/test_other.py", True)
+    assert [each.module for each in run.broken] == ["dpverify.deep.needed"]
+    assert not run.unseen
+    before = state.read_bytes()
+    assert change_modules(toy, state, "dpverify.deep.*").changes == run.changes
+    assert state.read_bytes() == before
