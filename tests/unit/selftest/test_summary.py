@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 from dpverify.ledger.records import encode
-from dpverify.report.mutants import MutantsRun
+from dpverify.report.mutants import NOTHING_STARTS, MutantsRun
 from dpverify.report.rates import CheckRates, RatesRun
 from dpverify.report.search import Hunted, SearchRun, Trial
 from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
@@ -48,10 +48,10 @@ def test_so_does_what_a_night_finds(tmp_path: Path) -> None:
     blind = [Sighting(check="tests/t.py", saw="nothing")]
     seen = [*blind, Sighting(check="p:c", saw="pin contradicted")]
     changes = [
-        FaultOutcome(id=module, kind="change", what="< for <=", module=module, sightings=sightings)
-        for module, sightings in (("m.blind", blind), ("m.seen", seen))
+        FaultOutcome(id=module, kind="change", what="< for <=", module=module, sightings=sightings, error=error)
+        for module, sightings, error in (("m.blind", blind, ""), ("m.seen", seen, ""), ("m.breaks", [], NOTHING_STARTS))
     ]
-    mutants = MutantsRun(commit="", modules=["m.blind", "m.seen", "m.waits"], changes=changes)
+    mutants = MutantsRun(commit="", modules=["m.blind", "m.breaks", "m.seen", "m.waits"], changes=changes)
     rates = [
         CheckRates(
             check=name, pinned="not refuted", alpha=1e-6, power=0.99, detects="", says=["refuted", "not refuted"],
