@@ -23,6 +23,7 @@ from dpverify.ledger.results import (
     RunInfo,
     Slack,
 )
+from dpverify.ledger.statements import Reference
 from dpverify.report.terminal import closing
 
 INFO = RunInfo(versions={}, seed=0, budget="smoke", commit="", machine={})
@@ -92,3 +93,27 @@ def test_a_proof_is_lost_where_only_a_derivation_that_is_not_complete_stands_for
     assert lost_proofs(replace(result, checks=[CHECK, check, beside])) == []
     said = "\n".join(closing(Run(run=INFO, results=[result])))
     assert ("NO LONGER PROVED: demo:root: derivation: not complete." in said) == lost
+
+
+CITED = "the literature's theorem"
+LEMMA = Reference(claim="demo:sum")
+GIVEN = CheckResult(name="derivation", method="derivation", status="proved given", given=[CITED], derivation=WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("pinned", "proofs", "lost"),
+    [
+        ("proved", [GIVEN], True),
+        ("proved given", [GIVEN], False),
+        ("proved", [replace(GIVEN, given=[LEMMA.said("not judged in this run")], references=[LEMMA])], False),
+        ("proved", [replace(GIVEN, given=[LEMMA.said("refuted"), CITED], references=[LEMMA])], True),
+        ("proved", [GIVEN, replace(GIVEN, given=[str(LEMMA)], references=[LEMMA])], False),
+        ("proved", [GIVEN, replace(OPEN, derivation=None)], False),  # another was interrupted
+    ],
+)
+def test_a_proof_is_lost_too_where_it_takes_more_for_granted_than_its_pin(
+    demo: Specs, pinned: Status, proofs: list[CheckResult], lost: bool
+) -> None:
+    good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
+    result = replace(good, pinned=pinned, status="proved given", checks=[CHECK, *proofs])
+    assert lost_proofs(result) == [f"derivation: given {CITED}"] * lost
