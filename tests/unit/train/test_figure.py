@@ -1,14 +1,15 @@
-"""The summary and the figure of a run."""
+"""The figure of a run, and the summary that says the same in words."""
 
 from __future__ import annotations
 
 from xml.etree import ElementTree
 
 import msgspec
+import pytest
 
 from dpverify.ledger.records import encode
 from dpverify.train.command import summary
-from dpverify.train.figure import subtitle, svg
+from dpverify.train.figure import draw, subtitle, svg
 from dpverify.train.records import DataInfo, NoiseConstants, Point, TrainResult
 from dpverify.train.settings import Settings
 
@@ -77,3 +78,23 @@ def test_json_comes_back_as_the_same_record() -> None:
     assert msgspec.json.decode(data, type=TrainResult) == result
     assert msgspec.json.decode(data)["schema"] == 1
     assert msgspec.json.decode(data)["privacy"] == "not certified"
+
+
+def test_panels_stand_one_above_the_other_inside_the_figure_and_begin_at_0() -> None:
+    upper, lower = draw(make()).axes
+    above, below = upper.get_position(), lower.get_position()
+    assert above.height == pytest.approx(below.height)
+    assert 0.0 < below.y0 < below.y1 < above.y0 < above.y1 < 1.0
+    assert (above.x0, above.x1) == (below.x0, below.x1)
+    assert 0.0 < above.x0 < above.x1 < 1.0
+    assert upper.get_xlim() == lower.get_xlim() == (0, 290)
+    assert {axes.get_ylim()[0] for axes in (upper, lower)} == {0.0}
+    assert {line.get_marker() for axes in (upper, lower) for line in axes.lines} == {""}
+    assert {line.get_marker() for axes in draw(make(points=1)).axes for line in axes.lines} == {"o"}
+
+
+def test_privacy_is_certified_where_both_its_numbers_are_there() -> None:
+    certified = msgspec.structs.replace(make(), epsilon=1.5, delta=1e-5)
+    assert subtitle(certified).endswith("; ε = 1.5, δ = 1e-5")
+    for half in ({"epsilon": 1.5}, {"delta": 1e-5}):
+        assert subtitle(msgspec.structs.replace(make(), **half)).endswith("; privacy: not certified")
