@@ -43,6 +43,11 @@ class MutantsRun(Record, frozen=True, kw_only=True):
         return [each for each in self.changes if each.error == NOTHING_STARTS]
 
     @property
+    def untried(self) -> list[str]:
+        """Modules that have nothing to change."""
+        return sorted(each.module for each in self.changes if not each.what)
+
+    @property
     def waiting(self) -> list[str]:
         """Modules that nobody has looked at yet."""
         return sorted(set(self.modules) - {each.module for each in self.changes})
@@ -56,24 +61,24 @@ Some changes alter nothing that matters, such as a margin or the order of equal 
 notices is a question and not yet a fault of the tests."""
 
 
+BROKEN = "After each change that was tried, whoever would notice cannot be loaded: every user sees it."
+
+
 def mutants_page(run: MutantsRun) -> str:
     """The page."""
-    untried = sorted(each.module for each in run.changes if not each.what)
     return md.document(
         [
             GENERATED,
             "# A change in each module",
             *(f"**{line}**" for line in summary(run)),
             " ".join(INTRODUCTION.split()),
-            "## Not noticed",
+            "## Not noticed" if run.unseen else "",
             md.table(["module", "the last change", "asked"], [_row(each) for each in run.unseen]),
             "## Nothing starts" if run.broken else "",
-            "After each change that was tried, whoever would notice cannot be loaded: every user sees it."
-            if run.broken
-            else "",
+            BROKEN if run.broken else "",
             md.bullets(f"{md.code(each.module)}: {md.code(each.what)}" for each in run.broken),
-            "## Nothing to change" if untried else "",
-            md.bullets(map(md.code, untried)),
+            "## Nothing to change" if run.untried else "",
+            md.bullets(map(md.code, run.untried)),
             "## Noticed",
             md.bullets(f"{md.code(each.module)}: {md.prose(', '.join(_by(each)))}" for each in run.noticed),
             "## Not looked at yet" if run.waiting else "",
@@ -85,12 +90,14 @@ def mutants_page(run: MutantsRun) -> str:
 
 def summary(run: MutantsRun) -> Iterator[str]:
     """What was found, in one line."""
-    waiting = f"; {len(run.waiting)} have not been looked at yet" if run.waiting else ""
-    broken = f"; in {len(run.broken)} a change lets nothing start" if run.broken else ""
-    yield (
-        f"{plural(len(run.modules), 'module')} without a fault in the catalogue: a change was noticed in "
-        f"{len(run.noticed)}, none in {len(run.unseen)}{broken}{waiting}."
-    )
+    others = {
+        "none was": len(run.unseen),
+        "nothing starts after any": len(run.broken),
+        "there is nothing to change": len(run.untried),
+        "nobody has looked yet": len(run.waiting),
+    }
+    told = [f"in {len(run.noticed)} a change was noticed", *(f"in {n} {what}" for what, n in others.items() if n)]
+    yield f"{plural(len(run.modules), 'module')} without a fault in the catalogue: {', '.join(told)}."
 
 
 def _row(each: FaultOutcome) -> list[str]:
