@@ -59,7 +59,7 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
     assert guards(ROOT, module, "nothing that is there") == [test]
     assert guards(ROOT, module, "lemma_7") == [test, "tran2022:lemma-7-any-gamma", "tran2022:lemma-7"]
     used = ".".join(["dpverify", "symbolic", "certify", "stand_ins"])  # a whole name would count as an import here
-    assert guards(ROOT, used) == ["tests/unit/symbolic/certify/test_orders.py"]
+    assert guards(ROOT, used) == ["tests/unit/symbolic/certify/test_equal_places.py"]
     package = ".".join(["dpverify", "papers", "__init__"])
     assert guards(ROOT, package) == ["tests/unit/papers/test_papers.py"]
 
@@ -77,3 +77,16 @@ def test_a_change_is_a_fault_that_can_be_planted() -> None:
     assert len(faults) == ATTEMPTS
     assert all(fault.old != fault.new for fault in faults)
     assert len({fault.new for fault in faults}) == ATTEMPTS
+
+
+def test_all_tests_of_the_nearest_folder_that_has_some_can_be_asked() -> None:
+    def asked(module: str) -> set[str]:
+        return {name for fault in attempts(ROOT, module, widely=True) for name in fault.noticed_by}
+
+    folder = ROOT / "tests" / "unit" / "selftest"
+    assert asked("dpverify.selftest.mutants") == {
+        f"tests/unit/selftest/{path.name}" for path in folder.glob("test_*.py")
+    }
+    above = asked("dpverify.lazy")  # beside whose tests are folders
+    assert "tests/unit/test_lazy.py" in above
+    assert not any(name.count("/") > 2 for name in above)
