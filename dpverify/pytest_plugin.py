@@ -231,8 +231,7 @@ class PinItem(ClaimItem):
             against.append(result.reason)
         if result.contradicts:
             against.append(f"pinned {result.pinned}, but {result.status}: {result.reason}")
-            beside = [said for said in (result.amendment, result.holds) if said is not None]
-            against += [f"{instead_words(said)}: pinned {said.pinned}, and {said.status}" for said in beside]
+            against += [f"{instead_words(said)}: pinned {said.pinned}, and {said.status}" for said in result.beside]
         against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
         against += [f"no longer proved, as it is pinned: {lost}" for lost in lost_proofs(result)]
         if result.unpinned:

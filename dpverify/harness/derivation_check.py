@@ -13,7 +13,7 @@ from dpverify.harness.planted import moved_side
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, Status
-from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
+from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
@@ -22,7 +22,6 @@ if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation doe
 
 Build = Callable[[Statement], "Derivation"]
 
-IMPLIES: tuple[RelationToDerived, ...] = ("equal", "weaker")  # relations at which the derivation proves what is printed
 LONGEST = 80  # characters of a formula among the premises
 FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
 """How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
@@ -87,7 +86,7 @@ class DerivationCheck(Check):
         recorded = context.recorded
         under = [] if recorded is not None else [checked_once(chain, points, seed) for chain in cited]
         broken = [one.name for one in under if not one.complete]
-        proves = checked.complete and relation in IMPLIES and not broken
+        proves = checked.complete and relation in IMPLIED and not broken
         controls, slack = list[ControlResult](), list[str]()
         if proves:
             controls, slack = self._controls(context, derivation) if recorded is None else (recorded.controls, [])
@@ -138,7 +137,7 @@ class DerivationCheck(Check):
                     name=name,
                     fault="a derivation with a planted fault",
                     at_declared_size=False,
-                    refuted=not (checked.complete and relation in IMPLIES),
+                    refuted=not (checked.complete and relation in IMPLIED),
                     statistic=_message(checked, relation),
                 )
             )
@@ -178,7 +177,7 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
     for factor in FACTORS:
         for fault, moved in _moves(statement, factor):
             relation = conclude(derivation, moved)
-            if relation not in IMPLIES:
+            if relation not in IMPLIED:
                 return _moved(fault, relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import IMPLIES, Build, DerivationCheck
+from dpverify.harness.derivation_check import Build, DerivationCheck
 from dpverify.harness.planted import Planted, moved_side
 from dpverify.ledger.formula import Call, to_text, walk
-from dpverify.ledger.results import CheckResult, ControlResult
+from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class FormulaProof(DerivationCheck):
 
         fault, faulty = _turned(context.statement)
         relation = conclude(derivation, faulty)
-        refuted = relation not in IMPLIES
+        refuted = relation not in IMPLIED
         return [msgspec.structs.replace(printed, fault=fault, refuted=refuted, statistic=relation), *others], slack
 
 

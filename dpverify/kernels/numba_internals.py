@@ -117,7 +117,10 @@ class KernelCache(FunctionCache):
         payload = read(self._file(arguments, target_context.codegen()))
         if payload is None:
             return None
-        compiled = self._impl.rebuild(target_context, pickle.loads(payload))
+        try:
+            compiled = self._impl.rebuild(target_context, pickle.loads(payload))
+        except (AttributeError, ImportError):  # by a release in which a class had another name, or another place
+            return None
         # A kernel among the arguments was pickled as a copy; the dispatcher and code that calls this kernel must find
         # the one that was asked for.
         compiled.fndesc.argtypes = arguments

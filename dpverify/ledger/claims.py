@@ -63,8 +63,7 @@ class ClaimSpec:
     @cached_property
     def corrected_hash(self) -> str:
         """The same of the record and all its amendments: of everything that a reference to the claim may mean."""
-        ours = (said for verdict in self.verdicts for said in (verdict.amendment, verdict.holds))
-        texts = [self.text(self.record), *(self.text(found) for found in ours if found is not None)]
+        texts = [self.text(self.record), *(self.text(said) for verdict in self.verdicts for said in verdict.beside)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
     def text(self, record: Claim | Amendment | Regime) -> str:

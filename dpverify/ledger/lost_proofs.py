@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dpverify.ledger.records import HOLDS
-from dpverify.ledger.results import CheckResult, Result
+from dpverify.ledger.results import IMPLIED, CheckResult, Result
 
 PROVED = HOLDS[:3]  # without what is argued in words, or not refuted
-DO_NOT_IMPLY = {"stronger", "differs", "undecided"}  # relations of a statement to what was derived
 
 
 def lost_proofs(result: Result) -> list[str]:
@@ -18,7 +17,7 @@ def lost_proofs(result: Result) -> list[str]:
     the literature for granted; premises that are other statements may only not have been judged in this run.
     """
     judged = [(result.pinned, result.status, result.checks)]
-    judged += [(said.pinned, said.status, said.checks) for said in (result.amendment, result.holds) if said is not None]
+    judged += [(said.pinned, said.status, said.checks) for said in result.beside]
     lost = list[str]()
     for pinned, status, checks in judged:
         if any(map(_not_run, checks)):
@@ -39,7 +38,7 @@ def _fails(check: CheckResult) -> bool:
     chain = check.derivation
     if chain is None or chain.whose != "ours" or chain.note or check.error:
         return False
-    return not chain.complete or check.relation_to_derived in DO_NOT_IMPLY
+    return not chain.complete or check.relation_to_derived not in (*IMPLIED, None)
 
 
 def _granted(check: CheckResult) -> list[str]:

@@ -177,6 +177,11 @@ class Verdict(Record, frozen=True, kw_only=True):
     holds: Regime | None = None  # it can stand beside an amendment that says something else
     amendment: Amendment | None = None
 
+    @property
+    def beside(self) -> list[Amendment | Regime]:
+        """What it says beside the printed statement."""
+        return [said for said in (self.amendment, self.holds) if said is not None]
+
 
 class Edge(Record, frozen=True, kw_only=True):
     """Where nobody runs what a paper describes; a refuted claim that holds everywhere else fails at a boundary."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -14,6 +14,7 @@ from dpverify.ledger.statements import Reference
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
 RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
+IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")  # of a statement that follows from what is derived
 
 
 class Number(Record, frozen=True, kw_only=True):
@@ -176,10 +177,14 @@ class Result(Record, frozen=True, kw_only=True):
     figures: dict[str, dict[str, list[float]]] = {}
 
     @property
+    def beside(self) -> list[AmendmentResult]:
+        """What is said beside the printed statement: its amendment and where it holds, those that are there."""
+        return [said for said in (self.amendment, self.holds) if said is not None]
+
+    @property
     def all_checks(self) -> list[CheckResult]:
         """The checks of the printed statement, of its amendment and of where it holds."""
-        beside = [said for said in (self.amendment, self.holds) if said is not None]
-        return [*self.checks, *(check for said in beside for check in said.checks)]
+        return [*self.checks, *(check for said in self.beside for check in said.checks)]
 
     @property
     def loosened(self) -> list[str]:

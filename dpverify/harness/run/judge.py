@@ -126,7 +126,7 @@ def contradicts(pinned: Status, found: Status) -> bool:
 def unconfirmed(result: Result) -> bool:
     """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin."""
     pairs = [(result.pinned, result.status)]
-    pairs += [(said.pinned, said.status) for said in (result.amendment, result.holds) if said is not None]
+    pairs += [(said.pinned, said.status) for said in result.beside]
     return any(
         pinned in {"refuted", *HOLDS}
         and found != pinned

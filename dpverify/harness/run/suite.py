@@ -42,8 +42,7 @@ class JudgedReading:
     def evidence_hash(self) -> str:
         """Hash of all records that are judged or cited, and of the checks' code; it reads many files."""
         verdict = self.claim.verdict(self.reading)
-        ours = [] if verdict is None else [said for said in (verdict.amendment, verdict.holds) if said is not None]
-        judged = self.claim.record_hash + "".join(map(self.claim.text, ours))
+        judged = self.claim.record_hash + "".join(map(self.claim.text, verdict.beside if verdict else ()))
         judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
         if any(job.find().method == "derivation" for job in self.jobs):
             judged += self.claim.glossary.digest + "".join(sorted(self.uncertified))

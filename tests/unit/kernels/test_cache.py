@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,6 +17,7 @@ from numba import types
 from numba.core import config
 
 from dpverify.kernels import numba_internals
+from dpverify.kernels.cache import write
 from dpverify.kernels.jit import kernel
 
 ROOT = Path(__file__).parents[3]
@@ -179,6 +181,10 @@ def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used
     assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
     for file in folder.rglob("*.nbc"):
         file.write_bytes(file.read_bytes()[:-1])
+    assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
+    gone = cycle([b"cno_such_module\nThing\n.", b"cdpverify.kernels.cache\nGone\n."])  # what a release had
+    for file, payload in zip(folder.rglob("*.nbc"), gone, strict=False):
+        write(file, payload)
     assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
 
 

@@ -217,20 +217,27 @@ def derive_mean_of_two(statement: Statement) -> Derivation:
 
 
 def derive_query(statement: Statement) -> Derivation:
-    """Derive the query's sensitivity: the triangle inequality three times, and four lengths at their largest."""
+    """Derive the query's sensitivity, of which two lengths are at most L times how far the iterate has moved."""
     start, end = sympy_sides(statement)
     names = ("gamma", "b", "change", "change_other", "gradient", "gradient_other", "moved", "L", "G")
     gamma, b, c, c_other, g, g_other, moved, smooth, most = (sympy_symbols(statement)[name] for name in names)
-    changes, gradients = (1 - gamma) * (c - c_other), gamma * (g - g_other)
-    longest = smooth * moved
+    steps = one_replaced(gamma, b, (c, c_other, smooth * moved), (g, g_other, most))
+    return one_chain(statement, start, *steps, Step(end, "="))
+
+
+def one_replaced(gamma: Any, b: Any, changes: tuple[Any, Any, Any], gradients: tuple[Any, Any, Any]) -> list[Step]:
+    """Bound what an example in place of another changes: the triangle inequality three times, four largest lengths.
+
+    ``changes`` and ``gradients``: of the one, of the other, and the most that the length of each is.
+    """
+    (c, c_other, longest), (g, g_other, most) = changes, gradients
+    moved = (1 - gamma) * (c - c_other), gamma * (g - g_other)
 
     def whole(first: Any, second: Any) -> Any:
         return ((1 - gamma) * first + gamma * second) / b
 
-    return one_chain(
-        statement,
-        start,
-        Step.within(HOLE / b, Abs(changes) + Abs(gradients), "triangle", {"a": changes, "b": gradients}),
+    return [
+        Step.within(HOLE / b, Abs(moved[0]) + Abs(moved[1]), "triangle", {"a": moved[0], "b": moved[1]}),
         Step(whole(Abs(c - c_other), Abs(g - g_other)), "="),
         Step.within(whole(HOLE, Abs(g - g_other)), Abs(c) + Abs(c_other), "triangle", {"a": c, "b": -c_other}),
         Step.within(whole(Abs(c) + Abs(c_other), HOLE), Abs(g) + Abs(g_other), "triangle", {"a": g, "b": -g_other}),
@@ -238,8 +245,7 @@ def derive_query(statement: Statement) -> Derivation:
         Step.order(whole(longest + HOLE, Abs(g) + Abs(g_other)), Abs(c_other), longest),
         Step.order(whole(2 * longest, HOLE + Abs(g_other)), Abs(g), most),
         Step.order(whole(2 * longest, most + HOLE), Abs(g_other), most),
-        Step(end, "="),
-    )
+    ]
 
 
 def derive_sampling(statement: Statement) -> Derivation:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sympy import Abs, Eq, Symbol
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import ranges
+from dpverify.papers.wang2019.utility.derivations import one_replaced
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import real
@@ -18,34 +17,20 @@ REPLACED = ("own", "other", "own_change", "other_change")
 
 
 def derive_replaced(statement: Statement) -> Derivation:
-    """Derive how far one example moves an estimate: the triangle inequality three times, four lengths at their most."""
+    """Derive how far one example moves an estimate: four lengths are at their most."""
     symbols, (_, end) = sympy_symbols(statement), sympy_sides(statement)
     gamma, b = symbols["gamma"], symbols["b"]
     most, most_change = (symbols[name] for name in (("G", "zeta") if "G" in symbols else ("C_1", "C_2")))
     own, other, own_change, other_change = (Symbol(name, real=True) for name in REPLACED)
-    changes, gradients = (1 - gamma) * (own_change - other_change), gamma * (own - other)
     at_most = {own: most, other: most, own_change: most_change, other_change: most_change}
-
-    def whole(first: Any, second: Any) -> Any:
-        return ((1 - gamma) * first + gamma * second) / b
-
-    of_changes, of_gradients = Abs(own_change) + Abs(other_change), Abs(own) + Abs(other)
-    steps = [
-        Step.within(HOLE / b, Abs(changes) + Abs(gradients), "triangle", {"a": changes, "b": gradients}),
-        Step(whole(Abs(own_change - other_change), Abs(own - other)), "="),
-        Step.within(whole(HOLE, Abs(own - other)), of_changes, "triangle", {"a": own_change, "b": -other_change}),
-        Step.within(whole(of_changes, HOLE), of_gradients, "triangle", {"a": own, "b": -other}),
-        Step.order(whole(HOLE + Abs(other_change), of_gradients), Abs(own_change), most_change),
-        Step.order(whole(most_change + HOLE, of_gradients), Abs(other_change), most_change),
-        Step.order(whole(2 * most_change, HOLE + Abs(other)), Abs(own), most),
-        Step.order(whole(2 * most_change, most + HOLE), Abs(other), most),
-    ]
+    steps = one_replaced(gamma, b, (own_change, other_change, most_change), (own, other, most))
     if not end.has(b):
         steps.append(Step.order(2 * ((1 - gamma) * most_change + gamma * most) * HOLE, 1 / b, 1))
     return Derivation(
         "one example replaced", "ours", ranges(statement) | dict.fromkeys(REPLACED, real(-3, 3)),
         (*sympy_conditions(statement), *(Abs(one) <= bound for one, bound in at_most.items())),
-        Abs(changes + gradients) / b, (*steps, Step(end, "=")), local=REPLACED,
+        Abs((1 - gamma) * (own_change - other_change) + gamma * (own - other)) / b,
+        (*steps, Step(end, "=")), local=REPLACED,
     )  # fmt: skip
 
 
