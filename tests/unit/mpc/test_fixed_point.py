@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from random import Random
 from types import SimpleNamespace
 from typing import cast, get_args
@@ -11,7 +12,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.fixed_point import choose_scale, encode, largest_sigma
+from dpverify.mpc.fixed_point import DEVIATIONS, choose_scale, encode, largest_sigma
 from dpverify.mpc.limits import MODULUS, RANGE, Inside
 from dpverify.mpc.noise import CHUNK, binomial_noise, own_noise
 from dpverify.mpc.session import Session
@@ -72,3 +73,41 @@ def test_the_largest_sigma_is_taken_and_more_is_refused(noise: Inside, dimension
 
 def test_values_are_rounded_to_the_nearest_unit() -> None:
     assert encode(np.array([0.26, -0.26, 0.24, 1.0]), 0.5, 3).tolist() == [1, -1, 0, 2]
+
+
+def test_values_beyond_the_range_and_noise_below_the_resolution_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="within the fixed-point range"):
+        encode(np.array([1e30]), 2.0**-24, 3)
+    with pytest.raises(ArgumentError, match="must be finite"):
+        encode(np.array([np.nan]), 2.0**-24, 3)
+    with pytest.raises(ArgumentError, match="below the resolution"):
+        choose_scale("shares", 1.0, 1.0, 3, 4, 2)
+    with pytest.raises(ArgumentError, match="beyond the fixed-point range"):
+        choose_scale("shares", 1.0, 1e12, 3, 4, 24)
+    for noise in DEVIATIONS:
+        with pytest.raises(ArgumentError, match=rf"must be at most .* for noise={noise}"):
+            choose_scale(noise, 1.0, 4000.0, 3, 4, 24)
+
+
+@pytest.mark.parametrize("parties", [3, 4, 5])
+def test_shares_of_noise_reach_sigma_without_those_of_colluders(parties: int) -> None:
+    scale = choose_scale("shares", 2.0, 1.5, parties, 9, 20)
+    honest = parties - (parties - 1) // 2
+    assert scale.share * np.sqrt(honest) == pytest.approx(1.5 * (2.0 * 2**20 + 3.0))
+    assert scale.deviation == pytest.approx(scale.share * np.sqrt(parties) / 2**20)
+    for noise, deviation in DEVIATIONS.items():
+        inside = choose_scale(noise, 2.0, 1.5, parties, 9, 20)
+        assert pytest.approx(1.5 * (2.0 / inside.unit + 3.0)) == deviation
+        assert (inside.inside, inside.share) == (noise, 0.0)
+        assert inside.deviation == pytest.approx(deviation * inside.unit)
+
+
+@pytest.mark.parametrize("parties", [3, 16])
+def test_noise_of_64_deviations_fits_into_a_partys_range(parties: int) -> None:
+    """And what is refused says so: the largest share is that of 64 deviations in half of what a party may add."""
+    honest = parties - (parties - 1) // 2
+    most = RANGE // (2 * parties) / 64.0 * math.sqrt(honest) / (2.0**20 + 2.0)
+    share = choose_scale("shares", 1.0, most * (1.0 - 1e-9), parties, 4, 20).share
+    assert 64.0 * share == pytest.approx(RANGE // (2 * parties))
+    with pytest.raises(ArgumentError, match="beyond the fixed-point range"):
+        choose_scale("shares", 1.0, most * (1.0 + 1e-9), parties, 4, 20)

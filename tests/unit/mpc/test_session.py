@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.mpc.fixed_point import DEVIATIONS, choose_scale, encode
+from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import DEVIATION
 from tests.unit.mpc.plain import twin
 
@@ -281,31 +281,10 @@ def test_shares_hide_from_any_minority() -> None:
     assert told.splitlines() == [f"{t} False True" for t in (1, 1, 2, 7)]
 
 
-def test_values_beyond_the_range_and_noise_below_the_resolution_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="within the fixed-point range"):
-        encode(np.array([1e30]), 2.0**-24, 3)
-    with pytest.raises(ArgumentError, match="must be finite"):
-        encode(np.array([np.nan]), 2.0**-24, 3)
-    with pytest.raises(ArgumentError, match="below the resolution"):
-        choose_scale("shares", 1.0, 1.0, 3, 4, 2)
-    with pytest.raises(ArgumentError, match="beyond the fixed-point range"):
-        choose_scale("shares", 1.0, 1e12, 3, 4, 24)
-    for noise in DEVIATIONS:
-        with pytest.raises(ArgumentError, match=rf"must be at most .* for noise={noise}"):
-            choose_scale(noise, 1.0, 4000.0, 3, 4, 24)
-
-
-@pytest.mark.parametrize("parties", [3, 4, 5])
-def test_shares_of_noise_reach_sigma_without_those_of_colluders(parties: int) -> None:
-    scale = choose_scale("shares", 2.0, 1.5, parties, 9, 20)
-    honest = parties - (parties - 1) // 2
-    assert scale.share * np.sqrt(honest) == pytest.approx(1.5 * (2.0 * 2**20 + 3.0))
-    assert scale.deviation == pytest.approx(scale.share * np.sqrt(parties) / 2**20)
-    for noise, deviation in DEVIATIONS.items():
-        inside = choose_scale(noise, 2.0, 1.5, parties, 9, 20)
-        assert pytest.approx(1.5 * (2.0 / inside.unit + 3.0)) == deviation
-        assert (inside.inside, inside.share) == (noise, 0.0)
-        assert inside.deviation == pytest.approx(deviation * inside.unit)
+@pytest.mark.parametrize("index", [-1, 3])
+def test_an_index_that_no_party_has_is_refused(index: int) -> None:
+    with pytest.raises(ArgumentError, match="at least 0 and at most 2, got index="):
+        Session(index, [("localhost", 1)] * 3, {}, {})
 
 
 def test_small_messages_do_not_wait_for_each_other() -> None:

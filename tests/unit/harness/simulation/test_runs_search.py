@@ -74,6 +74,21 @@ def test_the_best_problem_is_confirmed_on_seeds_that_neither_search_nor_fault_ha
     assert len(set(seeds)) == len(seeds)
 
 
+def test_the_problem_with_the_largest_gradient_over_its_bound_is_the_best(statements: dict[str, Statement]) -> None:
+    tried: list[Coin] = []
+
+    def noted(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+        tried.append(case)
+        return case.chance
+
+    def bound(statement: Statement, case: Coin) -> float:
+        return 0.1 + 4.0 * case.chance**2  # the largest ratio is in the middle, the largest value at one end
+
+    run(replace(make(0.3), measure=noted, bound=bound), statements["decay"])
+    (best,) = {case.chance for case in tried[-2 * CONFIRMED : -CONFIRMED]}
+    assert best == max((case.chance for case in tried), key=lambda chance: chance / (0.1 + 4.0 * chance**2))
+
+
 def test_a_mean_above_the_bound_refutes_nothing_where_its_limit_is_not(statements: dict[str, Statement]) -> None:
     found = run(make(0.47), statements["decay"])
     mean, limit = re.findall(r"mean (\S+) over .* lower limit (\S+),", found.statistic)[0]

@@ -76,3 +76,8 @@ def test_the_upper_end_of_the_interval_has_to_pass_and_not_its_middle(statements
     columns = found.figures["accuracy-slopes"]
     assert columns["fit"][0] < columns["fit-bound"][0] + 0.1 < columns["fit-high"][0]
     assert found.status == "inconclusive"
+
+
+def test_nothing_is_simulated_where_the_budget_has_no_place_for_it(statements: dict[str, Statement]) -> None:
+    context = Context(statements["walk"], BUDGETS["smoke"], 0, "slopes", share=1e-12)
+    assert check(-0.5).blocks(context) == 0
