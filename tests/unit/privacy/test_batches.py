@@ -13,8 +13,7 @@ from flint import arb, ctx
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.papers.tools.checks.seen_delta import seen_delta
-from dpverify.privacy import batches
-from dpverify.privacy.batches import BatchSteps, batch_delta, batch_epsilon, least_factor
+from dpverify.privacy.batches import BatchSteps, batch_delta, batch_epsilon, least_factor, opposed, upper_epsilon
 from dpverify.privacy.gaussian import delta_of, epsilon_of
 from dpverify.privacy.loss_grid import UNIT, Side, excess, step_law
 from dpverify.privacy.loss_sum import Steps, add_up
@@ -219,21 +218,40 @@ def test_the_upper_bound_grows_with_steps_and_falls_with_noise() -> None:
     assert base.upper < min(more.upper, quieter.upper)
 
 
-def test_the_least_noise_is_certified_and_found_in_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_noise_is_certified_and_found_in_few_evaluations() -> None:
     seen: list[float] = []
-    real = batches.upper_epsilon
 
     def counted(steps: Sequence[BatchSteps], delta: float) -> float:
         seen.append(steps[0].noise)
-        return real(steps, delta)
+        return upper_epsilon(steps, delta)
 
-    monkeypatch.setattr(batches, "upper_epsilon", counted)
     for rate, count, epsilon, delta in ((50 / 32561, 1302, 0.2, 1e-5), (0.3, 4, 8.0, 1e-9), (1.0, 7, 0.05, 1e-3)):
         seen.clear()
-        noise = least_factor(lambda f: [BatchSteps(rate, f, count)], epsilon, delta)  # noqa: B023
+        noise = least_factor(lambda f: [BatchSteps(rate, f, count)], epsilon, delta, counted)  # noqa: B023
+        assert noise in seen
         assert len(seen) <= 25
-        assert real([BatchSteps(rate, noise, count)], delta) <= epsilon
-        assert real([BatchSteps(rate, noise * (1.0 - 1e-5), count)], delta) > epsilon
+        assert upper_epsilon([BatchSteps(rate, noise, count)], delta) <= epsilon
+        assert upper_epsilon([BatchSteps(rate, noise * (1.0 - 1e-5), count)], delta) > epsilon
+
+
+def test_few_evaluations_are_secants_and_no_bisection() -> None:
+    """Where epsilon is a power of the noise, as it nearly is, a straight line through two logarithms finds it."""
+    seen: list[float] = []
+
+    def counted(steps: Sequence[BatchSteps], delta: float) -> float:
+        seen.append(steps[0].noise)
+        return 3.0 * steps[0].noise ** -1.5
+
+    noise = least_factor(lambda f: [BatchSteps(0.5, f)], 0.7, 1e-5, counted)
+    assert noise == pytest.approx((3.0 / 0.7) ** (1.0 / 1.5), rel=1e-6)
+    assert noise >= (3.0 / 0.7) ** (1.0 / 1.5)
+    assert len(seen) <= 12
+
+
+def test_neighbours_that_reach_the_bound_from_below_differ_in_one_example() -> None:
+    first, second = opposed(5)
+    assert first.tolist() == [-1.0] * 5
+    assert second.tolist() == [1.0, -1.0, -1.0, -1.0, -1.0]
 
 
 def test_what_cannot_be_resolved_is_said() -> None:

@@ -13,8 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpverify.ledger.records import encode
-from dpverify.privacy.audit.audit import audit, default_datasets
-from dpverify.privacy.audit.records import AuditError, AuditResult
+from dpverify.privacy.audit.audit import _p_value, audit, default_datasets
+from dpverify.privacy.audit.records import AuditError, AuditFinding, AuditResult
 from dpverify.privacy.gaussian import mu_of
 
 Floats = NDArray[np.float64]
@@ -305,3 +305,17 @@ def test_the_p_value_is_the_level_at_which_the_bound_is_the_claim(claim: float) 
     assert p is not None
     assert 1e-12 < p < 0.9
     assert at(1.0 - 0.94 * p).epsilon < claim < at(1.0 - 1.06 * p).epsilon
+
+
+@pytest.mark.parametrize(
+    ("bound", "p"),
+    [
+        (lambda level: 3.0 + math.log10(level), 0.01),  # 1 at this level
+        (lambda level: 1.0 + level, 1e-12),
+        (lambda level: level, 1.0),
+        (None, 1.0),
+    ],
+)
+def test_a_p_value_without_a_closed_form_is_searched_for(bound: Callable[[float], float] | None, p: float) -> None:
+    found = AuditFinding("a rule", trials=1, epsilon_at=bound)
+    assert _p_value(1.0, found) == pytest.approx(p, rel=0.02)

@@ -1,11 +1,13 @@
-"""The power that an audit declares, against scipy's own noncentral F distribution."""
+"""The power that an audit declares, against the noncentral F distribution of scipy and against games."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from dpverify.privacy.audit.power import CHANCE, power_of_gaussian
+from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.power import CHANCE, MISPLACED, power_of_any, power_of_gaussian
 from dpverify.privacy.gaussian import mu_of
 
 
@@ -34,3 +36,23 @@ def test_the_power_goes_on_beyond_the_reach_of_the_series() -> None:
 def test_nothing_is_seen_of_a_claim_of_delta_0_or_without_noise() -> None:
     assert power_of_gaussian(1.0, 0.0, 1000, 1, 0.05).shortfall is None
     assert power_of_gaussian(1.0, 1e-5, 1, 3, 0.05).shortfall is None
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "trials"), [(1.0, 1e-5, 20_000), (0.5, 1e-3, 5000)])
+def test_with_nothing_assumed_about_so_many_games_are_won(epsilon: float, delta: float, trials: int) -> None:
+    """Of two Gaussians, by the best threshold, when it is off by as much as is declared."""
+    power, rng = power_of_any(epsilon, delta, trials, 0.05), np.random.default_rng(1)
+    assert power.shortfall is not None
+    mu = mu_of(epsilon, delta) / (1.0 - power.shortfall)
+
+    def won(threshold: float) -> float:
+        right, wrong = (rng.binomial(trials, special.ndtr(side - threshold), 500) for side in (mu / 2.0, -mu / 2.0))
+        return float((lower_epsilon(right, wrong, trials, delta, 0.05) > epsilon).mean())
+
+    best = max(min(won(place - MISPLACED), won(place + MISPLACED)) for place in np.arange(1.0, 3.5, 0.1))
+    assert CHANCE - 0.04 < best < CHANCE + 0.06
+
+
+def test_without_a_round_nothing_is_seen() -> None:
+    power = power_of_any(1.0, 1e-5, 0, 0.05)
+    assert (power.shortfall, power.largest_epsilon) == (None, 0.0)
