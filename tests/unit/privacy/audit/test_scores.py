@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpverify.privacy.audit.groups import SortedOutputs, both, rows_of
 from dpverify.privacy.audit.logistic import fitted
-from dpverify.privacy.audit.scores import Learner, bent, distance, linear, quadratic, smooth
+from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, linear, quadratic, smooth
 
 LEARNERS = [Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)]
 
@@ -53,3 +54,16 @@ def test_a_change_of_scale_in_many_coordinates_is_learned_by_one_number() -> Non
     score = distance(rows_of(z @ root.T, b))(z @ root.T)
     assert np.corrcoef(score, truth)[0, 1] > 0.99
     assert float(np.abs(score - truth).mean()) < 0.2
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_the_gaussian_that_fits_has_the_weighted_mean_and_covariance(full: bool) -> None:
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(200, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 2.0]]) + [1.0, -2.0, 0.5]
+    weights = rng.random(200)
+    covariance = np.cov(z, rowvar=False, aweights=weights, ddof=0)
+    known = covariance if full else np.diag(np.diag(covariance))
+    law = stats.multivariate_normal(np.average(z, axis=0, weights=weights), known)
+    at = rng.normal(size=(20, 3)) * 3.0
+    apart = _gaussian(z, weights, full=full)(at) - law.logpdf(at)
+    assert np.ptp(apart) < 1e-9, "but for its constant"
