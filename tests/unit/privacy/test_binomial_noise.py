@@ -52,7 +52,7 @@ def test_moments_are_bounded_from_above_and_closely(order: int, shift: int) -> N
     exact = float(np.logaddexp.reduce(order * law[:-shift] + (1 - order) * law[shift:]))
     bound = math.log(float(noise.moment_bound(order, np.array([shift]))[0]))
     assert exact <= bound * (1 + 1e-9)
-    assert bound <= 1.3 * exact
+    assert bound <= 1.01 * exact
 
 
 def test_renyi_bounds_are_near_the_gaussian_ones_and_hold_for_delta() -> None:
