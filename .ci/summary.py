@@ -19,7 +19,7 @@ WORST_FIRST = (
     "modules where no change of a machine was noticed",
     "modules where no change has been tried yet",
 )
-NOTHING_STARTS = "after each of its changes, who is asked cannot be loaded"  # of a module: everybody sees it
+NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # of a module: everybody sees it
 LONGEST = 300  # characters of a reason
 
 Found = Iterator[tuple[str, str, str]]  # heading, name and reason
@@ -51,7 +51,7 @@ def unnoticed(run: dict[str, Any]) -> Found:
     """Each module none of whose changes was noticed, and those that nobody has looked at."""
     for change in run["changes"]:
         blind = _blind(change)
-        if change["what"] and change["error"] != NOTHING_STARTS and len(blind) == len(change["sightings"]):
+        if change["what"] and change["error"] != NOTHING_RUNS and len(blind) == len(change["sightings"]):
             yield WORST_FIRST[6], change["module"], "; ".join([change["what"], *blind, change["error"]]).strip("; ")
     for module in sorted(set(run["modules"]) - {change["module"] for change in run["changes"]}):
         yield WORST_FIRST[7], module, "the run ended before it"

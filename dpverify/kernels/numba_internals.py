@@ -118,9 +118,10 @@ class KernelCache(FunctionCache):
         if payload is None:
             return None
         try:
-            compiled = self._impl.rebuild(target_context, pickle.loads(payload))
-        except (AttributeError, ImportError):  # by a release in which a class had another name, or another place
+            reduced = pickle.loads(payload)
+        except (AttributeError, ImportError):  # of a release in which a class had another name, or another place
             return None
+        compiled = self._impl.rebuild(target_context, reduced)
         # A kernel among the arguments was pickled as a copy; the dispatcher and code that calls this kernel must find
         # the one that was asked for.
         compiled.fndesc.argtypes = arguments

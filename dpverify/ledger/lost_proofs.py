@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dpverify.ledger.records import HOLDS
-from dpverify.ledger.results import IMPLIED, CheckResult, Result
+import re
 
+from dpverify.ledger.records import HOLDS
+from dpverify.ledger.results import IMPLIED, INTERRUPTED, CheckResult, Result
+
+REFUTED = re.compile(r", (pinned )?refuted\b")  # what is said of a premise
 PROVED = HOLDS[:3]  # without what is argued in words, or not refuted
 
 
@@ -31,7 +34,7 @@ def lost_proofs(result: Result) -> list[str]:
 
 
 def _not_run(check: CheckResult) -> bool:
-    return check.method == "derivation" and check.derivation is None
+    return check.message == INTERRUPTED or (check.method == "derivation" and check.derivation is None)
 
 
 def _fails(check: CheckResult) -> bool:
@@ -42,6 +45,6 @@ def _fails(check: CheckResult) -> bool:
 
 
 def _granted(check: CheckResult) -> list[str]:
-    """Premises of a proof that are no statements of ours."""
+    """Premises of a proof that are no statements of ours, or refuted."""
     ours = tuple(str(reference).removesuffix(")") for reference in check.references)
-    return [premise for premise in check.given if not premise.startswith(ours)]
+    return [one for one in check.given if not one.startswith(ours) or REFUTED.search(one)]

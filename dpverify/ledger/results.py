@@ -14,6 +14,7 @@ from dpverify.ledger.statements import Reference
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
 RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
+INTERRUPTED: Final = "interrupted before it was decided"  # the message of a check that was
 IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")  # of a statement that follows from what is derived
 
 

@@ -11,7 +11,7 @@ from dpverify.report.recorded import RecordedPage
 from dpverify.report.selftest import FaultOutcome
 from dpverify.report.words import GENERATED, plural
 
-NOTHING_STARTS = "after each of its changes, who is asked cannot be loaded"
+NOTHING_RUNS = "after each of its changes, nobody who is asked runs"
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):
@@ -39,8 +39,8 @@ class MutantsRun(Record, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> list[FaultOutcome]:
-        """Changes after which nothing starts that uses the module."""
-        return [each for each in self.changes if each.error == NOTHING_STARTS]
+        """Changes after which nothing runs that uses the module."""
+        return [each for each in self.changes if each.error == NOTHING_RUNS]
 
     @property
     def untried(self) -> list[str]:
@@ -61,7 +61,7 @@ Some changes alter nothing that matters, such as a margin or the order of equal 
 notices is a question and not yet a fault of the tests."""
 
 
-BROKEN = "After each change that was tried, whoever would notice cannot be loaded: every user sees it."
+BROKEN = "After each change that was tried, whoever would notice does not even run: every user sees it."
 
 
 def mutants_page(run: MutantsRun) -> str:
@@ -74,7 +74,7 @@ def mutants_page(run: MutantsRun) -> str:
             " ".join(INTRODUCTION.split()),
             "## Not noticed" if run.unseen else "",
             md.table(["module", "the last change", "asked"], [_row(each) for each in run.unseen]),
-            "## Nothing starts" if run.broken else "",
+            "## Nothing runs" if run.broken else "",
             BROKEN if run.broken else "",
             md.bullets(f"{md.code(each.module)}: {md.code(each.what)}" for each in run.broken),
             "## Nothing to change" if run.untried else "",
@@ -92,7 +92,7 @@ def summary(run: MutantsRun) -> Iterator[str]:
     """What was found, in one line."""
     others = {
         "none was": len(run.unseen),
-        "nothing starts after any": len(run.broken),
+        "nothing runs after any": len(run.broken),
         "there is nothing to change": len(run.untried),
         "nobody has looked yet": len(run.waiting),
     }

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from dpverify.harness.run.manifest import commit
-from dpverify.report.mutants import NOTHING_STARTS, MutantsRun
+from dpverify.report.mutants import NOTHING_RUNS, MutantsRun
 from dpverify.report.selftest import FaultOutcome, Saw, Sighting
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.children import Children
@@ -56,27 +56,29 @@ def change_modules(
         return not decided.keys().isdisjoint({keys[name, wide], keys[name, True]})
 
     def last(name: str) -> FaultOutcome | None:
-        wide = decided.get(keys[name, True])  # which says all of the nearest as well
-        return wide if wide is not None and wide.sightings else decided.get(keys[name, False])
+        near, wide = (decided.get(keys[name, wide]) for wide in (False, True))
+        if wide is None:
+            return None if near is not None and _unseen(near) else near
+        started = near is not None and near.error != NOTHING_RUNS and wide.error == NOTHING_RUNS
+        return wide if wide.sightings and not started else near
 
-    with ExitStack() as stack:
-        stack.enter_context(suppress(KeyboardInterrupt))
+    with suppress(KeyboardInterrupt):
         for wide in (False, True):
             some = [name for name in left if fnmatchcase(name, only) and not done(name, wide)]
             todo = {name: tried[name, wide] for name in some if not wide or _unseen(decided[keys[name, False]])}
             if not todo:
                 continue
-            every = list(todo) if wide else left
-            tell(len(every) - len(todo), len(every), "who is asked, before anything is changed")
-            work = stack.enter_context(tempfile.TemporaryDirectory(prefix="dpverify-modules-"))
-            for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
-                key = keys[outcome.module, wide]
-                decided[key] = msgspec.structs.replace(outcome, key=key)
-                if outcome.error != NOT_RUN:
-                    with state.open("ab") as file:
-                        file.write(b"\n" + msgspec.json.encode((key, decided[key])) + b"\n")
-                how = "noticed" if _noticed(outcome) else "NOT NOTICED"
-                tell(sum(done(name, wide) for name in every), len(every), f"{outcome.module}: {how}")
+            before = 0 if wide else sum(done(name, wide) for name in left)
+            tell(before, before + len(todo), "who is asked, before anything is changed")
+            with closing(_decide(root, todo, jobs, limit)) as outcomes:
+                for number, outcome in enumerate(outcomes, start=before + 1):
+                    key = keys[outcome.module, wide]
+                    decided[key] = msgspec.structs.replace(outcome, key=key)
+                    if outcome.error != NOT_RUN:
+                        with state.open("ab") as file:
+                            file.write(b"\n" + msgspec.json.encode((key, decided[key])) + b"\n")
+                    how = "noticed" if _noticed(outcome) else "NOT NOTICED"
+                    tell(number, before + len(todo), f"{outcome.module}: {how}")
     return MutantsRun(
         commit=commit(), modules=left, changes=[each for name in left if (each := last(name)) is not None]
     )
@@ -92,11 +94,10 @@ def _key(root: Path, module: str, tried: Sequence[Fault]) -> str:
     return digest.hexdigest()
 
 
-def _decide(
-    root: Path, todo: Mapping[str, Sequence[Fault]], work: Path, jobs: int, limit: float
-) -> Generator[FaultOutcome]:
-    children, green = Children(), work / "green"
-    pool, saw = ThreadPoolExecutor(jobs), dict[str, Saw]()
+def _decide(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: float) -> Generator[FaultOutcome]:
+    place = tempfile.TemporaryDirectory(prefix="dpverify-modules-")
+    work, children = Path(place.name), Children()
+    green, pool, saw = work / "green", ThreadPoolExecutor(jobs), dict[str, Saw]()
     try:
         copy(root, green)
         for first in range(0, len(todo), TOGETHER):
@@ -112,6 +113,7 @@ def _decide(
     finally:
         children.end()
         pool.shutdown(cancel_futures=True)
+        place.cleanup()
 
 
 def _tries(
@@ -127,7 +129,8 @@ def _tries(
         saws |= {sighting.saw for sighting in found.sightings}
         if _noticed(found):
             break
-    return msgspec.structs.replace(found, error=NOTHING_STARTS) if saws == {"did not run"} else found
+    nothing = saws == {"did not run"} and not found.error
+    return msgspec.structs.replace(found, error=NOTHING_RUNS) if nothing else found
 
 
 def _try(
@@ -139,10 +142,9 @@ def _try(
     error = "" if asked else "none of its guards is green before the change" if ran else NOT_RUN
     seen: list[Sighting] = []
     with plant(green, folder, fault, fault.new):
-        for some in (fault.tests, *([claim] for claim in fault.claims)):  # the quickest first: one is enough
-            if not any(each.noticed for each in seen):
-                left = begin + limit - time.monotonic()
-                seen += look(children, folder, [name for name in some if name in asked], left)
+        for name in (name for name in (*fault.tests, *fault.claims) if name in asked):  # the quickest first
+            if not any(each.noticed for each in seen):  # each by itself: one that cannot be loaded stops no other
+                seen += look(children, folder, [name], begin + limit - time.monotonic())
     seconds = round(time.monotonic() - begin, 1)
     return FaultOutcome(
         id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, seconds=seconds, sightings=seen, error=error
@@ -160,4 +162,4 @@ def _noticed(outcome: FaultOutcome) -> bool:
 
 def _unseen(outcome: FaultOutcome) -> bool:
     """Whether somebody was asked of a change and nobody noticed."""
-    return bool(outcome.sightings) and not outcome.error and not _noticed(outcome)
+    return bool(outcome.sightings) and outcome.error in {"", NOTHING_RUNS} and not _noticed(outcome)

@@ -20,9 +20,7 @@ from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult
-
-INTERRUPTED = "interrupted before it was decided"
+from dpverify.ledger.results import INTERRUPTED, CheckResult
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpverify.harness.edges import with_edge
-from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import HOLDS, Status, Verdict
-from dpverify.ledger.results import AmendmentResult, CheckResult, Result, Slack
+from dpverify.ledger.results import INTERRUPTED, AmendmentResult, CheckResult, Result, Slack
 from dpverify.ledger.statements import Statement
 
 

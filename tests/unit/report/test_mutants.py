@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dpverify.report.mutants import NOTHING_STARTS, MutantsRun, mutants_page, summary
+from dpverify.report.mutants import NOTHING_RUNS, MutantsRun, mutants_page, summary
 from dpverify.report.selftest import FaultOutcome, Saw, Sighting
 
 
@@ -36,11 +36,11 @@ def test_what_nobody_has_looked_at_yet_is_said() -> None:
 
 
 def test_a_module_without_which_nothing_starts_stands_by_itself() -> None:
-    broken = msgspec.structs.replace(change("b", "did not run"), error=NOTHING_STARTS)
+    broken = msgspec.structs.replace(change("b", "did not run"), error=NOTHING_RUNS)
     run = MutantsRun(commit="abc", modules=["a", "b"], changes=[change("a", "assertion failed"), broken])
-    assert next(iter(summary(run))).endswith(": in 1 a change was noticed, in 1 nothing starts after any.")
+    assert next(iter(summary(run))).endswith(": in 1 a change was noticed, in 1 nothing runs after any.")
     page = mutants_page(run)
-    assert "`b`: `line 1: 0 becomes (1)`" in page.split("## Nothing starts")[1]
-    assert "`b`" not in page.split("## Nothing starts")[0]
+    assert "`b`: `line 1: 0 becomes (1)`" in page.split("## Nothing runs")[1]
+    assert "`b`" not in page.split("## Nothing runs")[0]
     assert "## Not noticed" not in page
-    assert "## Nothing starts" not in mutants_page(RUN)
+    assert "## Nothing runs" not in mutants_page(RUN)

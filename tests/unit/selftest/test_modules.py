@@ -73,25 +73,62 @@ def test_a_run_that_is_ended_keeps_what_it_decided(toy: Path) -> None:
     assert not change_modules(toy, toy / "state").waiting
 
 
+AREA = 'import runpy\narea = runpy.run_path("dpverify/deep/{name}.py")["area"](3)\n'
+AT_IMPORT = AREA + "assert area == 9\ndef test_it(): pass\n"
+UNFIT = AREA + "def test_it():\n    if area != 9: raise AttributeError\n"
+BLIND, SEES = AREA + "def test_it(): assert area > 0\n", AREA + "def test_it(): assert area == 9\n"
+
+
+def deep(toy: Path, name: str, **tests: str) -> None:
+    """A module in a folder of its own, with tests beside each other."""
+    for folder in (toy / "dpverify" / "deep", toy / "tests" / "unit" / "deep"):
+        folder.mkdir(exist_ok=True)
+    (toy / "dpverify" / "deep" / f"{name}.py").write_text(CODE)
+    for test, code in tests.items():
+        (toy / "tests" / "unit" / "deep" / f"test_{test}.py").write_text(code.format(name=name))
+
+
 @pytest.mark.slow
-def test_where_the_nearest_notice_nothing_all_tests_of_the_folder_are_asked(toy: Path) -> None:
-    """And where nothing starts after any change, that is said; what was found widely is not asked again."""
-    for name, code in {"far": CODE, "needed": "def area(x):\n    return x * x\n\nassert area(3) == 9\n"}.items():
-        for folder in ("dpverify/deep", "tests/unit/deep"):
-            (toy / folder).mkdir(exist_ok=True)
-        (toy / "dpverify" / "deep" / f"{name}.py").write_text(code)
-    for name, says in {"test_far": "> 0", "test_other": "== 9"}.items():
-        test = TEST.format(name="deep/far", says=says)
-        (toy / "tests" / "unit" / "deep" / f"{name}.py").write_text(test)
-    test = 'import runpy\nrunpy.run_path("dpverify/deep/needed.py")\ndef test_it(): pass\n'
-    (toy / "tests" / "unit" / "deep" / "test_needed.py").write_text(test)
-    state = toy / "state"
-    run = change_modules(toy, state, "dpverify.deep.*", jobs=2)
+@pytest.mark.parametrize("nearest", [BLIND, UNFIT, AT_IMPORT], ids=["blind", "unfit", "not loaded"])
+def test_where_the_nearest_notice_nothing_all_tests_of_the_folder_are_asked(toy: Path, nearest: str) -> None:
+    """Each by itself: one that cannot be loaded, or does not fit, keeps no other from noticing."""
+    deep(toy, "far", far=nearest, at_import=AT_IMPORT, bent=UNFIT, third=SEES)
+    state, told = toy / "state", list[tuple[int, int]]()
+    run = change_modules(toy, state, "dpverify.deep.*", report=lambda done, total, label: told.append((done, total)))
     (far,) = run.noticed
-    assert far.module == "dpverify.deep.far"
-    assert [(each.check[11:], each.noticed) for each in far.sightings][-1] == ("deep/test_other.py", True)
-    assert [each.module for each in run.broken] == ["dpverify.deep.needed"]
+    saw = {each.check.removeprefix("tests/unit/deep/test_"): each.saw for each in far.sightings}
+    assert (saw["at_import.py"], saw["bent.py"], saw["third.py"]) == ("did not run", "did not run", "assertion failed")
+    assert not run.broken
     assert not run.unseen
+    assert told == [(0, 1), (1, 1), (0, 1), (1, 1)]
     before = state.read_bytes()
     assert change_modules(toy, state, "dpverify.deep.*").changes == run.changes
+    assert change_modules(toy, toy / "other", "dpverify.deep.*", known=run.changes).changes == run.changes
     assert state.read_bytes() == before
+    assert not (toy / "other").exists()
+
+
+@pytest.mark.slow
+def test_where_nothing_runs_after_any_change_that_is_said(toy: Path) -> None:
+    deep(toy, "needed", needed=AT_IMPORT, bent=UNFIT)
+    run = change_modules(toy, toy / "state", "dpverify.deep.*")
+    assert [each.module for each in run.broken] == ["dpverify.deep.needed"]
+    assert (run.noticed, run.unseen) == ([], [])
+    deep(toy, "needed", needed=AT_IMPORT, bent=BLIND)  # who loads it is asked, and does not notice
+    run = change_modules(toy, toy / "state", "dpverify.deep.*")
+    assert [each.module for each in run.unseen] == ["dpverify.deep.needed"]
+    assert run.broken == []
+
+
+@pytest.mark.slow
+def test_a_module_whose_folder_has_not_been_asked_yet_waits(toy: Path) -> None:
+    deep(toy, "far", far=BLIND, third=SEES)
+
+    def ended(done: int, total: int, label: str) -> None:
+        if label.endswith("NOT NOTICED"):
+            raise KeyboardInterrupt
+
+    run = change_modules(toy, toy / "state", "dpverify.deep.*", report=ended)
+    assert run.changes == []
+    assert "dpverify.deep.far" in run.waiting
+    assert change_modules(toy, toy / "state", "dpverify.deep.*").noticed

@@ -4,7 +4,7 @@ import runpy
 from pathlib import Path
 
 from dpverify.ledger.records import encode
-from dpverify.report.mutants import NOTHING_STARTS, MutantsRun
+from dpverify.report.mutants import NOTHING_RUNS, MutantsRun
 from dpverify.report.rates import CheckRates, RatesRun
 from dpverify.report.search import Hunted, SearchRun, Trial
 from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
@@ -49,7 +49,7 @@ def test_so_does_what_a_night_finds(tmp_path: Path) -> None:
     seen = [*blind, Sighting(check="p:c", saw="pin contradicted")]
     changes = [
         FaultOutcome(id=module, kind="change", what="< for <=", module=module, sightings=sightings, error=error)
-        for module, sightings, error in (("m.blind", blind, ""), ("m.seen", seen, ""), ("m.breaks", [], NOTHING_STARTS))
+        for module, sightings, error in (("m.blind", blind, ""), ("m.seen", seen, ""), ("m.breaks", [], NOTHING_RUNS))
     ]
     mutants = MutantsRun(commit="", modules=["m.blind", "m.breaks", "m.seen", "m.waits"], changes=changes)
     rates = [

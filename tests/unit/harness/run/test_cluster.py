@@ -26,11 +26,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpverify.cli import main
 from dpverify.harness.run import cluster as module
 from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint, run_on_worker
-from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.ledger import Specs
-from dpverify.ledger.results import Run
+from dpverify.ledger.results import INTERRUPTED, Run
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")

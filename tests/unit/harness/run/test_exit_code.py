@@ -13,6 +13,7 @@ from dpverify.ledger import Specs
 from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import (
+    INTERRUPTED,
     AmendmentResult,
     CheckResult,
     ControlResult,
@@ -96,24 +97,37 @@ def test_a_proof_is_lost_where_only_a_derivation_that_is_not_complete_stands_for
 
 
 CITED = "the literature's theorem"
+ELSEWHERE = "pinned refuted, not judged in this run"
 LEMMA = Reference(claim="demo:sum")
 GIVEN = CheckResult(name="derivation", method="derivation", status="proved given", given=[CITED], derivation=WHOLE)
+
+
+def on_lemma(said: str) -> CheckResult:
+    return replace(GIVEN, given=[LEMMA.said(said)], references=[LEMMA])
 
 
 @pytest.mark.parametrize(
     ("pinned", "proofs", "lost"),
     [
-        ("proved", [GIVEN], True),
-        ("proved given", [GIVEN], False),
-        ("proved", [replace(GIVEN, given=[LEMMA.said("not judged in this run")], references=[LEMMA])], False),
-        ("proved", [replace(GIVEN, given=[LEMMA.said("refuted"), CITED], references=[LEMMA])], True),
-        ("proved", [GIVEN, replace(GIVEN, given=[str(LEMMA)], references=[LEMMA])], False),
-        ("proved", [GIVEN, replace(OPEN, derivation=None)], False),  # another was interrupted
+        ("proved", [GIVEN], [CITED]),
+        ("proved given", [GIVEN], []),
+        ("proved", [on_lemma("pinned proved, not judged in this run")], []),
+        ("proved", [on_lemma("not refuted")], []),  # it is what is lost
+        ("proved", [on_lemma("refuted")], [LEMMA.said("refuted")]),
+        (
+            "proved",
+            [on_lemma("pinned refuted, not judged in this run")],
+            [LEMMA.said("pinned refuted, not judged in this run")],
+        ),
+        ("proved", [replace(on_lemma("proved given"), given=[LEMMA.said("proved given"), CITED])], [CITED]),
+        ("proved", [GIVEN, on_lemma("proved given")], []),
+        ("proved", [GIVEN, replace(OPEN, derivation=None)], []),  # another was not run
+        ("proved", [GIVEN, replace(CHECK, message=INTERRUPTED)], []),
     ],
 )
 def test_a_proof_is_lost_too_where_it_takes_more_for_granted_than_its_pin(
-    demo: Specs, pinned: Status, proofs: list[CheckResult], lost: bool
+    demo: Specs, pinned: Status, proofs: list[CheckResult], lost: list[str]
 ) -> None:
     good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
     result = replace(good, pinned=pinned, status="proved given", checks=[CHECK, *proofs])
-    assert lost_proofs(result) == [f"derivation: given {CITED}"] * lost
+    assert lost_proofs(result) == [f"derivation: given {premise}" for premise in lost]

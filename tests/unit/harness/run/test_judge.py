@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.harness.run.engine import INTERRUPTED
 from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
 from dpverify.ledger.results import (
+    INTERRUPTED,
     AmendmentResult,
     CheckResult,
     ControlResult,

@@ -13,7 +13,7 @@ import pytest
 
 from dpverify.harness.budget import Shares
 from dpverify.harness.run import runner
-from dpverify.harness.run.engine import INTERRUPTED, Progress, run_jobs
+from dpverify.harness.run.engine import Progress, run_jobs
 from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import machine, versions
 from dpverify.harness.run.runner import errors, exit_code, verify
@@ -23,7 +23,7 @@ from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import AmendmentResult, CheckResult, Number, Result, Run, Slack, decode
+from dpverify.ledger.results import INTERRUPTED, AmendmentResult, CheckResult, Number, Result, Run, Slack, decode
 from dpverify.papers import SEARCH_SECONDS
 from dpverify.report.terminal import closing
 
