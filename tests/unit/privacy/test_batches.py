@@ -240,7 +240,7 @@ def test_few_evaluations_are_secants_and_no_bisection() -> None:
 
     def counted(steps: Sequence[BatchSteps], delta: float) -> float:
         seen.append(steps[0].noise)
-        return 3.0 * steps[0].noise ** -1.5
+        return 3.0 / math.pow(steps[0].noise, 1.5)
 
     noise = least_factor(lambda f: [BatchSteps(0.5, f)], 0.7, 1e-5, counted)
     assert noise == pytest.approx((3.0 / 0.7) ** (1.0 / 1.5), rel=1e-6)

@@ -46,7 +46,8 @@ def test_with_nothing_assumed_about_so_many_games_are_won(epsilon: float, delta:
     mu = mu_of(epsilon, delta) / (1.0 - power.shortfall)
 
     def won(threshold: float) -> float:
-        right, wrong = (rng.binomial(trials, special.ndtr(side - threshold), 500) for side in (mu / 2.0, -mu / 2.0))
+        chances = (special.ndtr(side - threshold) for side in (mu / 2.0, -mu / 2.0))
+        right, wrong = (rng.binomial(trials, chance, 500).astype(np.float64) for chance in chances)
         return float((lower_epsilon(right, wrong, trials, delta, 0.05) > epsilon).mean())
 
     best = max(min(won(place - MISPLACED), won(place + MISPLACED)) for place in np.arange(1.0, 3.5, 0.1))
