@@ -29,7 +29,7 @@ class MutantsRun(Record, frozen=True, kw_only=True):
     @property
     def noticed(self) -> list[FaultOutcome]:
         """Changes that something noticed."""
-        return [each for each in self.changes if any(sighting.noticed for sighting in each.sightings)]
+        return [each for each in self.changes if each.noticed]
 
     @property
     def unseen(self) -> list[FaultOutcome]:

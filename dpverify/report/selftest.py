@@ -60,6 +60,11 @@ class FaultOutcome(Record, frozen=True, kw_only=True):
     key: str = ""  # of a machine's change: what the outcome is remembered by
 
     @property
+    def noticed(self) -> bool:
+        """Whether anybody saw it."""
+        return any(each.noticed for each in self.sightings)
+
+    @property
     def missed(self) -> list[str]:
         """Those that did not see it."""
         return [each.check for each in self.sightings if not each.noticed] or [self.error] * bool(self.error)
@@ -87,7 +92,7 @@ class Selftest(Record, frozen=True, kw_only=True):
 def by_guard(run: Selftest) -> dict[str, list[str]]:
     """Modules by what saw a fault in them: a claim, tests only, or nothing because none is planted there."""
     claims = {f.module for f in run.faults if any(each.noticed and each.is_claim for each in f.sightings)}
-    tests = {f.module for f in run.faults if any(each.noticed for each in f.sightings)} - claims
+    tests = {f.module for f in run.faults if f.noticed} - claims
     none = [module for module in run.modules if module not in claims | tests]
     return {"claims": sorted(claims), "tests": sorted(tests), "none": none}
 

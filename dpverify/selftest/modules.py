@@ -19,9 +19,9 @@ from dpverify.report.mutants import NOTHING_RUNS, MutantsRun
 from dpverify.report.selftest import FaultOutcome, Saw, Sighting
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.children import Children
-from dpverify.selftest.mutants import attempts
+from dpverify.selftest.mutants import all_of_folder, attempts
 from dpverify.selftest.noticing import look
-from dpverify.selftest.run import Report, copy, look_at_green, modules, plant, remembered
+from dpverify.selftest.run import Report, copy, look_at_green, modules, plant, remember, remembered
 
 TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there
 
@@ -47,7 +47,10 @@ def change_modules(
     tell = report or (lambda done, total, label: None)
     taken = {fault.module for fault in load_faults(root)}
     left = [name for name in modules(root) if name not in taken]
-    tried = {(name, wide): list(attempts(root, name, widely=wide)) for name in left for wide in (False, True)}
+    tried = {(name, False): list(attempts(root, name)) for name in left}  # who is asked is read from many files: once
+    for name in left:
+        asked = all_of_folder(root, name)
+        tried[name, True] = [msgspec.structs.replace(fault, noticed_by=asked) for fault in tried[name, False]]
     keys = {(name, False): _key(root, name, tried[name, False]) for name in left}
     keys |= {(name, True): _key(root, name, [*tried[name, False], *tried[name, True]]) for name in left}
     decided = {each.key: each for each in known if each.error != NOT_RUN} | remembered(state)
@@ -75,9 +78,8 @@ def change_modules(
                     key = keys[outcome.module, wide]
                     decided[key] = msgspec.structs.replace(outcome, key=key)
                     if outcome.error != NOT_RUN:
-                        with state.open("ab") as file:
-                            file.write(b"\n" + msgspec.json.encode((key, decided[key])) + b"\n")
-                    how = "noticed" if _noticed(outcome) else "NOT NOTICED"
+                        remember(state, key, decided[key])
+                    how = "noticed" if outcome.noticed else "NOT NOTICED"
                     tell(number, before + len(todo), f"{outcome.module}: {how}")
     return MutantsRun(
         commit=commit(), modules=left, changes=[each for name in left if (each := last(name)) is not None]
@@ -127,7 +129,7 @@ def _tries(
             break
         found = _try(children, green, folder / str(number), fault, limit, saw)
         saws |= {sighting.saw for sighting in found.sightings}
-        if _noticed(found):
+        if found.noticed:
             break
     nothing = saws == {"did not run"} and not found.error
     return msgspec.structs.replace(found, error=NOTHING_RUNS) if nothing else found
@@ -156,10 +158,6 @@ def _asked(faults: Iterable[Fault]) -> list[str]:
     return list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
 
 
-def _noticed(outcome: FaultOutcome) -> bool:
-    return any(sighting.noticed for sighting in outcome.sightings)
-
-
 def _unseen(outcome: FaultOutcome) -> bool:
     """Whether somebody was asked of a change and nobody noticed."""
-    return bool(outcome.sightings) and outcome.error in {"", NOTHING_RUNS} and not _noticed(outcome)
+    return bool(outcome.sightings) and outcome.error in {"", NOTHING_RUNS} and not outcome.noticed

@@ -121,7 +121,8 @@ def _folder(root: Path, module: str) -> Path:
     return next(above for above in _own_tests(module).parents if any((root / above).glob("test_*.py")))
 
 
-def _of_folder(root: Path, module: str) -> list[str]:
+def all_of_folder(root: Path, module: str) -> list[str]:
+    """All tests of a module's folder, who are asked where its guards notice nothing."""
     folder = _folder(root, module)
     return [(folder / path.name).as_posix() for path in sorted((root / folder).glob("test_*.py"))]
 
@@ -188,13 +189,13 @@ def _imports(module: str) -> Callable[[Path], bool]:
     return imports
 
 
-def attempts(root: Path, module: str, *, widely: bool = False) -> Iterator[Fault]:
-    """The changes of a module that are tried, as faults; ``widely``: who is asked are all tests of its folder."""
+def attempts(root: Path, module: str) -> Iterator[Fault]:
+    """The changes of a module that are tried, as faults."""
     path = Path(*module.split(".")).with_suffix(".py")
     source = (root / path).read_text("utf-8")
     asked: dict[str, list[str]] = {}
     for what, new, function in islice(mutants(module, source), ATTEMPTS):
         if function not in asked:
-            asked[function] = _of_folder(root, module) if widely else guards(root, module, function)
+            asked[function] = guards(root, module, function)
         names = asked[function]
         yield Fault(id=module, kind="machine", what=what, module=module, old=source, new=new, noticed_by=names)

@@ -95,6 +95,12 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
     return found
 
 
+def remember(state: Path, key: str, outcome: FaultOutcome) -> None:
+    """Write down an outcome, on a line of its own also after one that ended too early."""
+    with state.open("ab") as file:
+        file.write(b"\n" + msgspec.json.encode((key, outcome)) + b"\n")
+
+
 def selftest(
     root: Path,
     faults: Sequence[Fault],
@@ -120,8 +126,7 @@ def selftest(
             for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
                 key = keys[outcome.id]
                 known[key] = outcome
-                with state.open("ab") as file:
-                    file.write(b"\n" + msgspec.json.encode((key, outcome)) + b"\n")
+                remember(state, key, outcome)
                 done = sum(each in known for each in keys.values())
                 tell(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
     outcomes = [known[keys[fault.id]] for fault in faults]

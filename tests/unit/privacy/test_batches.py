@@ -218,20 +218,23 @@ def test_the_upper_bound_grows_with_steps_and_falls_with_noise() -> None:
     assert base.upper < min(more.upper, quieter.upper)
 
 
-def test_the_least_noise_is_certified_and_found_in_few_evaluations() -> None:
+@pytest.mark.parametrize(
+    ("rate", "count", "epsilon", "delta"), [(50 / 32561, 1302, 0.2, 1e-5), (0.3, 4, 8.0, 1e-9), (1.0, 7, 0.05, 1e-3)]
+)
+def test_the_least_noise_is_certified_and_found_in_few_evaluations(
+    rate: float, count: int, epsilon: float, delta: float
+) -> None:
     seen: list[float] = []
 
     def counted(steps: Sequence[BatchSteps], delta: float) -> float:
         seen.append(steps[0].noise)
         return upper_epsilon(steps, delta)
 
-    for rate, count, epsilon, delta in ((50 / 32561, 1302, 0.2, 1e-5), (0.3, 4, 8.0, 1e-9), (1.0, 7, 0.05, 1e-3)):
-        seen.clear()
-        noise = least_factor(lambda f: [BatchSteps(rate, f, count)], epsilon, delta, counted)  # noqa: B023
-        assert noise in seen
-        assert len(seen) <= 25
-        assert upper_epsilon([BatchSteps(rate, noise, count)], delta) <= epsilon
-        assert upper_epsilon([BatchSteps(rate, noise * (1.0 - 1e-5), count)], delta) > epsilon
+    noise = least_factor(lambda f: [BatchSteps(rate, f, count)], epsilon, delta, counted)
+    assert noise in seen
+    assert len(seen) <= 25
+    assert upper_epsilon([BatchSteps(rate, noise, count)], delta) <= epsilon
+    assert upper_epsilon([BatchSteps(rate, noise * (1.0 - 1e-5), count)], delta) > epsilon
 
 
 def test_few_evaluations_are_secants_and_no_bisection() -> None:

@@ -35,7 +35,7 @@ def test_what_nobody_has_looked_at_yet_is_said() -> None:
     assert "## Not looked at yet" not in mutants_page(RUN)
 
 
-def test_a_module_without_which_nothing_starts_stands_by_itself() -> None:
+def test_a_module_without_which_nothing_runs_stands_by_itself() -> None:
     broken = msgspec.structs.replace(change("b", "did not run"), error=NOTHING_RUNS)
     run = MutantsRun(commit="abc", modules=["a", "b"], changes=[change("a", "assertion failed"), broken])
     assert next(iter(summary(run))).endswith(": in 1 a change was noticed, in 1 nothing runs after any.")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import ATTEMPTS, OF_TEMPLATE, attempts, guards, mutants
+from dpverify.selftest.mutants import ATTEMPTS, OF_TEMPLATE, all_of_folder, attempts, guards, mutants
 
 ROOT = Path(__file__).parents[3]
 SOURCE = '''LIMIT = 3
@@ -80,13 +80,9 @@ def test_a_change_is_a_fault_that_can_be_planted() -> None:
 
 
 def test_all_tests_of_the_nearest_folder_that_has_some_can_be_asked() -> None:
-    def asked(module: str) -> set[str]:
-        return {name for fault in attempts(ROOT, module, widely=True) for name in fault.noticed_by}
-
-    folder = ROOT / "tests" / "unit" / "selftest"
-    assert asked("dpverify.selftest.mutants") == {
-        f"tests/unit/selftest/{path.name}" for path in folder.glob("test_*.py")
-    }
-    above = asked("dpverify.lazy")  # beside whose tests are folders
+    beside = sorted(Path(__file__).parent.glob("test_*.py"))
+    asked = all_of_folder(ROOT, "dpverify.selftest.mutants")
+    assert asked == [f"tests/unit/selftest/{path.name}" for path in beside]
+    above = all_of_folder(ROOT, "dpverify.lazy")  # beside whose tests are folders
     assert "tests/unit/test_lazy.py" in above
     assert not any(name.count("/") > 2 for name in above)

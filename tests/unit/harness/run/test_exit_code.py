@@ -114,11 +114,7 @@ def on_lemma(said: str) -> CheckResult:
         ("proved", [on_lemma("pinned proved, not judged in this run")], []),
         ("proved", [on_lemma("not refuted")], []),  # it is what is lost
         ("proved", [on_lemma("refuted")], [LEMMA.said("refuted")]),
-        (
-            "proved",
-            [on_lemma("pinned refuted, not judged in this run")],
-            [LEMMA.said("pinned refuted, not judged in this run")],
-        ),
+        ("proved", [on_lemma(ELSEWHERE)], [LEMMA.said(ELSEWHERE)]),
         ("proved", [replace(on_lemma("proved given"), given=[LEMMA.said("proved given"), CITED])], [CITED]),
         ("proved", [GIVEN, on_lemma("proved given")], []),
         ("proved", [GIVEN, replace(OPEN, derivation=None)], []),  # another was not run
