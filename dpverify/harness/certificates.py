@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import get_args
 
 from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name, digest_of
+from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.suite import JudgedReading, Suite
 from dpverify.harness.run.tasks import Job
@@ -145,7 +145,7 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
         if not isinstance(check, DerivationCheck):
             continue
         statement = reworded(job.context.statement)
-        found = certify(statement, check.build(statement), digest_of(case.claim, case.reading, variant))
+        found = certify(statement, check.build(statement))
         if found.data is not None:
             text = json.dumps(found.data, separators=(",", ":")) + "\n"
             return Certified(case.claim.key, case.reading, variant, text)

@@ -81,15 +81,12 @@ class DerivationCheck(Check):
         conclusion = compare_with(derivation, statement)
         relation = conclusion.relation
         cited = [chain for _, chain in derivations_under(derivation)]
-        # Where nothing has changed since the recorded run found them complete and planted the faults, only what rests
-        # on them is checked.
-        recorded = context.recorded
-        under = [] if recorded is not None else [checked_once(chain, points, seed) for chain in cited]
+        under = [checked_once(chain, points, seed) for chain in cited]
         broken = [one.name for one in under if not one.complete]
         proves = checked.complete and relation in IMPLIED and not broken
         controls, slack = list[ControlResult](), list[str]()
         if proves:
-            controls, slack = self._controls(context, derivation) if recorded is None else (recorded.controls, [])
+            controls, slack = self._controls(context, derivation)
         missed = missed_controls(controls) if proves else ""
         given = taken_for_granted(without_letters(derivation, meant_by(statement)))
         meaning = statement.definition(statement.quantity) if statement.quantity else None
@@ -115,7 +112,6 @@ class DerivationCheck(Check):
             given=given if proves else [],
             definitions=[*measured, *definitions_used(derivation)] if proves else [],
             references=referred_to(derivation) if proves else [],
-            by_certificate=proves and recorded is not None,
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

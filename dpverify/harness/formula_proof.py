@@ -39,7 +39,7 @@ def _accepted(statement: Statement) -> Callable[[Derivation], bool]:
         from dpverify.symbolic.certify.certificates import certify
         from dpverify.symbolic.certify.checker import k, rules
 
-        found = certify(statement, derivation, "")
+        found = certify(statement, derivation)
         if found.data is None:
             return False
         try:

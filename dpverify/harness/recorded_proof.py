@@ -1,13 +1,12 @@
-"""What the recorded run found and need not be found again: what shows it is looked at instead.
+"""What the recorded run found and need not be found again: what shows it is checked instead.
 
 A result is taken from the recorded run where its claim has today's evidence hash, so that neither the record nor any
-code it rests on has changed: a derivation only if the stand-alone checker accepts its certificate now, or, where no
-certificate can be written, if its own steps hold now; a refutation only if its counterexamples are some now.
+code it rests on has changed: a derivation only if the stand-alone checker accepts its certificate now and the statement
+reader finds in it the statement of the record; a refutation only if its counterexamples are some now.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,37 +30,49 @@ class RecordedProof:
 
     result: CheckResult
     certificate: Path
-    claim: str  # which it must be of, and the digest of its record
-    digest: str
+    reference: Reference  # the statement that it must prove
+    specs: Path  # folder of the records
 
     def checked(self) -> CheckResult | None:
-        """The recorded result, if the stand-alone checker accepts the certificate; None where it does not."""
-        from dpverify.symbolic.certify.checker import k, rules
+        """The result, if the certificate is accepted and proves the statement of the record; None where it does not.
+
+        The verdict's word, its premises and its definitions are those of the certificate, whatever is recorded.
+        """
+        from dpverify.symbolic.certify.checker import k, records_of, rules
 
         try:
-            data = json.loads(self.certificate.read_bytes())
-            said = data["statement"]
-            if (said["name"], said["digest"]) != (self.claim, self.digest):
-                return None
-            k.check(data, rules())
-        except (k.Refused, OSError, ValueError, KeyError, TypeError):
+            checker = k.run(json.loads(self.certificate.read_bytes()), rules())
+            statement = records_of(self.specs).bound(checker)
+        except (k.Refused, OSError, ValueError, RecursionError):
             return None
-        return msgspec.structs.replace(self.result, by_certificate=True)
+        data = checker.statement.data
+        if (data["claim"], data["reading"], data["variant"]) != (
+            self.reference.claim,
+            self.reference.reading,
+            self.reference.variant,
+        ):
+            return None
+        given = list(k.given_in(checker.data))
+        premises = [one for proof in checker.lemmas.values() for one in proof.data["premises"].values()]
+        references = [
+            Reference(claim=one["claim"], reading=one["reading"], variant=one["variant"])
+            for one in premises
+            if one["kind"] == "claim"
+        ]
+        definitions = [statement.meaning, *(one["name"] for one in premises if one["kind"] == "definition")]
+        return msgspec.structs.replace(
+            self.result,
+            status="proved given" if given else "proved",
+            given=given,
+            references=list({str(one): one for one in references}.values()),
+            definitions=list(dict.fromkeys(filter(None, definitions))),
+            by_certificate=True,
+        )
 
 
 def certificate_name(claim: str, reading: dict[str, str], variant: str) -> str:
     """File name of the certificate of a statement."""
     return "-".join([*claim.split(":"), *reading.values(), variant]) + ".json"
-
-
-def digest_of(claim: ClaimSpec, reading: dict[str, str], variant: str) -> str:
-    """Hash of the record that a certificate is of, with what it adds of ours where it is of that."""
-    verdict = claim.verdict(reading)
-    beside = None
-    if verdict is not None and variant != "printed":
-        beside = verdict.amendment if variant == "amended" else verdict.holds
-    text = claim.text(claim.record) + ("" if beside is None else claim.text(beside))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class RecordedRun:
@@ -71,15 +82,15 @@ class RecordedRun:
         self._report = report
         self._results: dict[str, dict[str, Result]] = {}
 
-    def proof(self, claim: ClaimSpec, statement: Statement, found: CheckResult) -> RecordedProof | None:
+    def proof(self, specs: Path, statement: Statement, found: CheckResult) -> RecordedProof | None:
         """The proof of a statement by a derivation with this recorded result, if there is a certificate of it."""
         if self._folder is None or found.status not in PROVEN:
             return None
-        reading = statement.reading
-        certificate = self._folder / CERTIFICATES / certificate_name(claim.key, reading, statement.variant)
+        name = certificate_name(statement.key, statement.reading, statement.variant)
+        certificate = self._folder / CERTIFICATES / name
         if not certificate.is_file():
             return None
-        return RecordedProof(found, certificate, claim.key, digest_of(claim, reading, statement.variant))
+        return RecordedProof(found, certificate, statement.reference, specs)
 
     def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
         """What a check found of a statement of a claim in the recorded run, if it is of this evidence hash."""

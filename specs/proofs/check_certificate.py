@@ -30,6 +30,9 @@ from flint import arb, ctx, fmpq, fmpz
 BITS = 256  # of enclosures of numbers
 MOST_EXPANDED = 24  # integer powers of sums up to this one are multiplied out
 MOST_TERMS = 6000
+MOST_FACTORED = 10**48  # numbers of which a power is taken have prime factors that can be found
+MOST_SHOWN = 80  # characters of an expression in the name of what is given
+MOST_POWER = 50_000  # of a number that is written out
 FEW = 6  # finite sums of so few terms are written out
 NONNEGATIVE = {"bit": 2, "popcount": 1, "binomial": 2, "moment": 2, "norm": 1}  # functions that are never below 0
 ARITY = {"^": 2, "exp": 1, "log": 1, "floor": 1, "inner": 2, **NONNEGATIVE}
@@ -172,8 +175,12 @@ def is_plain(e):
 
 def shown(e):
     """An expression as a line of text, for reasons."""
-    words = [shown(a) if isinstance(a, Row) else str(a) for a in e]
-    return words[-1] if e[0] in ("q", "letter", *CONSTANTS) else f"({' '.join(words)})"
+    op, *words = [shown(a) if isinstance(a, Row) else str(a) for a in e]
+    if op in ("+", "*", "^"):
+        return f"({f' {op} '.join(words)})"
+    if op == "apply":
+        op, *words = words
+    return f"{op}({', '.join(words)})" if words and op not in ("q", "letter") else "".join(words) or op
 
 
 class Form(dict):
@@ -491,6 +498,7 @@ class Scope:
         for atom, exponent in powers:
             whole, left = exponent.parts()
             if atom[0] == "prime":
+                need(abs(whole) < MOST_POWER, "a power of a number that is too large")
                 coefficient, exponent = coefficient * fmpq(int(atom[1])) ** whole, left
             elif atom[0] == "base" and not left and all(x.whole() and len(atom[1]) == 1 for m in atom[1] for _, x in m):
                 extra, exponent = [*extra, self.power(atom[1], constant(whole))], left
@@ -514,6 +522,7 @@ class Scope:
 
     def prime_powers(self, value):
         """A positive rational as primes with their exponents."""
+        need(max(abs(value.p), value.q) < MOST_FACTORED, "a power of too large a number")
         return [(row("prime", str(p)), sign * int(n)) for part, sign in ((value.p, 1), (value.q, -1))
                 for p, n in fmpz(part).factor()]  # fmt: skip
 
@@ -759,7 +768,8 @@ class Proof(Rule):
             need(NAME.match(name) and kind in KINDS, f"{name!r} is no letter, or no {kind}")
         assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
-        self.scope = Scope(self.kinds, [c[1:] for c in assumed])
+        self.assumed = [c[1:] for c in assumed]
+        self.scope = Scope(self.kinds, self.assumed)
         for e in (self.lhs, self.rhs, *(c[2] for c in assumed)):
             self.scope.scalar(e)
 
@@ -771,8 +781,7 @@ class Proof(Rule):
         rule = self.premises[key] = Rule(data, self.table)
         about = rule.free() | rule.letters.keys()
         if data["kind"] == "definition":
-            meant = rule.lhs[0] == "apply" and rule.lhs[1] not in rule.letters
-            need(meant and rule.relation == "=", "a definition says what a function is")
+            self.checker.definitions.add(rule, seal(data, self.checker.data["table"]))
             self.fixed |= rule.free()
             self.checker.used.setdefault("definition", set()).add(data["name"])
         elif any((self.kinds | rule.letters).get(name) in FUNCTIONS for name in about):
@@ -1004,46 +1013,155 @@ class Proof(Rule):
 WAYS = ("combine", "fraction", "whole", "ratio", "congruent", "instance")
 
 
+def full(part, table):
+    """An expression of a certificate without numbers of its table."""
+    if isinstance(part, int):
+        return full(table[part], table)
+    return [full(x, table) for x in part] if isinstance(part, list) else part
+
+
 def seal(data, table):
-    """Digest of what a statement, premise or lemma says, its expressions written out."""
-
-    def full(part):
-        if isinstance(part, int):
-            return full(table[part])
-        return [full(x) for x in part] if isinstance(part, list) else part
-
+    """Digest of a statement, premise or lemma: whose it is, its definitions, and what it says, written out."""
     local = data.get("local", {"letters": {}, "conditions": []})
-    narrow = {name: full(kind) for name, kind in local["letters"].items() if kind not in ("real", "sequence")}
-    said = [{name: full(kind) for name, kind in data["letters"].items()}]
-    said += [full(data[key]) for key in ("conditions", "lhs", "relation", "rhs")]
-    said += [x for x in (full(local["conditions"]), narrow, data.get("hides")) if x]
+    narrow = {name: full(kind, table) for name, kind in local["letters"].items() if kind not in ("real", "sequence")}
+    said = [data.get("claim"), data.get("variant"), data.get("reading"), data.get("quantity"), data.get("hides")]
+    said += [{name: full(kind, table) for name, kind in data["letters"].items()}, narrow]
+    said += [full(data[key], table) for key in ("conditions", "lhs", "relation", "rhs")]
+    said.append(full(local["conditions"], table))
+    said += sorted(seal(one, table) for one in data.get("definitions", ()))
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
+def granted(scope, relation, e):
+    """Whether a relation to 0 is known, or a fact with a number added is it; integers lie at or above whole bounds."""
+    form = scope.form(e)
+    if scope.holds(relation, form):
+        return True
+    whole = scope.integer(form)
+    if relation == ">=" and whole and scope.sign(form + ONE) == 3:
+        return True
+    for said, fact in [fact for fact in scope.facts if fact[0] in (">=", ">")]:
+        least = (form - scope.form(fact)).constant()
+        if least is not None and whole:
+            least = least.floor() + 1 if said == ">" else least.ceil()
+        if least is not None and (least > 0 or (least == 0 and (relation == ">=" or (said == ">" and not whole)))):
+            return relation in (">=", ">")
+    return False
+
+
+class Definitions:
+    """The equations of a certificate that say what functions are: there are such functions, whatever its letters are.
+
+    A function has one equation, or a recursion: one at its start, and one at t by its value at t - 1, for all later
+    integers t. No function is defined by itself in any other way.
+    """
+
+    def __init__(self):
+        self.equations = {}  # by function: {seal: equation}
+
+    def add(self, rule, key):
+        """Take an equation in; the same one may come twice."""
+        meant = rule.lhs[0] == "apply" and rule.lhs[1] not in rule.letters
+        need(meant and rule.relation == "=", "a definition says what a function is")
+        self.equations.setdefault(rule.lhs[1], {})[key] = rule
+
+    def check(self):
+        """Refuse equations that no function may have, or more than one."""
+        below = {name: set() for name in self.equations}
+        for name, rules in self.equations.items():
+            starts = [rule for rule in rules.values() if self.is_start(rule)]
+            others = [rule for rule in rules.values() if rule not in starts]
+            need(len(starts) <= 1 and len(others) <= 1, f"{name} is defined twice")
+            for rule in others:
+                self.check_step(rule, name, starts)
+            for rule in rules.values():
+                below[name] |= letters_in(rule.rhs) & self.equations.keys()
+            below[name].discard(name)
+        while leaves := {name for name, functions in below.items() if not functions & below.keys()}:
+            below = {name: functions for name, functions in below.items() if name not in leaves}
+        need(not below, f"definitions run in a circle: {', '.join(sorted(below))}")
+
+    def is_start(self, rule):
+        """Whether an equation says what a function is at one place, and not by itself."""
+        return len(rule.lhs) == 3 and rule.lhs[2][0] == "q" and rule.lhs[1] not in letters_in(rule.rhs)
+
+    def check_step(self, rule, name, starts):
+        """Refuse an equation that is not for all places, or, by the function itself, not for all above its start."""
+        places = [a[1] for a in rule.lhs[2:] if a[0] == "letter" and a[1] in rule.letters]
+        need(len(places) == len(rule.lhs) - 2 == len(set(places)), f"{name} is not defined at places of its own")
+        need(rule.letters.keys() <= set(places), f"{name} depends on letters that it does not show")
+        if not starts and name not in letters_in(rule.rhs):
+            return
+        facts = [condition[1:] for condition in rule.conditions if condition[0] == "fact"]
+        names = letters_in(rule.lhs).union(*(letters_in(e) for e in (rule.rhs, *(gap for _, gap in facts))))
+        functions = {e[1] for side in (rule.lhs, rule.rhs) for e in parts_of(side) if e[0] == "apply"}
+        scope = Scope(dict.fromkeys(names, "real") | rule.letters | dict.fromkeys(functions, "sequence"), facts)
+        place = letter(places[0])
+        before = scope.form(place - rational(1))
+        need(len(places) == 1 and rule.letters[places[0]] == "integer", f"{name} is no recursion over an integer")
+        need(all(scope.form(a) is before for a in applied_to(rule.rhs, name)), f"{name} is defined by itself")
+        if starts:
+            need(granted(scope, ">", place - starts[0].lhs[2]), f"{name} is defined twice at its start")
+        else:
+            bounds = (scope.form(gap) - scope.form(place) for _, gap in facts)
+            need(any(bound.constant() is not None for bound in bounds), f"the recursion of {name} has no start")
+
+
+def parts_of(e):
+    """An expression and all that it is made of."""
+    yield e
+    for a in e:
+        if isinstance(a, Row):
+            yield from parts_of(a)
+
+
+def applied_to(e, name):
+    """What a function is applied to in an expression."""
+    return [a for part in parts_of(e) if part[0] == "apply" and part[1] == name for a in part[2:]]
+
+
 class Checker:
-    """One certificate."""
+    """One certificate: its lemmas by name, the statement last, and what was used."""
 
     def __init__(self, rules):
         self.table, self.lemmas, self.used, self.rules = [], {}, {}, {r["name"]: r for r in rules}
+        self.data, self.statement, self.definitions = {"table": []}, None, Definitions()
 
     def run(self, data):
-        need(data["schema"] == 2, "the schema is not 2")
+        need(data["schema"] == 3, "the schema is not 3")
+        self.data = data
         self.table += read_table(data["table"])
         for proof in (*data["lemmas"], data["statement"]):
+            need(proof["name"] not in self.lemmas, f"{proof['name']} is proved twice")
             for one in (proof, *proof["premises"].values()):
                 need(one["seal"] == seal(one, data["table"]), f"the seal of {one['name']} is broken")
-            made = Proof(self, proof)
-            made.run()
-            self.lemmas[proof["name"]] = made
+                for equation in one.get("definitions", ()):
+                    self.definitions.add(Rule(equation, self.table), seal(equation, data["table"]))
+            self.statement = Proof(self, proof)
+            self.statement.run()
+            self.lemmas[proof["name"]] = self.statement
+        self.definitions.check()
         return self.used
+
+
+def run(data, rules):
+    """The checker of a certificate that proves what it states; raises Refused where one does not."""
+    checker = Checker(rules)
+    try:
+        checker.run(data)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise Refused(f"malformed: {type(error).__name__}: {error}") from None
+    return checker
 
 
 def check(data, rules):
     """The rules, premises and lemmas that a certificate uses; raises Refused where it does not prove its statement."""
-    try:
-        return Checker(rules).run(data)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise Refused(f"malformed: {type(error).__name__}: {error}") from None
+    return run(data, rules).used
+
+
+def reference(data):
+    """Which statement of a claim it is, in words."""
+    return f"{data['claim']} ({', '.join([*(f'{n}={c}' for n, c in data['reading'].items()), data['variant']])})"
 
 
 def given_in(data):
@@ -1052,10 +1170,16 @@ def given_in(data):
     All that is assumed of letters that no statement has is among it, but one's sign. A name of two things has None.
     """
     quantity, table = data["statement"].get("quantity"), read_table(data["table"])
-    found = [(quantity, None)] if quantity else []
+    start = re.sub(r"~\d+", "i", shown(read(data["statement"]["lhs"], table)))
+    start = start if len(start) < MOST_SHOWN else "what the derivation starts from"
+    found = [(f"{quantity} is {start}", None)] if quantity else []
     for proof in (*data["lemmas"], data["statement"]):
-        local, premises = proof["local"], proof["premises"].items()
-        found += [(name, one["seal"]) for name, one in premises if one["kind"] != "definition"]
+        local = proof["local"]
+        for name, one in proof["premises"].items():
+            if one["kind"] == "claim":
+                found.append((reference(one), one["seal"]))
+            elif one["kind"] != "definition":
+                found.append((name, None))
         for relation, *sides in local["conditions"]:
             a, b = (read(side, table) for side in sides)
             sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)
@@ -1072,26 +1196,8 @@ def open_premises(seals, given, seen=()):
     return list(found)
 
 
-def main(words):
-    files = [f for w in words for f in (sorted(Path(w).glob("*.json")) if Path(w).is_dir() else [Path(w)])]
-    rules, accepted = json.loads(Path(__file__).with_name("rules.json").read_text())["rules"], {}
-    for file in files:
-        try:
-            data = json.loads(file.read_text())
-            accepted[file] = data, check(data, rules)
-        except (Refused, OSError, ValueError) as error:
-            print(f"refused: {file.name}: {error}")
-    seals = {data["statement"]["seal"]: given_in(data) for data, _ in accepted.values()}
-    for file, (data, used) in accepted.items():
-        given = open_premises(seals, given_in(data), (data["statement"]["seal"],))
-        word = f"proved given {'; '.join(given)}" if given else "proved"
-        said = used.get("definition", set()) | ({data["statement"].get("definition")} - {"", None})
-        lists = [f"{what}: {', '.join(sorted(one)) or 'none'}"
-                 for what, one in (("rules", used.get("rule", ())), ("definitions", said))]  # fmt: skip
-        print("; ".join([f"{word}: {file.name}", *lists]))
-    print(f"{len(accepted)} of {len(files)} accepted")
-    return 0 if accepted and len(accepted) == len(files) else 1
-
-
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+    from read_statement import main  # which imports this file by its name
+
     sys.exit(main(sys.argv[1:]))

@@ -127,10 +127,8 @@ class Suite:
             result = proofs.result(case.claim, statement, job.check, evidence)
             if result is None:
                 return job
-            proof = proofs.proof(case.claim, statement, result) if derives else None
-            listed = str(Reference(claim=case.claim.key, reading=case.reading, variant=statement.variant))
-            known = "refuted" if not derives else "derived" if listed in case.uncertified else ""
-            recorded = result if proof is None and result.status == known else None
+            proof = proofs.proof(self.specs.directory, statement, result) if derives else None
+            recorded = result if not derives and result.status == "refuted" else None
             return replace(job, context=replace(job.context, proof=proof, recorded=recorded))
 
         return replace(

@@ -25,7 +25,7 @@ from dpverify.symbolic.derive.unnamed import without_names
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
 
-OWN = ("name", "reading", "digest")  # what a certificate has of its reading alone
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
@@ -52,32 +52,37 @@ _latest: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
 """What was written last, with what it was written from: readings often have the same statement and derivation."""
 
 
-def certify(statement: Statement, derivation: Derivation, digest: str) -> Certificate:
+def certify(statement: Statement, derivation: Derivation) -> Certificate:
     """Write the certificate of a statement from its derivation; whatever was written before, it is the same."""
     _begin()
     book = Book()
     try:
         clean = prepared(without_names(derivation))
-        header = record_header(statement, clean.start) | {"digest": digest}
-        said = {key: value for key, value in header.items() if key not in OWN}
+        header = record_header(statement, clean.start)
+        content = {key: value for key, value in header.items() if key != "reading"}
         for other, from_other, made in _latest:
-            if other == said and from_other == derivation:
+            if other == content and from_other == derivation:
                 # The header as it is written for this statement: equal letters may stand in another order.
-                return Certificate({"schema": 2, **made, "statement": {**made["statement"], **header}})
+                return Certificate(_sealed({**made, "statement": {**made["statement"], **header}}))
         if statement.relation in k.ORDERS:
             header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
             proof = book.written(header, clean, conditions=sympy_conditions(statement)).data
         else:
             proof = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
-        made = with_table({"lemmas": book.lemmas, "statement": proof})
-        for proof in (*made["lemmas"], made["statement"]):
-            for one in (proof, *proof["premises"].values()):
-                one["seal"] = k.seal(one, made["table"])
-        _latest[:] = [(said, derivation, made)]
-        return Certificate({"schema": 2, **made})
+        made = _sealed(with_table({"lemmas": book.lemmas, "statement": proof}))
+        _latest[:] = [(content, derivation, made)]
+        return Certificate(made)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return Certificate(None, str(error))
+
+
+def _sealed(data: dict[str, Any]) -> dict[str, Any]:
+    """The certificate with the seals of its statement, its lemmas and their premises."""
+    for proof in (*data["lemmas"], data["statement"]):
+        for part in (proof, *proof["premises"].values()):
+            part["seal"] = k.seal(part, data["table"])
+    return {"schema": SCHEMA, **data}
 
 
 class Book:
@@ -160,7 +165,8 @@ class Book:
         assert division is not None
         name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
         letters = lemma["letters"] | functions_of(derivation)
-        part = self.proof({**lemma, "name": name, "letters": letters}, derivation, strict=True)
+        lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
+        part = self.proof(lemma, derivation, strict=True)
         part.run()
         self._keep(part)
         local = {"letters": functions_of(derivation), "conditions": []}

@@ -1,9 +1,10 @@
-"""The stand-alone checker, loaded from its file: certificates are written in its expressions and forms."""
+"""The stand-alone checker and statement reader, loaded from their files: certificates are written in its forms."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,17 +21,25 @@ def checker_file() -> Path:
     return bundled_specs() / "proofs" / "check_certificate.py"
 
 
-def _loaded() -> Any:
-    spec = importlib.util.spec_from_file_location("check_certificate", checker_file())
+def _loaded(name: str) -> Any:
+    """The program of a name as a module, under which the other one imports it."""
+    spec = importlib.util.spec_from_file_location(name, checker_file().with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
 
 #: The checker as a module.
-k = _loaded()
+k = _loaded("check_certificate")
+
+
+@cache
+def records_of(folder: Path) -> Any:
+    """The records of a specs folder, as the statement reader reads them."""
+    return _loaded("read_statement").Records(folder)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
+from dpverify.ledger.definitions import Definition
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.checker import k
 from dpverify.symbolic.certify.instances import condition_data, kind_of, premise_data, said_by
@@ -18,13 +19,16 @@ from dpverify.symbolic.certify.prefix import (
     from_compare,
     from_formula,
     from_sympy,
+    letter_of,
 )
-from dpverify.symbolic.derive.define import hidden_letters, meant_by
+from dpverify.symbolic.derive.define import define, fixed_names, hidden_letters, meant_by
 from dpverify.symbolic.derive.induction import Hypothesis
+from dpverify.symbolic.derive.referenced import Referenced
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
 from dpverify.symbolic.derive.unnamed import is_named
 from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.to_sympy import sympy_sides
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 from dpverify.symbolic.rules.base import Holds, Instance
 
@@ -55,10 +59,11 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
     return {
         "name": statement.key,
+        "claim": statement.key,
         "variant": statement.variant,
         "reading": statement.reading,
         "quantity": "" if statement.quantity is None or meant is not None else statement.quantity,
-        "definition": str(statement.definition(statement.quantity or "")) if meant is not None else "",
+        "definitions": definitions_of(statement),
         "letters": letters,
         "conditions": [one for c in conditions for one in from_compare(c, defined)]
         + [one for relation in about for one in conditions_of(relation)]
@@ -67,6 +72,22 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
         "relation": statement.relation,
         "rhs": from_formula(statement.rhs, defined),
     } | ({"hides": sorted(statement.hides)} if statement.relation in k.ORDERS else {})
+
+
+def definitions_of(statement: Statement) -> list[dict[str, Any]]:
+    """The equations that define the functions of a statement, and the functions in these."""
+    sides = [side for side in sympy_sides(statement) if side is not None]
+    names = fixed_names(statement, *sides)
+    meanings = () if statement.glossary is None else statement.glossary.meanings
+    records = {(m.record.name, m.record.part) for m in meanings if isinstance(m.record, Definition) and m.record.at}
+    found = []
+    for name, part in sorted(record for record in records if record[0] in names):
+        meaning = statement.definition(name, part)
+        if meaning is not None and isinstance(meaning.record, Definition) and not meaning.record.argued:
+            premise = define(statement, name, part=part)
+            letters = {letter_of(symbol) for symbol in premise.lhs.free_symbols}
+            found.append(premise_header(premise, str(meaning), letters))
+    return found
 
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
@@ -111,6 +132,32 @@ def _signs(symbol: Any) -> list[Prefix]:
 def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dict[str, Any]:
     """What a premise says, for all values of some letters."""
     return {"name": name, **premise_data(premise, letters)}
+
+
+def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
+    """What a referenced statement says of a letter that stands for what its record measures."""
+    where = {letter: from_sympy(value) for letter, value in premise.where.items()}
+    statement = premise.statement
+    defined: dict[str, Prefix] = dict(where)
+    for letter, value in statement.let:
+        defined[letter] = from_formula(value, defined)
+    domains = [c for letter in sorted(statement.domains) for c in statement.domains[letter].constraints]
+    assert statement.rhs is not None
+    reference = premise.reference
+    return {
+        "name": name,
+        "kind": "claim",
+        "claim": reference.claim,
+        "reading": reference.reading,
+        "variant": reference.variant,
+        "measured": True,
+        "where": where,
+        "letters": {},
+        "conditions": [one for c in (*domains, *statement.requires) for one in from_compare(c, defined)],
+        "lhs": from_sympy(premise.lhs),
+        "relation": premise.relation,
+        "rhs": from_formula(statement.rhs, defined),
+    }
 
 
 def unseen_letters(derivation: Derivation) -> set[str]:

@@ -10,11 +10,11 @@ import sympy
 from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Origin, gap_of, read
 from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.header import premise_header, record_header
+from dpverify.symbolic.certify.header import measured_header, premise_header, record_header
 from dpverify.symbolic.certify.instances import replaced, where_value
 from dpverify.symbolic.certify.orders import weighed
 from dpverify.symbolic.certify.place import FactList, Writing
-from dpverify.symbolic.certify.prefix import conditions_of
+from dpverify.symbolic.certify.prefix import conditions_of, from_sympy, letter_of
 from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.certify.rewriting import HOLE, unproven
@@ -173,6 +173,7 @@ class Writer:
         if isinstance(premise, Hypothesis) or (is_named(premise) and premise.lhs.name in self.data["letters"]):
             return Origin("condition", name, premise, {})
         proven = premise.derivation if isinstance(premise, Cited) else premise
+        where: dict[str, Any] = {}
         if isinstance(proven, Induction | Derivation):
             lemma, own = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
             if letter is not None:
@@ -184,15 +185,24 @@ class Writer:
                 put = {one: where_value(substitute(sympy.sympify(v), step.where)) for one, v in where.items()}
                 same = {one: (one,) for one in where if rule.letters[one] in k.FUNCTIONS and one not in own}
                 return Origin("lemma", lemma, rule, put | same)
-            data, where = premise_header(premise, name, ()) | {"kind": "given"}, {}  # that it is called so
+            where = {}
+            data = premise_header(premise, name, ()) | {"kind": "given"}  # that it is called so
         elif isinstance(premise, Referenced) and not premise.measured:
-            data = {"name": name, "kind": "claim", **record_header(premise.statement)}
+            data = {**record_header(premise.statement), "name": name, "kind": "claim"}
             where = {one: premise.where.get(one, sympy.Symbol(one)) for one in data["letters"]}
+        elif isinstance(premise, Referenced):
+            data = measured_header(premise, name)
         else:
-            kind = "claim" if isinstance(premise, Referenced) else "given"
-            if isinstance(premise, Recorded):
-                name, kind = str(premise.meaning), "fact" if premise.is_given else "definition"
-            data = premise_header(premise, name, self.quantified.get(step.premises[0], ())) | {"kind": kind}
+            letters = self.quantified.get(name, set())
+            more: dict[str, Any] = {"kind": "given"}
+            if isinstance(premise, Recorded) and premise.is_given:
+                name = str(premise.meaning)
+                more = {"kind": "fact", "where": {one: from_sympy(value) for one, value in premise.where.items()}}
+            elif isinstance(premise, Recorded):
+                name = str(premise.meaning)
+                letters = {letter_of(symbol) for symbol in premise.lhs.free_symbols}
+                more = {"kind": "definition"}
+            data = premise_header(premise, name, letters) | more
             where = {one: sympy.Symbol(one) for one in data["letters"]}
         self.data["premises"][name] = data
         rule = self.proof.grant(name, data)

@@ -34,6 +34,7 @@ class Recorded(Premise):
 
     meaning: Meaning = field(kw_only=True)
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # what its letters become
 
     @property
     def fixed(self) -> frozenset[str]:
@@ -93,7 +94,7 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
     names = fixed_names(statement, said.lhs, said.rhs)
     names |= meaning.record.letters.keys() if isinstance(meaning.record, Fact) else frozenset[str]()
     check_fixed(where, names)
-    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names)
+    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names, where=where)
 
 
 def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:

@@ -193,5 +193,6 @@ def test_a_verdict_comes_from_the_record_alone(tmp_path: Path, capsys: pytest.Ca
     capsys.readouterr()
     certificate = tmp_path / "toml2020-lemma-1-printed.json"
     assert json.loads(certificate.read_text())["statement"]["name"] == "toml2020:lemma-1"
-    checked = subprocess.run([sys.executable, checker_file(), certificate], capture_output=True, text=True, check=False)
+    command = [sys.executable, str(checker_file()), "--specs", str(tmp_path), str(certificate)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr

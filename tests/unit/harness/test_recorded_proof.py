@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
 import msgspec
 import pytest
 
 from dpverify.harness.certificates import certify_claims, write
-from dpverify.harness.recorded_proof import CERTIFICATES, RecordedRun, digest_of
+from dpverify.harness.recorded_proof import CERTIFICATES, RecordedRun
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Run, decode
-from dpverify.ledger.statements import Variant
+from dpverify.symbolic.certify.checker import k, rules
 
 CLAIMS = ("wang2019:theorem-4-1-total", "wang2019:theorem-4-1-amplified-0")
 REFUTED = "wang2019:theorem-4-4-smooth"
@@ -70,9 +70,8 @@ def test_a_changed_certificate_is_derived_again(report: Path) -> None:
     mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
     right = mine.read_text()
     data = json.loads(right)
-    of_another_record = json.dumps({**data, "statement": {**data["statement"], "digest": "0" * 16}})
     data["statement"]["relation"] = ">" if data["statement"]["relation"] != ">" else "<"
-    for wrong in (json.dumps(data), of_another_record, other.read_text(), "{}", "no JSON"):
+    for wrong in (json.dumps(data), other.read_text(), "{}", "no JSON"):
         mine.write_text(wrong)
         assert not derivation(judged(report)).by_certificate
         assert derivation(judged(report)).status == "proved"
@@ -109,23 +108,45 @@ def test_a_certificate_of_another_check_counts_nothing(report: Path) -> None:
     assert derivation(judged(report)).by_certificate
 
 
-def test_the_digest_of_a_certificate_is_that_of_all_which_its_statement_says() -> None:
-    claim = SPECS.claim("tran2022:lemma-7-var-5-plugged")
-    (verdict,) = claim.verdicts
-    assert verdict.amendment is not None
-    assert verdict.holds is not None
-    narrower = msgspec.structs.replace(verdict.holds, requires=[*verdict.holds.requires, "T >= 2"])
-    weaker = msgspec.structs.replace(verdict.amendment, assumes=["full-batch"])
-    edited = replace(claim, verdicts=(msgspec.structs.replace(verdict, holds=narrower, amendment=weaker),))
-    changed = {v: digest_of(claim, {}, v) != digest_of(edited, {}, v) for v in get_args(Variant)}
-    assert changed == {"printed": False, "amended": True, "held": True}
+def sealed(data: Any) -> str:
+    """The certificate as text, with seals that fit what it says."""
+    for proof in (*data["lemmas"], data["statement"]):
+        for part in (proof, *proof["premises"].values()):
+            part["seal"] = k.seal(part, data["table"])
+    return json.dumps(data)
 
 
-def test_a_certificate_of_another_claim_counts_nothing_whatever_digest_it_bears(report: Path) -> None:
+def test_a_certificate_of_another_statement_counts_nothing_whatever_it_bears(report: Path) -> None:
+    """Of another claim under this one's name, and of identical sides."""
     mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
-    data, right = json.loads(other.read_text()), json.loads(mine.read_text())
-    data["statement"]["digest"] = right["statement"]["digest"]
-    mine.write_text(json.dumps(data))
+    right = json.loads(mine.read_text())["statement"]
+    named = json.loads(other.read_text())
+    named["statement"] |= {name: right[name] for name in ("name", "claim", "variant", "reading")}
+    trivial = {"table": [], "lemmas": [], "schema": 3, "statement": copy.deepcopy(right)}
+    trivial["statement"] |= {"letters": {"x": "real"}, "conditions": [], "lhs": "x", "relation": "<=", "rhs": "x"}
+    trivial["statement"] |= {"body": [], "premises": {}, "definitions": []}
+    for wrong in (named, trivial):
+        mine.write_text(sealed(wrong))
+        k.run(json.loads(mine.read_text()), rules())
+        assert not derivation(judged(report)).by_certificate
+
+
+def test_the_word_and_the_premises_are_those_of_the_certificate(report: Path) -> None:
+    """Whatever the recorded run says: here the words of what is given, and of what is proved."""
+    file = report / "data" / "wang2019.json"
+    run = decode(file.read_bytes())
+    found = derivation(run)
+    worse = msgspec.structs.replace(found, status="proved given", given=["an axiom"], definitions=["another"])
+    checks = [worse if check.name == found.name else check for check in run.results[0].checks]
+    results = [msgspec.structs.replace(run.results[0], checks=checks), *run.results[1:]]
+    file.write_bytes(encode(msgspec.structs.replace(run, results=results)))
+    assert derivation(judged(report)).by_certificate
+    assert (derivation(judged(report)).status, derivation(judged(report)).given) == ("proved", [])
+
+
+def test_a_file_that_is_nested_too_deeply_counts_nothing(report: Path) -> None:
+    mine = next((report / CERTIFICATES).glob(f"*{CLAIMS[0].partition(':')[2]}-*"))
+    mine.write_text("[" * 100_000)
     assert not derivation(judged(report)).by_certificate
 
 
@@ -167,7 +188,7 @@ def test_what_the_recorded_run_did_not_refute_is_searched(report: Path) -> None:
 
 
 def test_a_derivation_that_should_have_a_certificate_is_whole_whatever_is_recorded(report: Path) -> None:
-    """One that is recorded as derived is taken as such only where the list of those without a certificate has it."""
+    """What the recorded run says of a derivation without a certificate counts nothing."""
     name = "wang2019:lemma-3-7-binomial"
     run = verify(SPECS, [SPECS.claim(name)], "smoke")
     assert "cites the derivations" in run.results[0].checks[0].message

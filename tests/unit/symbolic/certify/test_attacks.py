@@ -91,14 +91,17 @@ def test_an_attack_is_refused(name: str) -> None:
 @pytest.mark.parametrize("kind", ["given", "fact", "claim", "trust", ""])
 def test_a_premise_of_any_kind_is_named(kind: str) -> None:
     assert refusal(given(kind)) == ""
-    assert list(k.given_in(given(kind))) == ["p"]
+    assert list(k.given_in(given(kind))) == ["p (printed)" if kind == "claim" else "p"]
 
 
 def test_a_premise_does_not_hide_behind_a_proven_one_of_its_name() -> None:
     proven = certificate({"x": "real"}, "x", "<=", "x")
     false = given("claim")["statement"] | {"name": "lemma"}
+    false["premises"]["p"]["claim"] = "paper:example"
     true = {
         "name": "p",
+        "claim": "paper:example",
+        "quantity": "",
         "kind": "claim",
         "letters": {"x": "real"},
         "conditions": [],
@@ -112,7 +115,7 @@ def test_a_premise_does_not_hide_behind_a_proven_one_of_its_name() -> None:
     seals = {one["statement"]["seal"]: k.given_in(one) for one in (proven, data)}
     assert seals[proven["statement"]["seal"]] == {}
     assert data["statement"]["premises"]["p"]["seal"] in seals
-    assert k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],)) == ["p"]
+    assert k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],)) == ["paper:example (printed)"]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def composition() -> Any:
     for one in data["table"]:
         rows.append(_full(one, rows))
     return {**_full({name: part for name, part in data.items() if name not in ("table", "schema")}, rows),
-            "schema": 2, "table": []}  # fmt: skip
+            "schema": 3, "table": []}  # fmt: skip
 
 
 def _full(part: Any, rows: list[Any]) -> Any:

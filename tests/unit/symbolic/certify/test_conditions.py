@@ -139,7 +139,7 @@ CASES: dict[str, tuple[Any, str, Any]] = {
     "an assumption that is no relation": (same("n", ["integer", "n"]), "only relations can be assumed", None),
     "a relation that there is not": (certificate(LETTERS, "x", "~", "x"), "'~' is no relation", None),
     "a condition that there is not": (same("x", ["even", "n"]), "'even' is no condition", None),
-    "another schema": (same("x") | {"schema": 1}, "the schema is not 2", same("x")),
+    "another schema": (same("x") | {"schema": 1}, "the schema is not 3", same("x")),
 }
 
 

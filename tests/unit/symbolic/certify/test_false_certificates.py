@@ -24,13 +24,24 @@ def power(a: Any, b: Any) -> Any:
 
 def certificate(letters: dict[str, Any], lhs: Any, relation: str, rhs: Any, *conditions: Any, **parts: Any) -> Any:
     """A certificate whose chain is one link, with some facts before it."""
-    said = {"name": "example", "letters": letters, "conditions": list(conditions)}
+    said = {"name": "example", "claim": "paper:example", "reading": {}, "variant": "printed", "quantity": ""}
+    said |= {"letters": letters, "conditions": list(conditions)}
     said |= {"lhs": lhs, "relation": relation, "rhs": rhs, "premises": {}, "body": []}
     said |= {"local": {"letters": {}, "conditions": []}}
-    data = {"schema": 2, "table": [], "lemmas": [], "statement": said | parts.pop("statement", {})} | parts
+    data = {"schema": 3, "table": [], "lemmas": [], "statement": said | parts.pop("statement", {})} | parts
+    return sealed(data)
+
+
+def sealed(data: Any) -> Any:
+    """The certificate with seals that fit what it says, and with names for the claims that it refers to."""
     for proof in (*data["lemmas"], data["statement"]):
-        for one in (proof, *proof["premises"].values()):
-            one["seal"] = k.seal(one, data["table"])
+        for premise in proof["premises"].values():
+            if premise.get("kind") == "claim":
+                premise.setdefault("claim", premise["name"])
+                premise.setdefault("reading", {})
+                premise.setdefault("variant", "printed")
+        for part in (proof, *proof["premises"].values()):
+            part["seal"] = k.seal(part, data["table"])
     return data
 
 

@@ -24,7 +24,7 @@ def test_each_chain_is_complete_in_other_letters() -> None:
     assert all(check_derivation(one, 40).complete for one in (derivation, event(SAID, LETTERS)))
     assert [name for name, _ in derivations_under(derivation)] == ["an event"]
     assert conclude(derivation, SAID) == "equal"
-    made = certify(SAID, derivation, "").data
+    made = certify(SAID, derivation).data
     assert made is not None
     k.check(made, rules())
     (given,) = k.given_in(made)
@@ -36,7 +36,7 @@ def test_each_chain_is_complete_in_other_letters() -> None:
 def test_nothing_sharper_follows(less: str) -> None:
     sharper = replace(SAID, rhs=parse(less))
     assert conclude(derive_conversion(SAID, LETTERS), sharper) not in {"equal", "weaker"}
-    assert certify(sharper, derive_conversion(SAID, LETTERS), "").data is None
+    assert certify(sharper, derive_conversion(SAID, LETTERS)).data is None
 
 
 def test_a_smaller_epsilon_is_not_reached() -> None:
@@ -44,4 +44,4 @@ def test_a_smaller_epsilon_is_not_reached() -> None:
     smaller = replace(SAID, let=((epsilon, parse("rho + log(1/delta)/alpha")), *others))
     assert epsilon == "epsilon"
     assert value != smaller.let[0][1]
-    assert certify(smaller, derive_conversion(SAID, LETTERS), "").data is None
+    assert certify(smaller, derive_conversion(SAID, LETTERS)).data is None

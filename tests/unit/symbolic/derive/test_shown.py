@@ -44,7 +44,7 @@ def test_a_fact_gives_a_divisor_its_sign(make_statement: Any) -> None:
     assert compare_with(proof, said).relation == "equal"
     assert taken_for_granted(proof) == []
     assert [name for name, _ in derivations_under(proof)] == [NAME]
-    made = certify(said, proof, "").data
+    made = certify(said, proof).data
     assert made is not None
     assert k.check(made, rules())["lemma"] == {"ours 1"}
 
@@ -54,7 +54,7 @@ def test_a_fact_whose_condition_is_not_assumed(given: Any, make_statement: Any) 
     narrow = chain(START, STEP, shown=cite(peak(given)))
     with pytest.raises(DerivationError, match="used as a fact, and not proven"):
         check_derivation(narrow)
-    assert certify(make_statement(LEFT, "<=", RIGHT, GRANTED), narrow, "").data is None
+    assert certify(make_statement(LEFT, "<=", RIGHT, GRANTED), narrow).data is None
 
 
 def test_a_fact_does_not_grant_what_it_rests_on(make_statement: Any) -> None:
@@ -66,14 +66,14 @@ def test_a_fact_does_not_grant_what_it_rests_on(make_statement: Any) -> None:
     found = compare_with(around, said)
     assert found.relation == "undecided"
     assert "does not grant" in found.reason
-    assert certify(said, around, "").data is None
+    assert certify(said, around).data is None
 
 
 def test_a_false_chain_is_no_fact(make_statement: Any) -> None:
     false = chain(q, Step(q / 2, "<=", "order", {"a": q, "b": q / 2}))
     user = chain(q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=cite(false))
     assert not all(check_derivation(one).complete for _, one in derivations_under(user))
-    assert certify(make_statement("q", "<=", "0", GRANTED), user, "").data is None
+    assert certify(make_statement("q", "<=", "0", GRANTED), user).data is None
 
 
 def test_what_is_typed_is_no_fact(make_statement: Any) -> None:

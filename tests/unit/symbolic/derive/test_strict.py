@@ -45,7 +45,7 @@ def test_beyond_everywhere(claim: tuple[str, str, str], derivation: Derivation, 
     said = make_statement(*claim, GRANTED)
     assert compare_with(derivation, said).relation == "weaker"
     assert check_derivation(derivation).complete
-    made = certify(said, derivation, "").data
+    made = certify(said, derivation).data
     assert made is not None
     assert made["statement"]["relation"] == claim[1]
     k.check(made, rules())
@@ -67,7 +67,7 @@ def test_beyond_everywhere(claim: tuple[str, str, str], derivation: Derivation, 
 def test_not_beyond(claim: tuple[str, str, str], derivation: Derivation, make_statement: Any) -> None:
     said = make_statement(*claim, GRANTED)
     assert compare_with(derivation, said).relation not in {"equal", "weaker"}
-    assert certify(said, derivation, "").data is None
+    assert certify(said, derivation).data is None
 
 
 def test_a_chain_the_other_way_says_nothing(make_statement: Any) -> None:

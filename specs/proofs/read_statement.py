@@ -1,0 +1,480 @@
+"""Check certificates against the records: is what a certificate proves what the record of its claim says?
+
+    python read_statement.py [--specs FOLDER] FILE_OR_FOLDER...
+
+The program shares no code with dpverify. It reads `claims.toml`, `verdicts.toml` and `definitions.toml`, rebuilds the
+statement of a claim (sides, relation, conditions, domains, definitions, reading), and compares it with the certificate
+in the forms of `check_certificate.py`, which checks the proof itself. It prints each proved statement in the formulas
+of the record, to be compared with the paper. The exit code is 0 if all files are accepted, 1 if one is refused.
+
+A certificate may prove more than the record says, never less: on the record's domain each condition of the certificate
+holds, and both state the same relation between the same sides. What a certificate takes from elsewhere is compared in
+the same way: definitions, facts of the literature and statements of other claims are those of the records.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+if "check_certificate" not in sys.modules:
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_certificate as k
+
+MAX_BYTES = 2_000_000  # of a file
+MAX_DEPTH = 60  # of brackets within brackets
+OPERATORS = {ast.Add: "+", ast.Mult: "*", ast.Pow: "^"}
+COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
+FUNCTIONS = {name: name for name in (*k.ARITY, *k.SHORT, "max")} | {"dot": "inner"}
+NUMBER = re.compile(r"[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,3})?\Z")
+TWO = ["q", "2"]
+
+
+# ---- formulas of the records, as expressions of the checker
+
+
+def tree(text):
+    """Python's tree of a formula; nothing is executed."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        k.need(depth < MAX_DEPTH, "brackets of a formula are nested too deeply")
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise k.Refused(f"{text!r} is no formula: {error}") from None
+
+
+def parsed(node, text):
+    """A formula in the prefix format of certificates."""
+    match node:
+        case ast.Constant():
+            number = text[node.col_offset : node.end_col_offset]
+            k.need(len(number) < 100 and NUMBER.match(number), f"{number} is no number")
+            return ["q", str(Fraction(number))]
+        case ast.Name(id=name):
+            return name
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return ["*", k.MINUS, parsed(operand, text)]
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return ["+", parsed(left, text), ["*", k.MINUS, parsed(right, text)]]
+        case ast.BinOp(left=left, op=ast.Div(), right=right):
+            return ["*", parsed(left, text), ["^", parsed(right, text), k.MINUS]]
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
+            return [OPERATORS[type(operator)], parsed(left, text), parsed(right, text)]
+        case ast.Call(func=ast.Name(id="sum"), args=[body, ast.Name(id=index), low, high], keywords=[]):
+            return ["sum", index, parsed(low, text), parsed(high, text), parsed(body, text)]
+        case ast.Call(func=ast.Name(id="integral"), args=[body, ast.Name(id=index)], keywords=[]):
+            return ["integral", index, "-oo", "oo", parsed(body, text)]
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            return applied(name, [parsed(argument, text) for argument in arguments])
+    raise k.Refused(f"{text!r} is no formula")
+
+
+def applied(name, arguments):
+    """A function of the formula language, or one that the paper declares."""
+    if name == "min" and len(arguments) > 2:
+        return ["min", arguments[0], applied(name, arguments[1:])]
+    if name == "density":  # of a normal law with mean 0: exp(-x**2/(2*s**2))/(s*sqrt(2*pi))
+        x, s = arguments
+        exponent = ["*", k.MINUS, ["^", x, TWO], ["^", ["*", TWO, ["^", s, TWO]], k.MINUS]]
+        return ["*", ["exp", exponent], ["^", ["*", s, ["sqrt", ["*", TWO, "pi"]]], k.MINUS]]
+    return [FUNCTIONS[name], *arguments] if name in FUNCTIONS else ["apply", name, *arguments]
+
+
+def formula(text):
+    """The expression that a formula of a record is."""
+    text = " ".join(text.split())
+    return k.read(parsed(tree(text), text))
+
+
+def conditions(text):
+    """A comparison, or a chain of them such as ``0 < alpha <= 1``, as relations of expressions to 0."""
+    text = " ".join(text.split())
+    node = tree(text)
+    k.need(isinstance(node, ast.Compare), f"{text!r} is no condition")
+    sides = [k.read(parsed(side, text)) for side in (node.left, *node.comparators)]
+    names = [COMPARISONS.get(type(operator)) for operator in node.ops]
+    return [k.difference(name, left, right) for name, left, right in zip(names, sides, sides[1:], strict=False)]
+
+
+def domain(text):
+    """Kind and conditions of a domain, such as ``integer, N >= 1``; a comma in brackets belongs to a function."""
+    depth, parts = 0, [""]
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    kind, *parts = parts
+    k.need(kind.strip() in ("real", "integer", "vector"), f"{text!r} is no domain")
+    return kind.strip(), [one for part in parts for one in conditions(part)]
+
+
+def solved(let):
+    """Values of the symbols that ``let`` defines, in letters that it does not define."""
+    values = {one["symbol"]: formula(one["value"]) for one in let}
+    k.need(len(values) == len(let), "a symbol is defined twice")
+    for _ in let:
+        values = {name: k.put(value, values) for name, value in values.items()}
+    k.need(not any(k.letters_in(value) & values.keys() for value in values.values()), "definitions run in a circle")
+    return values
+
+
+# ---- statements
+
+
+class Statement:
+    """Letters with their kinds, conditions, and a relation between two sides; ``left`` is None where code measures."""
+
+    def __init__(self, kinds, facts, left, relation, right, hides=()):
+        self.kinds, self.facts = kinds, facts
+        self.left, self.relation, self.right, self.hides = left, relation, right, frozenset(hides)
+        self.values = {}  # of the symbols that ``let`` defines
+        self.equations = []  # definitions of its functions
+        self.quantity = ""  # what code measures, if no formula says what that is
+        self.meaning = self.text = ""  # the definition of what is measured; the statement in the record's formulas
+
+    def put(self, values):
+        """The statement with expressions in the place of some letters."""
+        kinds = {name: kind for name, kind in self.kinds.items() if name not in values}
+        facts = [(relation, k.put(gap, values)) for relation, gap in self.facts]
+        left = None if self.left is None else k.put(self.left, values)
+        return Statement(kinds, facts, left, self.relation, k.put(self.right, values), self.hides)
+
+    def rows(self):
+        """The expressions that it is made of."""
+        return [gap for _, gap in self.facts] + [side for side in (self.left, self.right) if side is not None]
+
+    def names(self):
+        """Letters and functions that occur."""
+        return frozenset().union(*map(k.letters_in, self.rows()))
+
+
+def scope_of(kinds, facts, rows=()):
+    """A scope that knows the signs of letters that follow from their bounds, and of logarithms and remainders.
+
+    ``rows``: expressions in which these occur. A logarithm is positive above 1 and negative between 0 and 1.
+    """
+    scope = k.Scope(kinds, facts)
+    letters = [k.letter(name) for name, kind in kinds.items() if kind in k.NUMBERS]
+    parts = dict.fromkeys(part for row in rows for part in reversed([*k.parts_of(row)]))
+    bound = {part for part in parts if any(e[0] == "letter" and e[1][0] == "~" for e in k.parts_of(part))}
+    for e in [*letters, *(k.row("log", e) for e in letters), *(part for part in parts if part not in bound)]:
+        op, *args = e
+        if op == "letter" and e in letters:
+            signs = [(">", e, e), (">=", e, e)]
+        elif op == "log":
+            signs = [(">", args[0] - k.rational(1), e), (">=", args[0] - k.rational(1), e)]
+            if scope.sign(scope.form(args[0])) == 3:
+                signs.append((">", k.rational(1) - args[0], -e))
+        elif op == "floor" and (args[0][0], args[0][-1][0:1], args[0][-1][2:]) == ("*", ("^",), (k.rational(-1),)):
+            *whole, (_, divisor, _) = args[0][1:]
+            whole = k.row("*", *whole)
+            signs = [(">", divisor, whole - k.row("*", divisor, e))]
+        else:
+            continue
+        for relation, condition, sign in signs:
+            if k.granted(scope, relation, condition):
+                scope.learn(">=" if op == "floor" else relation, sign)
+                break
+    return scope
+
+
+def follows(wanted, known, proven=None):
+    """Refuse unless a wanted statement is what is known, at the same values of the letters, on its own domain.
+
+    ``proven``: the scope of a proof of what is known, whose facts hold where its conditions do.
+    """
+    functions = (wanted.names() | known.names()) - wanted.kinds.keys() - known.kinds.keys()
+    rows = [e for one in (known, wanted) for e in one.rows()]
+    scope = scope_of(dict.fromkeys(functions, "sequence") | wanted.kinds, wanted.facts, rows)
+    for name in known.kinds.keys() & known.names():
+        wider = known.kinds[name] == "real" and wanted.kinds.get(name) == "integer"
+        k.need(wider or wanted.kinds.get(name) == known.kinds[name], f"{name} is no {known.kinds[name]} there")
+    for relation, gap in known.facts:
+        k.need(k.granted(scope, relation, gap), f"it is not granted that it is {relation} 0", gap)
+    enough = (wanted.relation, wanted.relation.strip("="), "=" if wanted.relation in ("<=", ">=") else wanted.relation)
+    k.need(known.relation in enough and wanted.hides == known.hides, "the relation is another one")
+    for side, one, other in (("left", wanted.left, known.left), ("right", wanted.right, known.right)):
+        same = one is None or any(place.form(one) is place.form(other) for place in (scope, proven) if place)
+        k.need(same, f"another {side} side", other)
+
+
+class Paper:
+    """The records of one paper."""
+
+    def __init__(self, folder):
+        self.key = folder.name
+        claims, verdicts, definitions = (read_toml(folder / f"{name}.toml") for name in FILES)
+        self.claims = {one["id"]: one for one in claims["claim"]}
+        k.need(len(self.claims) == len(claims["claim"]), "two claims have one id")
+        self.texts = {name: one["domain"] for name, one in claims["symbols"].items()}
+        self.domains = {name: domain(text) for name, text in self.texts.items()}
+        self.verdicts = verdicts.get("verdict", [])
+        self.definitions = definitions.get("definition", [])
+        self.known = definitions.get("fact", [])
+
+    def wording(self, claim, reading, variant):
+        """The record of a statement: as printed, as amended, or as printed under more conditions."""
+        k.need(claim in self.claims, f"there is no claim {claim!r}")
+        record = self.claims[claim]
+        choices = {one["name"]: one["choices"] for one in record.get("reading", [])}
+        chosen = choices.keys() == reading.keys() and all(reading[name] in choices[name] for name in choices)
+        k.need(chosen, f"{reading} is no reading of the claim")
+        if variant == "printed":
+            return record
+        fitting = [one for one in self.verdicts if one["claim"] == claim and agrees(one, reading)]
+        verdict = max(fitting, key=lambda one: len(one.get("reading", {})), default={})
+        field = {"amended": "amendment", "held": "holds"}.get(variant)
+        k.need(field in verdict, f"the reading has no statement {variant!r}")
+        changes = verdict[field]
+        k.need("statement" not in changes, "the statement is in words")
+        changed = {name: value for name, value in changes.items() if name in ("relation", "requires", "let")}
+        if variant == "held":
+            changed["requires"] = record.get("requires", []) + changes["requires"]
+        return record | changed | {"printed": changes.get("formula", record.get("printed"))}
+
+    def definition(self, name, part, claim, reading):
+        """What a claim means by a name: the definition that is for this claim, or names most of its choices."""
+        fitting = [
+            one
+            for one in self.definitions
+            if (one["name"], one.get("part", "")) == (name, part)
+            and claim in (one.get("claims") or [claim])
+            and agrees(one, reading)
+        ]
+        return max(fitting, key=lambda one: (bool(one.get("claims")), len(one.get("reading", {}))), default=None)
+
+    def chosen(self, record, claim, reading):
+        """Whether a definition is what a claim means by its name."""
+        return self.definition(record["name"], record.get("part", ""), claim, reading) is record
+
+    def statement(self, claim, reading, variant, measured=True):
+        """The statement of a claim; what is measured is what its definition says, unless ``measured`` is false."""
+        record = self.wording(claim, reading, variant)
+        k.need(record.get("printed") and record.get("relation"), "the statement is in words")
+        left = formula(record["lhs"]) if "lhs" in record else None
+        made = self.made(record, left, formula(record["printed"]), record["relation"])
+        quantity = record.get("quantity", "")
+        meant = self.definition(quantity, "", claim, reading) if quantity and measured else None
+        if meant is not None:
+            made = self.measured(made, meant)
+        made.quantity, made.reading = quantity if meant is None else "", reading
+        self.add_equations(made, claim, reading)
+        which = {"claim": f"{self.key}:{claim}", "reading": reading, "variant": variant}
+        made.meaning = "" if meant is None else text_of(meant)
+        made.text = self.shown(k.reference(which), record, made, meant)
+        return made
+
+    def made(self, record, left, right, relation):
+        """A statement of a record's fields: letters with their domains, conditions, and what ``let`` defines put in."""
+        domains = self.domains | {name: domain(one["domain"]) for name, one in record.get("letters", {}).items()}
+        values = solved(record.get("let", []))
+        facts = [one for text in record.get("requires", []) for one in conditions(text)]
+        made = Statement({}, facts, left, relation, right, record.get("hides", ()))
+        names = made.names().union(values, made.hides, record.get("letters", ()), *map(k.letters_in, values.values()))
+        while added := names & domains.keys() - made.kinds.keys():
+            made.kinds |= {name: domains[name][0] for name in added}
+            made.facts += [fact for name in sorted(added) for fact in domains[name][1]]
+            names |= made.names()
+        made = made.put(values)
+        made.values = values
+        return made
+
+    def measured(self, statement, record):
+        """The statement with the formula of what is measured on its left side, for all values of its letters."""
+        meant = self.made(record, None, formula(record["formula"]), "=")
+        stated = {name: value for name, value in meant.values.items() if name in statement.kinds}
+        values = {name: k.put(value, stated) for name, value in statement.values.items()}
+        meant, whole = meant.put(values), statement.put(stated)
+        new = meant.kinds.keys() - whole.kinds.keys()
+        about = [(relation, gap) for relation, gap in meant.facts if k.letters_in(gap) & new]
+        whole.values, whole.left = values, meant.right
+        whole.kinds, whole.facts = meant.kinds | whole.kinds, whole.facts + about
+        scope = scope_of(whole.kinds, whole.facts)
+        for relation, gap in meant.facts:
+            k.need(k.granted(scope, relation, gap), "the definition of what is measured asks for more", gap)
+        return whole
+
+    def add_equations(self, statement, claim, reading):
+        """Add the definitions of a statement's functions, and of those in these, and the letters that they add."""
+        todo, seen = set(statement.names()), set()
+        while todo:
+            name = todo.pop()
+            seen.add(name)
+            parts = {one.get("part", "") for one in self.definitions if one["name"] == name and "at" in one}
+            for part in sorted(parts):
+                record = self.definition(name, part, claim, reading)
+                if record is None:
+                    continue
+                equation = self.equation(record, statement.values)
+                bound = k.letters_in(formula(record["at"])) | record.get("letters", {}).keys()
+                own = equation.kinds.keys() - bound - statement.kinds.keys()
+                statement.kinds |= {name: equation.kinds[name] for name in own}
+                statement.facts += [one for one in equation.facts if k.letters_in(one[1]) <= own]
+                statement.equations += [] if record.get("argued") else [(record, equation)]
+                todo |= equation.names() - seen
+
+    def equation(self, record, values):
+        """What a definition says of a function, or a fact of anything, in the letters of a statement."""
+        left = formula(record.get("at") or record["lhs"])
+        return self.made(record, left, formula(record["formula"]), record.get("relation", "=")).put(values)
+
+    def shown(self, which, record, statement, meant):
+        """A statement in the formulas of its record."""
+        relation = {"O": "is O of", "O~": "is O, up to logarithms, of"}.get(record["relation"], record["relation"])
+        parts = [f"{which}: {record.get('lhs') or record['quantity']} {relation} {record['printed']}"]
+        parts += [f"where {one['symbol']} = {one['value']}" for one in record.get("let", [])]
+        parts += [f"for {name}: {self.texts[name]}" for name in sorted(statement.kinds.keys() & self.texts.keys())]
+        parts += [f"if {text}" for text in record.get("requires", [])]
+        parts += [text_of(one) for one in ([] if meant is None else [meant]) + [one for one, _ in statement.equations]]
+        return " ".join("; ".join(parts).split())
+
+
+FILES = ("claims", "verdicts", "definitions")
+
+
+def read_toml(path):
+    """The tables of a file; of one that is not there, none."""
+    k.need(not path.is_file() or path.stat().st_size <= MAX_BYTES, f"{path.name} is too large")
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (ValueError, RecursionError) as error:
+        raise k.Refused(f"{path.name}: {error}") from None
+
+
+def agrees(record, reading):
+    """Whether a verdict or a definition is for a choice of readings."""
+    return record.get("reading", {}).items() <= reading.items()
+
+
+def text_of(record):
+    """A definition or a fact in words: its name in a certificate."""
+    if "citation" in record:
+        return " ".join(f"{record['words']} ({record['citation']})".split())
+    domains = [one["domain"].partition(", ")[2] for one in record.get("letters", {}).values()]
+    asked = ", ".join(filter(None, [*domains, *record.get("requires", [])]))
+    let = ", ".join(f"{one['symbol']} = {one['value']}" for one in record.get("let", []))
+    said = "argued in words: " if record.get("argued") else ""
+    said += f"{record.get('at') or record['name']} = {record['formula']}{f' with {let}' if let else ''}"
+    return " ".join((f"{said} for {asked}" if asked else said).split())
+
+
+# ---- certificates
+
+
+class Records:
+    """The records of a folder, to which certificates are bound."""
+
+    def __init__(self, folder):
+        self.folder, self.papers = Path(folder), {}
+
+    def statement(self, key, reading, variant, measured=True):
+        """The paper of a claim by its full id, and the statement."""
+        name, _, claim = key.partition(":")
+        k.need(re.fullmatch("[A-Za-z0-9_]+", name) and (self.folder / name).is_dir(), f"there is no paper {name!r}")
+        if name not in self.papers:
+            self.papers[name] = Paper(self.folder / name)
+        return self.papers[name], self.papers[name].statement(claim, reading, variant, measured)
+
+    def bound(self, checker):
+        """The statement of the record of a certificate that was checked, or Refused where it proves another one."""
+        proof = checker.statement
+        data = proof.data
+        paper, wanted = self.statement(data["claim"], data["reading"], data["variant"])
+        own = sorted(wanted.kinds.keys() & data["local"]["letters"].keys())
+        k.need(not own, f"{', '.join(own)} of the statement is a letter of the proof alone")
+        k.need(data["quantity"] == wanted.quantity, "it is about another quantity")
+        follows(wanted, stated(proof, data, checker.table), proof.scope)
+        free = wanted.left is None and proof.scope.form(proof.lhs) is proof.scope.form(proof.rhs)
+        k.need(not free, "what is measured is said to be the right side itself, which proves nothing")
+        for one in checker.lemmas.values():
+            for name, rule in one.premises.items():
+                try:
+                    self.compare_premise(paper, wanted, one, rule, one.data["premises"][name])
+                except k.Refused as error:
+                    raise k.Refused(f"the premise {name!r} is not what the record says: {error}") from None
+        return wanted
+
+    def compare_premise(self, paper, statement, proof, rule, data):
+        """Refuse a definition, a fact or a claim that is not the record's; what is given is shown as it stands."""
+        if data["kind"] == "given":
+            return
+        premise = stated(rule, data, proof.table)
+        premise.kinds = statement.kinds | proof.kinds | premise.kinds
+        claim, reading = proof.checker.data["statement"]["claim"].partition(":")[2], statement.reading
+        if data["kind"] == "claim":
+            _, known = self.statement(data["claim"], data["reading"], data["variant"], not data.get("measured"))
+            functions = known.names() - known.kinds.keys()
+            alike = all(reading.get(name, choice) == choice for name, choice in data["reading"].items())
+            k.need(not functions or (alike and data["claim"].startswith(f"{paper.key}:")), "its functions are others")
+            bound = known.kinds.keys()
+        else:
+            records = paper.definitions if data["kind"] == "definition" else [*paper.known, *paper.definitions]
+            meant = [one for one in records if text_of(one) == data["name"]]
+            meant = [one for one in meant if "citation" in one or paper.chosen(one, claim, reading)]
+            k.need(meant, "there is no such record for this claim and reading")
+            record = meant[0]
+            known = paper.equation(record, statement.values)
+            bound = record.get("letters", {}).keys() | k.letters_in(formula(record.get("at", "0")))
+        # Of letters that a lemma is for all values of, it does not hold what holds of the statement's, unless a
+        # definition fixes them.
+        fixed = proof is proof.checker.statement or data["kind"] == "definition"
+        others = rule.letters.keys() if fixed else proof.kinds.keys() | rule.letters.keys()
+        premise.facts += [one for one in proof.assumed if not k.letters_in(one[1]) & rule.letters.keys()]
+        premise.facts += [one for one in statement.facts if not k.letters_in(one[1]) & others]
+        k.need(rule.letters.keys() <= bound, "it is not for all values of its letters")
+        known = known.put({name: k.read(value, proof.table) for name, value in data.get("where", {}).items()})
+        unseen = known.kinds.keys() - premise.kinds.keys()  # letters of the record that drop out of its formula
+        premise.kinds |= {name: known.kinds[name] for name in unseen}
+        premise.facts += [one for one in known.facts if k.letters_in(one[1]) <= unseen]
+        if data.get("measured"):
+            premise.left = None
+        follows(premise, known)
+
+
+def stated(rule, data, table):
+    """What a rule of the checker says, a certificate's statement or a premise, with relations between numbers alone."""
+    facts = [condition[1:] for condition in rule.conditions if condition[0] == "fact"]
+    return Statement(rule.letters, facts, rule.lhs, data["relation"], k.read(data["rhs"], table), data.get("hides", ()))
+
+
+def certificate_name(data):
+    """Name of the file of a certificate's statement."""
+    return "-".join([*data["claim"].split(":"), *data["reading"].values(), data["variant"]]) + ".json"
+
+
+def main(words):
+    """Check and compare files, and print a line for each."""
+    folder = Path(__file__).resolve().parent.parent
+    if words[:1] == ["--specs"]:
+        folder, words = Path(words[1]), words[2:]
+    files = [f for w in words for f in (sorted(Path(w).glob("*.json")) if Path(w).is_dir() else [Path(w)])]
+    rules = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))["rules"]
+    records, accepted = Records(folder), {}
+    for file in files:
+        try:
+            checker = k.run(json.loads(file.read_bytes()), rules)
+            statement = records.bound(checker)
+            k.need(file.name == certificate_name(checker.statement.data), "it is stored under the name of another one")
+            accepted[file] = checker.data, checker.used, statement
+        except (k.Refused, OSError, ValueError, RecursionError) as error:
+            print(f"refused: {file.name}: {error or type(error).__name__}")
+    seals = {data["statement"]["seal"]: k.given_in(data) for data, _, _ in accepted.values()}
+    for data, used, statement in accepted.values():
+        given = k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],))
+        word = f"proved given {'; '.join(given)}" if given else "proved"
+        print(f"{word}: {statement.text}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
+    print(f"{len(accepted)} of {len(files)} accepted")
+    return 0 if accepted and len(accepted) == len(files) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,305 @@
+"""A certificate is bound to the statement that the records say: another statement is refused, whatever it bears."""
+
+import contextlib
+import copy
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.ledger.load import bundled_specs
+from dpverify.symbolic.certify.checker import checker_file, k, records_of, rules
+from tests.unit.symbolic.certify.examples import CLAIMS, certified
+from tests.unit.symbolic.certify.test_false_certificates import body, certificate, fact, minus, power, rule, sealed
+
+TWO = ["q", "2"]
+CLAIMS_FILE = """
+[paper]
+key = "toy"
+[symbols.x]
+domain = "real, 1 <= x"
+[symbols.y]
+domain = "real"
+[symbols.n]
+domain = "integer, n >= 1"
+[functions.f]
+arity = 1
+[[claim]]
+id = "square"
+lhs = "0"
+relation = "<="
+printed = "y**2"
+[[claim]]
+id = "bounded"
+lhs = "1"
+relation = "<="
+printed = "x"
+requires = ["x <= 3"]
+[[claim]]
+id = "solved"
+lhs = "4"
+relation = "<="
+printed = "twice"
+let = [{symbol = "twice", value = "2*x"}]
+requires = ["x >= 2"]
+[symbols.twice]
+domain = "real"
+[[claim]]
+id = "function"
+lhs = "f(2)"
+relation = "="
+printed = "7"
+[[claim]]
+id = "read"
+lhs = "0"
+relation = "<="
+printed = "y**2"
+reading = [{name = "order", choices = ["fresh", "once"]}]
+"""
+VERDICTS_FILE = """
+[[verdict]]
+claim = "square"
+[verdict.amendment]
+formula = "y**2 + 1"
+"""
+DEFINITIONS_FILE = """
+[[definition]]
+name = "f"
+part = "start"
+at = "f(1)"
+formula = "7"
+[[definition]]
+name = "f"
+part = "step"
+at = "f(t)"
+formula = "f(t-1)"
+letters = {t = {domain = "integer"}}
+requires = ["t >= 2"]
+"""
+HALF, MINUS_HALF = ["*", ["q", "1/2"], "y"], ["*", ["q", "-1/2"], "y"]
+SQUARE = power("y", TWO)
+BY_RULE = fact(">=", SQUARE, *rule("am-gm", a=HALF, b=MINUS_HALF))
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    folder = tmp_path / "specs"
+    (folder / "toy").mkdir(parents=True)
+    for name, text in (("claims", CLAIMS_FILE), ("verdicts", VERDICTS_FILE), ("definitions", DEFINITIONS_FILE)):
+        (folder / "toy" / f"{name}.toml").write_text(text)
+    return folder
+
+
+def of(name: str, data: Any, **fields: Any) -> Any:
+    """The certificate as one of a claim."""
+    data["statement"] |= {"claim": f"toy:{name}", "name": f"toy:{name}", **fields}
+    return sealed(data)
+
+
+def square(**fields: Any) -> Any:
+    return of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)), **fields)
+
+
+def refused(data: Any, specs: Path) -> str:
+    """Why a certificate is not accepted as one of its claim; empty if it is."""
+    try:
+        records_of.__wrapped__(specs).bound(k.run(data, rules()))
+    except k.Refused as error:
+        return str(error)
+    return ""
+
+
+def test_what_a_quantity_without_a_definition_is_said_to_be_is_given() -> None:
+    assert list(k.given_in(square(quantity="variance"))) == ["variance is 0"]
+
+
+def bounded(*conditions: Any, kind: str = "real") -> Any:
+    return of("bounded", certificate({"x": kind}, ["q", "1"], "<=", "x", ["<=", ["q", "1"], "x"], *conditions))
+
+
+def solved(factor: str) -> Any:
+    double = ["*", ["q", factor], "x"]
+    terms = [[factor, [minus("x", TWO)]], [str(2 * int(factor) - 4), []]]
+    used = fact(">=", minus(double, ["q", "4"]), "combine", [], terms)
+    return of("solved", certificate({"x": "real"}, ["q", "4"], "<=", double, ["<=", TWO, "x"], **body(used)))
+
+
+def test_what_the_record_says_is_accepted(specs: Path) -> None:
+    assert refused(square(), specs) == ""
+    assert refused(bounded(), specs) == ""
+    assert refused(solved("2"), specs) == ""
+
+
+def trivial(claim: str) -> Any:
+    return of(claim, certificate({"x": "real"}, "x", "<=", "x"))
+
+
+OTHERS: dict[str, tuple[Any, str]] = {
+    "identical sides": (trivial("square"), "x is no real"),
+    "a narrower condition": (bounded(["<=", "x", TWO]), "not granted"),
+    "a narrower kind of number": (bounded(kind="integer"), "x is no integer"),
+    "another claim": (square(claim="toy:bounded"), "y is no real"),
+    "no claim": (square(claim="toy:other"), "no claim"),
+    "no paper": (square(claim="other:square"), "no paper"),
+    "a path for a paper": (square(claim="../toy:square"), "no paper"),
+    "the amended statement": (square(variant="amended"), "another right side"),
+    "a statement that nobody made": (square(variant="held"), "no statement"),
+    "a reading that is none": (square(reading={"order": "fresh"}), "no reading"),
+    "a choice that is none": (square(claim="toy:read", reading={"order": "never"}), "no reading"),
+    "a quantity": (square(quantity="variance"), "another quantity"),
+    "another definition of a symbol": (solved("3"), "another right side"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_statement_is_refused(name: str, specs: Path) -> None:
+    data, words = OTHERS[name]
+    assert words in refused(sealed(copy.deepcopy(data)), specs)
+
+
+def test_a_letter_of_the_statement_is_no_letter_of_the_proof(specs: Path) -> None:
+    """For y >= 0 alone, y <= y**2 + y; as a letter of the proof, its sign is not listed among what is given."""
+    data = of("square", certificate({}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
+    data["statement"]["local"] = {"letters": {"y": "real"}, "conditions": [[">=", "y", ["q", "0"]]]}
+    assert "y of the statement is a letter of the proof alone" in refused(sealed(data), specs)
+
+
+def defined(*others: Any) -> list[Any]:
+    """The definitions of f as premises, and others."""
+    step = ["apply", "f", minus("t", ["q", "1"])]
+    said = {"kind": "definition", "letters": {}, "conditions": [], "relation": "="}
+    first = said | {"name": "f(1) = 7", "lhs": ["apply", "f", ["q", "1"]], "rhs": ["q", "7"]}
+    later = said | {"name": "f(t) = f(t-1) for t >= 2", "lhs": ["apply", "f", "t"], "rhs": step}
+    later |= {"letters": {"t": "integer"}, "conditions": [[">=", "t", TWO]]}
+    return [first, later, *others]
+
+
+def function(premises: list[Any]) -> Any:
+    """That f(2) = 7, from the definitions of f."""
+    first = minus(["apply", "f", ["q", "1"]], ["q", "7"])
+    step = minus(["apply", "f", TWO], ["apply", "f", ["q", "1"]])
+    facts = [
+        fact("=", first, "instance", "premise", "0", {}),
+        fact("=", step, "instance", "premise", "1", {"t": TWO}),
+        fact("=", minus(["apply", "f", TWO], ["q", "7"]), "combine", [], [["1", [first]], ["1", [step]]]),
+    ]
+    data = certificate({}, ["apply", "f", TWO], "=", ["q", "7"], **body(*facts))
+    data["statement"]["premises"] = {str(i): one for i, one in enumerate(premises)}
+    data["statement"]["local"] = {"letters": {"f": "sequence"}, "conditions": []}
+    return of("function", data)
+
+
+def test_the_definitions_are_those_of_the_record(specs: Path) -> None:
+    assert refused(function(defined()), specs) == ""
+
+
+@pytest.mark.parametrize("name", ["f(1) = 7", "f(t) = f(t-1) for t >= 2"])
+def test_a_changed_definition_is_refused(name: str, specs: Path) -> None:
+    """The certificate proves its statement from its own definition, which the record does not have."""
+    file = specs / "toy" / "definitions.toml"
+    text = file.read_text()
+    file.write_text(text.replace('"7"', '"8"') if name == "f(1) = 7" else text.replace("f(t-1)", "f(t-1) + 1"))
+    assert "is not what the record says" in refused(function(defined()), specs)
+
+
+Change = Callable[[Any], None]
+
+
+def _narrow(statement: Any) -> None:
+    statement["conditions"].append(["<=", next(iter(statement["letters"])), ["q", "1/7"]])
+
+
+def _trivial(statement: Any) -> None:
+    statement["lhs"] = statement["rhs"]
+
+
+def _variant(statement: Any) -> None:
+    statement["variant"] = {"printed": "amended"}.get(statement["variant"], "printed")
+
+
+def _claim(statement: Any) -> None:
+    statement["claim"] = "tran2022:theorem-10" if "theorem-10" not in statement["claim"] else "wang2019:lemma-3-7"
+
+
+CHANGES: dict[str, Change] = {"narrow": _narrow, "trivial": _trivial, "variant": _variant, "claim": _claim}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_changed_statement_of_a_real_certificate_is_refused(claim: str, change: str) -> None:
+    data = json.loads(certified(claim).text or "")
+    assert refused(data, bundled_specs()) == ""
+    CHANGES[change](data["statement"])
+    assert refused(sealed(data), bundled_specs())
+
+
+def read(specs: Path, *files: Path) -> tuple[int, str]:
+    """Exit code and output of the program."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        code = sys.modules["read_statement"].main(["--specs", str(specs), *map(str, files)])
+    return code, output.getvalue()
+
+
+def test_the_program_prints_the_statement_in_the_words_of_the_record(specs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "toy-square-printed.json"
+    file.write_text(json.dumps(square()))
+    assert read(specs, file) == (
+        0,
+        "proved: toy:square (printed): 0 <= y**2; for y: real; rules: am-gm\n1 of 1 accepted\n",
+    )
+
+
+@pytest.mark.parametrize(("true", "false", "code"), [(1, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)])
+def test_its_exit_code_is_0_where_all_of_one_file_or_more_are_accepted(
+    true: int, false: int, code: int, specs: Path, tmp_path: Path
+) -> None:
+    files = []
+    if true:
+        files.append(tmp_path / "toy-square-printed.json")
+        files[-1].write_text(json.dumps(square()))
+    if false:
+        files.append(tmp_path / "toy-bounded-printed.json")
+        files[-1].write_text(json.dumps(bounded(["<=", "x", TWO])))
+    found, output = read(specs, *files)
+    assert found == code
+    assert output.endswith(f"{true} of {true + false} accepted\n")
+
+
+UNREADABLE = {
+    "deep": "[" * 100_000,
+    "deep expression": json.dumps({"schema": 3}).replace("3", '3, "table": ' + "[" * 900 + "]" * 900),
+    "text": "no JSON",
+    "number": "7",
+    "earlier": json.dumps({"schema": 2}),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_file_that_is_no_certificate_is_refused(name: str, specs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "toy-square-printed.json"
+    file.write_text(UNREADABLE[name])
+    code, output = read(specs, file)
+    assert code == 1
+    assert output.startswith("refused: toy-square-printed.json: ")
+
+
+def test_a_file_under_another_name_is_refused(specs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "toy-bounded-printed.json"
+    file.write_text(json.dumps(square()))
+    code, output = read(specs, file)
+    assert code == 1
+    assert "stored under the name of another" in output
+
+
+def test_the_programs_import_the_standard_library_and_flint_alone() -> None:
+    files = [checker_file(), checker_file().with_name("read_statement.py")]
+    lines = [line.strip() for file in files for line in file.read_text().splitlines()]
+    imports = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
+    own = {"check_certificate", "read_statement"}
+    standard = {"__future__", "ast", "fractions", "functools", "hashlib", "json", "pathlib", "re", "sys", "tomllib"}
+    assert imports - own - standard == {"flint"}
