@@ -12,6 +12,7 @@ from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import Place, Problems, SpecError
 from dpverify.ledger.load import CHAPTERS, CLAIMS, DEFINITIONS, VERDICTS, bundled_specs, read_specs, shown_path
 from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.trivial import trivial_problems
 
 MAX_ERRORS = 100
 
@@ -37,12 +38,22 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
     problems = Problems(MAX_ERRORS)
     with contextlib.suppress(SpecError):
         specs = read_specs(folder, problems)
+        if not problems.found:
+            for key, paper in specs.papers.items():
+                problems.extend(_trivial(paper, Place(shown_path(folder / key / VERDICTS))))
     if problems.found:
         more = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
         texts = [str(problem) for problem in problems.found]
         return [Finding("error", text) for text in [*texts[:-1], texts[-1] + more]]
     warnings = [warning for key, paper in specs.papers.items() for warning in _warnings(paper, folder / key)]
     return [Finding("warning", str(warning)) for warning in warnings]
+
+
+def _trivial(paper: PaperSpec, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with verdicts on statements that are true by their form."""
+    for claim in paper.claims.values():
+        for statement in claim.statements():
+            yield from trivial_problems(claim, statement, place.of(claim.record.id))
 
 
 def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:

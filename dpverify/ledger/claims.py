@@ -19,6 +19,9 @@ from dpverify.ledger.records import Amendment, Claim, Regime, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
 
+_SILENT = {"hides": [], "assumes": None, "corrects": True, "only_restates": False}
+"""Fields of which most records say nothing, with what they then are: these are not hashed."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClaimSpec:
@@ -70,7 +73,7 @@ class ClaimSpec:
         """Canonical JSON of a record, or of what a verdict puts beside it, and its symbols' domains; not the notes."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
-        for name, empty in (("hides", []), ("assumes", None), ("corrects", True)):  # what most records say nothing of
+        for name, empty in _SILENT.items():
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))

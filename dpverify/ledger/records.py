@@ -153,6 +153,7 @@ class Amendment(Record, frozen=True, kw_only=True):
     status: Status = "untested"
     tight: bool = False  # as in Verdict
     corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
+    only_restates: bool = False  # whether a condition says what is claimed: then it says where that holds, and no more
     why: str
 
 

@@ -137,6 +137,7 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     tight: bool = False
     holds_for: list[str] = []  # conditions under which what is printed holds, where it says no more than these
     corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
+    only_restates: bool = False  # whether the conditions ``holds_for`` say what is claimed: it is no correction
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []

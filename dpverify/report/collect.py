@@ -57,7 +57,7 @@ def said_alike(results: Iterable[Result], *, briefly: bool = False) -> list[list
         own = result.amendment
         mended: object = own and (own.status, own.formula, own.statement, own.why, *_without_reading(own.display))
         if briefly:
-            mended = own and (own.status, own.corrects, *own.holds_for)
+            mended = own and (own.status, own.corrects, own.only_restates, *own.holds_for)
         key = (
             result.claim,
             result.status,

@@ -78,6 +78,8 @@ def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
         yield f"holds for {', '.join(verdict.holds.requires)} ({verdict.holds.status}): {verdict.holds.why}"
     if verdict.amendment is not None:
         instead = "corrected" if verdict.amendment.corrects else "nothing better is known"
+        if verdict.amendment.only_restates:
+            instead = "no correction: a condition says what is claimed"
         yield f"{instead} ({verdict.amendment.status}): {verdict.amendment.why}"
         yield from (f"  {line}" for line in _statement(display(spec.statement(verdict.reading, "amended"))))
 
@@ -130,7 +132,8 @@ def _beside(result: Result) -> Iterator[str]:
 
 
 def _amended(amendment: AmendmentResult, word: str) -> Iterator[str]:
-    yield f"{instead_words(amendment)} ({amendment.status}): {amendment.why}"
+    status = "" if amendment.only_restates else f" ({amendment.status})"
+    yield f"{instead_words(amendment)}{status}: {amendment.why}"
     yield from (f"  {line}" for line in map(str, statement_of(amendment)))
     yield from (f"by definition: {definition}" for definition in amendment.definitions)
     if slack := show_slack(amendment.slack):

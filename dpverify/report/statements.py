@@ -49,13 +49,17 @@ def instead_in_line(amendment: AmendmentResult) -> str:
         return instead_words(amendment)
     conditions = {line.text: line for line in _after(amendment.display, "if")}
     shown = (_fragment(conditions.get(text) or Line(word="if", text=text)) for text in amendment.holds_for)
-    return f"holds for {', '.join(shown)}"
+    return f"holds {'exactly if' if amendment.only_restates else 'for'} {', '.join(shown)}"
 
 
 def instead_line(amendment: AmendmentResult) -> str:
     """The same with its status, as the beginning of a paragraph."""
-    words, _, conditions = instead_in_line(amendment).partition(" for ")
-    head, status = f"{words[:1].upper()}{words[1:]}", f"{MARKS[amendment.status]} {amendment.status}"
+    link = " exactly if " if amendment.only_restates else " for "
+    words, _, conditions = instead_in_line(amendment).partition(link)
+    head = f"{words[:1].upper()}{words[1:]}"
+    if amendment.only_restates:
+        return f"**{head}{link.rstrip()}** {conditions}" if conditions else f"**{head}**"
+    status = f"{MARKS[amendment.status]} {amendment.status}"
     return f"**{head} for** {conditions}: **{status}**" if conditions else f"**{head}, {status}**"
 
 

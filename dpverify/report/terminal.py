@@ -28,6 +28,7 @@ from dpverify.report.words import (
     item_id,
     pin_words,
     plural,
+    with_status,
 )
 
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
@@ -161,7 +162,8 @@ def _unicode(console: Console) -> bool:
 
 def amendment_words(result: Result) -> str:
     """Where the printed statement holds and what is corrected, each with its own status; "" where there is neither."""
-    return "; ".join(f"{instead_words(said)}: {said.status}" for said in (result.holds, result.amendment) if said)
+    beside = [said for said in (result.holds, result.amendment) if said]
+    return "; ".join(with_status(said, instead_words(said)) for said in beside)
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:

@@ -81,7 +81,14 @@ def instead_words(amendment: AmendmentResult) -> str:
     """What stands in the place of a refuted claim: a correction, the claim itself under conditions, or little."""
     if not amendment.corrects:
         return "nothing better is known"
+    if amendment.only_restates:
+        return f"holds exactly if {', '.join(amendment.holds_for)}" if amendment.holds_for else "says the same"
     return f"holds for {', '.join(amendment.holds_for)}" if amendment.holds_for else "corrected"
+
+
+def with_status(amendment: AmendmentResult, words: str) -> str:
+    """The words for an amendment and its status; one that only restates the claim has no status worth showing."""
+    return words if amendment.only_restates else f"{words}: {amendment.status}"
 
 
 def kind_words(kind: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from dpverify.harness.run.sources import PAPERS
-from dpverify.ledger.results import Result, Run
+from dpverify.ledger.results import AmendmentResult, Result, Run
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id
@@ -85,4 +85,11 @@ def _row(result: Result) -> Iterator[str]:
     yield f"{MARKS[result.status]} {result.status}"
     yield result.severity or ""
     holds = f"{instead_words(result.holds)}\n" if result.holds else ""
-    yield holds + (f"{MARKS[result.amendment.status]} {result.amendment.status}" if result.amendment else "")
+    yield holds + (_correction(result.amendment) if result.amendment else "")
+
+
+def _correction(amendment: AmendmentResult) -> str:
+    """The status of a correction; of an amendment that only restates the claim, the condition."""
+    if amendment.only_restates:
+        return instead_words(amendment)
+    return f"{MARKS[amendment.status]} {amendment.status}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec.structs import replace as replace_fields
+
 from dpverify.harness.edges import with_edge
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
@@ -12,6 +14,7 @@ from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import HOLDS, Status, Verdict
 from dpverify.ledger.results import INTERRUPTED, AmendmentResult, CheckResult, Result, Slack
 from dpverify.ledger.statements import Statement
+from dpverify.ledger.trivial import restated_conditions
 
 
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
@@ -140,6 +143,14 @@ def sharpest(slacks: Sequence[Slack]) -> Slack | None:
     return min(slacks, key=lambda slack: float(slack.min.float), default=None)
 
 
+def without_proof(check: CheckResult, sides: str) -> CheckResult:
+    """What a check found of a statement with identical sides: that it holds says nothing."""
+    if check.status not in HOLDS:
+        return check
+    message = f"both sides are {sides}: identical sides prove nothing"
+    return replace_fields(check, status="untested", message=message, given=[], references=[])
+
+
 def _narrowed(printed: Statement, amended: Statement) -> list[str]:
     """Conditions of an amendment that changes nothing but these: those that it adds, or all if it drops any."""
     same = replace(printed, domains=amended.domains, symbols=amended.symbols, requires=amended.requires)
@@ -156,6 +167,9 @@ def _amendment(
         return None
     text = verdict.amendment
     statement = claim.statement(reading, "amended")
+    printed = claim.statement(reading)
+    restated = restated_conditions(statement, printed)
+    narrowed = _narrowed(printed, statement)
     return AmendmentResult(
         formula=text.formula,
         statement=text.statement,
@@ -167,8 +181,9 @@ def _amendment(
         definitions=definitions(checks),
         pinned=text.status,
         tight=text.tight,
-        holds_for=_narrowed(claim.statement(reading), statement),
+        holds_for=[*map(to_text, restated)] or narrowed,
         corrects=text.corrects,
+        only_restates=text.only_restates or bool(restated),
         why=text.why,
         slack=sharpest([check.slack for check in checks if check.slack is not None]),
         checks=list(checks),

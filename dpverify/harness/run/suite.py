@@ -11,7 +11,7 @@ from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.hashes import evidence_hash
-from dpverify.harness.run.judge import judge
+from dpverify.harness.run.judge import judge, without_proof
 from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
@@ -22,6 +22,7 @@ from dpverify.ledger.records import SEVERITIES, Status, Verdict
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Statement, Variant
+from dpverify.ledger.trivial import identical_sides
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class JudgedReading:
         """Sort what the jobs found by statement, as references name them."""
         first, second = len(self.printed), len(self.printed) + len(self.amended)
         parts: dict[Variant, Sequence[CheckResult]] = {
-            "printed": found[:first],
-            "amended": found[first:second],
-            "held": found[second:],
+            "printed": _judgeable(self.printed, found[:first]),
+            "amended": _judgeable(self.amended, found[first:second]),
+            "held": _judgeable(self.held, found[second:]),
         }
         return {self._name(variant): checks for variant, checks in parts.items()}
 
@@ -70,6 +71,12 @@ class JudgedReading:
 
     def _name(self, variant: Variant) -> str:
         return str(Reference(claim=self.claim.key, reading=self.reading, variant=variant))
+
+
+def _judgeable(jobs: Sequence[Job], found: Sequence[CheckResult]) -> Sequence[CheckResult]:
+    """What the jobs of one statement found; that it holds is left out where both of its sides are the same formula."""
+    sides = identical_sides(jobs[0].context.statement) if jobs else ""
+    return [without_proof(check, sides) for check in found] if sides else found
 
 
 class Suite:

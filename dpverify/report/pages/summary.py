@@ -12,7 +12,7 @@ from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.pages.layout import Places, is_box, is_result
 from dpverify.report.pages.templates import render
 from dpverify.report.statements import instead_in_line, readings_block
-from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label
+from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label, with_status
 
 DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
@@ -54,8 +54,8 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         readings=readings_block(results, changes),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
-        repaired=by_status((r for r in falls if r.amendment), _repair),
-        unrepaired=by_status((r for r in falls if not r.amendment), lambda r: status_label(r.status)),
+        repaired=by_status((r for r in falls if _is_repaired(r)), _repair),
+        unrepaired=by_status((r for r in falls if not _is_repaired(r)), lambda r: status_label(r.status)),
         undecided=[r for r in results if r.status == "inconclusive" and not r.sources_disagree],
     )
 
@@ -77,6 +77,11 @@ def _which(claims: Mapping[str, Sequence[Result]], group: Sequence[Result]) -> s
     return f"({md.prose(words)})" if words else ""
 
 
+def _is_repaired(result: Result) -> bool:
+    """Whether the amendment is a correction: not what holds of anything, and not a condition that is the claim."""
+    return result.amendment is not None and result.amendment.corrects and not result.amendment.only_restates
+
+
 def _repair(result: Result) -> str:
     status = result.amendment.status if result.amendment else "untested"
     return f"the corrected statement is {status}"
@@ -90,7 +95,7 @@ def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: P
 
 def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:
     """Where the corrected statement is, or another reading that stands, with its status; "" where there is none."""
-    beside = [f"{instead_in_line(said)}: {said.status}" for said in (result.holds, result.amendment) if said]
+    beside = [with_status(said, instead_in_line(said)) for said in (result.holds, result.amendment) if said]
     others = [each for each in group if each.status != "refuted"]
     beside = beside or [f"{reading_words(other.reading)}: {other.status}" for other in others]
     return md.link("; ".join(beside), places.target(result.claim)) if beside else ""

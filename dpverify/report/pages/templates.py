@@ -131,6 +131,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
         words.reading_words,
         words.readings_of,
         words.status_label,
+        words.with_status,
     ),
     *(claim_id, is_vacuous, pictures, run_false_alarm, said_alike),
     *(false_alarm_line, show_count, show_float, show_slack),

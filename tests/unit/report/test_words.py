@@ -61,3 +61,11 @@ def test_a_refuted_claim_is_told_with_what_falls() -> None:
 def test_what_stands_instead(corrects: bool, holds_for: list[str], told: str) -> None:
     own = AmendmentResult(status="proved", why="", corrects=corrects, holds_for=holds_for)
     assert words.instead_words(own) == told
+    assert words.with_status(own, told) == f"{told}: proved"
+
+
+@pytest.mark.parametrize(("holds_for", "told"), [([], "says the same"), (["n > 1"], "holds exactly if n > 1")])
+def test_an_amendment_that_only_restates_the_claim_has_no_status(holds_for: list[str], told: str) -> None:
+    own = AmendmentResult(status="proved", why="", only_restates=True, holds_for=holds_for)
+    assert words.instead_words(own) == told
+    assert words.with_status(own, told) == told

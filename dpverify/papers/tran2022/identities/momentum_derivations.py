@@ -34,7 +34,6 @@ from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import integer
-from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
 s = Symbol("s", integer=True, nonnegative=True)
 u = Symbol("u", integer=True, positive=True)
@@ -90,17 +89,6 @@ def equation_2(statement: Statement) -> Derivation:
         known(ALPHA * G_win(1, t) + ALPHA * HOLE, r_win(1, t), "r_win", first=1, last=t),
         **definitions(statement, "G_win", "r_win"), **{"equation 1": refer(statement, "equation-1")},
     )  # fmt: skip
-
-
-def node_sum(statement: Statement) -> Derivation:
-    """The node sums of Algorithm 2 as amended: each step with the anchor and the order of its own epoch."""
-    left, right = sympy_sides(statement)
-    first = t - 2 ** sympy_symbols(statement)["low_bits"] + 1
-    name = str(left.func)
-    chain = _chain(statement, f"{name} of a node", left, known(HOLE, right, name, first=first, last=t),
-                   **definitions(statement, name))  # fmt: skip
-    ranges = {"low_bits": integer(0, 3), "N": integer(1, 6)}
-    return replace(chain, variables={**chain.variables, **ranges}, assumptions=(*_ONE, first >= 1))
 
 
 def full_batch(statement: Statement) -> Derivation:

@@ -19,7 +19,11 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.boxes.box_indices_bounds import made_nodes
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, in_words, paper_functions
-from dpverify.papers.tran2022.identities.node_combinations_bounds import literal_output, printed_output
+from dpverify.papers.tran2022.identities.node_combinations_bounds import (
+    in_gradients,
+    literal_output,
+    printed_output,
+)
 from dpverify.problems.worst_cases import ClippedQuadratic
 from dpverify.symbolic.exact.combinations import Combination, term
 from dpverify.symbolic.exact.numbers import ONE, to_value
@@ -34,15 +38,15 @@ def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
     for t in range(1, longest + 1):
         for y, z in made_nodes(t):
             for n in range(1, 7):
-                yield {"N": n, "node_start": y, "node_end": z}
+                yield {"N": n, "t": z, "low_bits": (z - y + 1).bit_length() - 1, "alpha": ALPHA}
 
 
-def _box_node(family: str, ordering: Ordering, y: int, z: int, *, own_epoch: bool) -> Combination:
-    """Sum of the box for one node: every step i with the present epoch q, that of z, or with its own, q_i."""
+def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Combination:
+    """Sum of the box for one node: every step i with the present epoch q, that of z, or with one that is ``late``."""
     beta, n = to_value(1 - ALPHA), ordering.n_examples
     total = Combination({})
     for i in range(y, z + 1):
-        q = ordering.epoch(i if own_epoch else z)
+        q = ordering.epoch(z) - late
         example = ordering.example(q * n + (i - ordering.first_step) % n + ordering.first_step)
         anchor = term("anchor", q, example)
         summand = {
@@ -54,15 +58,13 @@ def _box_node(family: str, ordering: Ordering, y: int, z: int, *, own_epoch: boo
     return total
 
 
-def _node_sum(family: str, point: Point, statement: Statement, *, own_epoch: bool | None = None) -> Outcome:
+def _node_sum(family: str, point: Point, statement: Statement, late: int = 0) -> Outcome:
     """The box's node sum against the definition of section 4 and appendix E.1."""
-    n, y, z = int(point["N"]), int(point["node_start"]), int(point["node_end"])
-    if family == "Delta" and y <= n:
-        return Outcome(True)  # "if t - 2^k + 1 > N"
+    n, z = int(point["N"]), int(point["t"])
+    y = z - 2 ** int(point["low_bits"]) + 1
     ordering = Ordering("once" if statement.reading["ordering"] == "once" else "reversed", n)
-    own = statement.variant == "amended" if own_epoch is None else own_epoch
     defined = paper_functions(ordering, ALPHA)[f"{family}_win"](y, z)
-    return compare_coefficients(_box_node(family, ordering, y, z, own_epoch=own), defined, in_words)
+    return compare_coefficients(_box_node(family, ordering, y, z, late), defined, in_words)
 
 
 def _node_check(claim: str, family: str) -> RuleCheck:
@@ -71,9 +73,10 @@ def _node_check(claim: str, family: str) -> RuleCheck:
         "node-sums",
         points=_nodes,
         holds=partial(_node_sum, family),
-        planted=[Planted("q for q_i", holds=partial(_node_sum, family, own_epoch=False), at_declared_size=True)],
+        variants=("printed", "held"),
+        planted=[Planted("q one epoch late", holds=partial(_node_sum, family, late=1), at_declared_size=True)],
         region="nodes that end by step 16 (smoke), 48, 96; N up to 6; alpha = 2/5; odd epochs reversed where fresh",
-        interior=lambda p: p["N"] >= 3 and p["node_start"] >= 3,
+        interior=lambda p: p["N"] >= 3 and p["t"] - 2 ** p["low_bits"] >= 2,
     )
 
 
@@ -98,13 +101,11 @@ def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
 
 
 def _updated(point: Point, *, assigned: bool) -> Outcome:
-    """m-hat_t after the loop of Algorithm 4; an expression that is not assigned adds nothing to G-hat_[1,t]."""
+    """m-hat_t of Algorithm 4 in gradients, against m_t; an expression that is not assigned adds nothing to G-hat."""
     n, t = int(point["N"]), int(point["t"])
-    if t < n:
-        return Outcome(True)  # the loop is empty
-    wanted = literal_output(t, n, ALPHA, GAMMA)
-    got = wanted if assigned else printed_output(t, n, ALPHA, GAMMA)
-    return compare_coefficients(got, wanted, lambda name: f"node {name}")
+    nodes = (literal_output if assigned else printed_output)(t, n, ALPHA, GAMMA)
+    functions = paper_functions(Ordering("once", n), ALPHA)
+    return compare_coefficients(in_gradients(nodes, functions), functions["momentum"](t), in_words)
 
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:

@@ -19,9 +19,6 @@ PRINTED: dict[str, Build] = {
 }
 
 AMENDED: dict[str, Build] = {
-    "algorithm-2-g-nodes": momentum.node_sum,
-    "algorithm-2-r-nodes": momentum.node_sum,
-    "algorithm-2-delta-nodes": momentum.node_sum,
     "lemma-11-initial": momentum.lemma_11_sum,
     "lemma-11-unrolled": momentum.lemma_11_difference,
     "lemma-17-hypothesis": lemma.hypothesis,

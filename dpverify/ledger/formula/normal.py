@@ -1,0 +1,249 @@
+"""Normal forms that show whether two formulas, or two inequalities, differ only in the way they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from dpverify.ledger.formula.tree import Bin, Call, Compare, Formula, Integral, Name, Neg, Num, Sum, substitute, walk
+
+Monomial: TypeAlias = tuple[tuple[object, Fraction], ...]  # atoms with their exponents, in a fixed order
+Polynomial: TypeAlias = dict[Monomial, Fraction]
+
+MAX_TERMS = 200  # of an expanded product
+MAX_POWER = 4  # a larger power of a sum is not expanded
+MAX_BITS = 500  # of a coefficient
+
+
+def arrangement(node: Formula) -> object:
+    """A key that is equal for formulas that differ in brackets, in the order of summands and factors, and in indices.
+
+    The arguments of min and max have no order either. Nothing is expanded, collected, cancelled or evaluated.
+    """
+    match node:
+        case Bin("+" | "-") | Neg():
+            return ("sum", _sorted(_parts(node, "+", "-")))
+        case Bin("*" | "/"):
+            return ("product", _sorted(_parts(node, "*", "/")))
+        case Bin(op, left, right):
+            return (op, arrangement(left), arrangement(right))
+        case Call(name, args):
+            keys = tuple(map(arrangement, args))
+            return (name, _sorted(keys) if name in {"min", "max"} else keys)
+        case Sum(body, index, lo, hi):
+            bound = Name(f"#{sum(isinstance(part, Sum) for part in walk(body))}")  # the name of an index does not count
+            inner = arrangement(substitute(body, {Name(index): bound}))
+            return (type(node).__name__, inner, arrangement(lo), arrangement(hi))
+        case _:
+            return node
+
+
+def _parts(node: Formula, join: str, split: str) -> tuple[tuple[bool, object], ...]:
+    """The operands of nested sums or products; the flag tells which are subtracted or divided by."""
+    match node:
+        case Bin(op, left, right) if op == join:
+            return (*_parts(left, join, split), *_parts(right, join, split))
+        case Bin(op, left, right) if op == split:
+            return (*_parts(left, join, split), (True, arrangement(right)))
+        case Neg(arg) if join == "+":
+            return ((True, arrangement(arg)),)
+        case _:
+            return ((False, arrangement(node)),)
+
+
+def _sorted(keys: tuple[object, ...]) -> tuple[object, ...]:
+    return tuple(sorted(keys, key=repr))
+
+
+def is_same_inequality(one: Compare, two: Compare, positive: frozenset[str]) -> bool:
+    """Whether two inequalities are each other's multiple by a positive term, or positive powers of each other.
+
+    ``positive``: letters that are above 0 in all of their domain. Strict and weak are not told apart.
+    Products of logarithms and of other functions count as positive: the powers in which they occur require that.
+    """
+    if len(one.ops) != 1 or len(two.ops) != 1 or "==" in (*one.ops, *two.ops):
+        return False
+    first, second = map(_sides, (one, two))
+    polynomials = [(polynomial(small), polynomial(large)) for small, large in (first, second)]
+    factors = [(factored(small), factored(large)) for small, large in (first, second)]
+    return _is_multiple(*polynomials, positive) or _is_power(*factors, positive)
+
+
+def _sides(said: Compare) -> tuple[Formula, Formula]:
+    """The smaller and the larger side."""
+    small, large = said.operands
+    return (large, small) if said.ops[0] in {">=", ">"} else (small, large)
+
+
+def _is_multiple(
+    one: tuple[Polynomial, Polynomial], two: tuple[Polynomial, Polynomial], positive: frozenset[str]
+) -> bool:
+    first = _added(one[1], one[0], Fraction(-1))
+    second = _added(two[1], two[0], Fraction(-1))
+    if not second or len(first) != len(second):
+        return False
+    term, size = next(iter(second.items()))
+    for other, coefficient in first.items():
+        factor = _times(other, _power(term, Fraction(-1)))
+        scale = coefficient / size
+        scaled = {_times(part, factor): value * scale for part, value in second.items()}
+        if scale > 0 and scaled == first and _is_positive(factor, positive):
+            return True
+    return False
+
+
+def _is_power(one: tuple[Polynomial, Polynomial], two: tuple[Polynomial, Polynomial], positive: frozenset[str]) -> bool:
+    sides = (*one, *two)
+    if any(len(side) != 1 or min(side.values()) <= 0 for side in sides):
+        return False
+    if not all(_is_positive(term, positive) for side in sides for term in side):
+        return False
+    (first, ratio), (second, other) = (_quotient(*sides) for sides in (one, two))
+    if not first or not second or [atom for atom, _ in first] != [atom for atom, _ in second]:
+        return False
+    power = first[0][1] / second[0][1]
+    if power <= 0 or _power(second, power) != first:
+        return False
+    return bool(ratio**power.denominator == other**power.numerator)
+
+
+def _quotient(small: Polynomial, large: Polynomial) -> tuple[Monomial, Fraction]:
+    ((above, size),) = small.items()
+    ((below, scale),) = large.items()
+    return _times(above, _power(below, Fraction(-1))), size / scale
+
+
+def _is_positive(term: Monomial, positive: frozenset[str]) -> bool:
+    return all(atom.id in positive for atom, _ in term if isinstance(atom, Name))
+
+
+def polynomial(node: Formula) -> Polynomial:
+    """A formula as a sum of products of powers; what is neither is an atom."""
+    match node:
+        case Num(value):
+            return {(): value} if value else {}
+        case Neg(arg):
+            return _scaled(polynomial(arg), Fraction(-1))
+        case Bin("+" | "-" as op, left, right):
+            return _added(polynomial(left), polynomial(right), Fraction(1 if op == "+" else -1))
+        case Bin("*", left, right):
+            return _product(polynomial(left), polynomial(right))
+        case Bin("/", left, right):
+            return _product(polynomial(left), _raised(polynomial(right), Fraction(-1)))
+        case Bin("**", base, exponent):
+            power = polynomial(exponent)
+            if power.keys() <= {()}:
+                return _raised(polynomial(base), power.get((), Fraction(0)))
+            return _atom(("**", _key(polynomial(base)), _key(power)))
+        case Call("sqrt", (arg,)):
+            return _raised(polynomial(arg), Fraction(1, 2))
+        case Call("log", (arg,)):
+            return _logarithm(polynomial(arg))
+        case Call(name, args):
+            keys = tuple(_key(polynomial(arg)) for arg in args)
+            return _atom((name, _sorted(keys) if name in {"min", "max"} else keys))
+        case Sum(body, index, lo, hi):
+            kind = "integral" if isinstance(node, Integral) else "sum"
+            return _atom((kind, _key(polynomial(body)), index, _key(polynomial(lo)), _key(polynomial(hi))))
+        case _:
+            return _atom(node)
+
+
+def factored(node: Formula) -> Polynomial:
+    """A formula as one product of powers; a sum of several terms is an atom."""
+    match node:
+        case Bin("*", left, right):
+            return _product(factored(left), factored(right))
+        case Bin("/", left, right):
+            return _product(factored(left), _raised(factored(right), Fraction(-1)))
+        case Bin("**", base, exponent) if (power := polynomial(exponent)).keys() <= {()}:
+            return _raised(factored(base), power.get((), Fraction(0)))
+        case Call("sqrt", (arg,)):
+            return _raised(factored(arg), Fraction(1, 2))
+        case _:
+            terms = polynomial(node)
+            return terms if len(terms) < 2 else _atom(("terms", _key(terms)))
+
+
+def _atom(key: object, power: Fraction = Fraction(1)) -> Polynomial:
+    return {((key, power),): Fraction(1)}
+
+
+def _key(terms: Mapping[Monomial, Fraction]) -> tuple[object, ...]:
+    return _sorted(tuple(terms.items()))
+
+
+def _logarithm(arg: Polynomial) -> Polynomial:
+    """Of a power the exponent stands before the logarithm, if it is positive."""
+    if len(arg) == 1 and set(arg.values()) == {Fraction(1)}:
+        ((term, _),) = arg.items()
+        if len(term) == 1 and term[0][1] > 0:
+            return _scaled(_atom(("log", _key(_atom(term[0][0])))), term[0][1])
+    return _atom(("log", _key(arg)))
+
+
+def _scaled(terms: Polynomial, scale: Fraction) -> Polynomial:
+    return {term: value * scale for term, value in terms.items()}
+
+
+def _added(one: Polynomial, two: Polynomial, scale: Fraction) -> Polynomial:
+    total = dict(one)
+    for term, value in two.items():
+        total[term] = total.get(term, Fraction(0)) + value * scale
+    return {term: value for term, value in total.items() if value}
+
+
+def _product(one: Polynomial, two: Polynomial) -> Polynomial:
+    if len(one) * len(two) > MAX_TERMS:
+        return _atom(("*", _sorted((_key(one), _key(two)))))
+    total: Polynomial = {}
+    for term, value in one.items():
+        total = _added(total, {_times(term, other): value * size for other, size in two.items()}, Fraction(1))
+    return total
+
+
+def _times(one: Monomial, two: Monomial) -> Monomial:
+    powers = dict(one)
+    for atom, power in two:
+        powers[atom] = powers.get(atom, Fraction(0)) + power
+    kept = [(atom, power) for atom, power in powers.items() if power]
+    return tuple(sorted(kept, key=lambda pair: repr(pair[0])))
+
+
+def _power(term: Monomial, power: Fraction) -> Monomial:
+    return tuple((atom, exponent * power) for atom, exponent in term)
+
+
+def _raised(base: Polynomial, power: Fraction) -> Polynomial:
+    if power == 0:
+        return {(): Fraction(1)}
+    if len(base) == 1:
+        ((term, value),) = base.items()
+        return _raised_term(term, value, power)
+    if power.denominator == 1 and 1 <= power <= MAX_POWER:
+        total = base
+        for _ in range(int(power) - 1):
+            total = _product(total, base)
+        return total
+    return _atom(("terms", _key(base)), power)
+
+
+def _raised_term(term: Monomial, value: Fraction, power: Fraction) -> Polynomial:
+    """A power of one term; the power of its coefficient is exact where it is rational."""
+    raised = _power(term, power)
+    if value == 1:
+        return {raised: Fraction(1)}
+    bits = max(value.numerator.bit_length(), value.denominator.bit_length()) * abs(power.numerator)
+    root = _root(value, power.denominator) if bits <= MAX_BITS and (value > 0 or power.denominator == 1) else None
+    if root is None:
+        return {_times(raised, (((Num(value)), power),)): Fraction(1)}
+    return {raised: root**power.numerator}
+
+
+def _root(value: Fraction, degree: int) -> Fraction | None:
+    """The rational root of a fraction, or None where there is none."""
+    if degree == 1:
+        return value
+    found = Fraction(round(value.numerator ** (1 / degree)), round(value.denominator ** (1 / degree)))
+    return found if found**degree == value else None

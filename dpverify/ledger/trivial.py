@@ -1,0 +1,184 @@
+"""Statements that are true by their form: both sides are one formula, or a condition is what is claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.definitions import Definition
+from dpverify.ledger.errors import Place, SpecError
+from dpverify.ledger.formula import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    children,
+    free_names,
+    to_text,
+    walk,
+)
+from dpverify.ledger.formula.normal import arrangement, is_same_inequality
+from dpverify.ledger.formula.tree import Comparison, substitute
+from dpverify.ledger.records import HOLDS
+from dpverify.ledger.statements import Statement
+
+MOST_ROUNDS = 20  # definitions that use definitions that use definitions
+
+_COMPARISONS: dict[str, Comparison] = {"<=": "<=", ">=": ">=", "<": "<", ">": ">"}
+
+
+def identical_sides(statement: Statement) -> str:
+    """The formula that both sides of a statement are once definitions are put in; empty where they differ.
+
+    Brackets and the order of summands, of factors and of the arguments of min and max do not count as a difference.
+    Nothing else is rearranged: ``(a + b)**2 = a**2 + 2*a*b + b**2`` is a statement. ``<`` and ``>`` are false there.
+    """
+    if statement.rhs is None or statement.relation in {None, "<", ">"}:
+        return ""
+    left = _left_side(statement)
+    if left is None:
+        return ""
+    left, right = (_expanded(side, statement) for side in (left, statement.rhs))
+    return to_text(right) if arrangement(left) == arrangement(right) else ""
+
+
+def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compare, ...]:
+    """The conditions that an amendment adds and that say together what it claims; empty where they do not.
+
+    A condition says the same if it is the inequality of both sides, multiplied by a positive term or raised to a
+    positive power. An upper bound on a maximum, and a lower one on a minimum, is a bound on each of its arguments.
+    """
+    claimed = _COMPARISONS.get(statement.relation or "")
+    if claimed is None or statement.rhs is None or statement.lhs is None:
+        return ()
+    left, right = (_expanded(side, statement) for side in (statement.lhs, statement.rhs))
+    conditions = {
+        condition: Compare(condition.ops, tuple(_expanded(side, statement) for side in condition.operands))
+        for condition in statement.requires
+        if condition not in printed.requires
+    }
+    positive = _positive_letters(statement)
+    found: list[Compare] = []
+    for part in _conjunction(Compare((claimed,), (left, right))):
+        same = [said for said, read in conditions.items() if is_same_inequality(part, read, positive)]
+        if not same:
+            return ()
+        found.append(same[0])
+    return tuple(dict.fromkeys(found))
+
+
+def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with a verdict that says of a statement which is true by its form that it holds."""
+    verdict = claim.verdict(statement.reading)
+    if verdict is None:
+        return
+    if sides := identical_sides(statement):
+        said = {"amended": "amendment.formula", "held": "holds"}.get(statement.variant, "status")
+        if said != "status" or verdict.status in HOLDS:
+            rule = "both sides are this formula once definitions are put in: identical sides prove nothing"
+            yield place.at(said).error(sides, rule)
+    if statement.variant != "amended" or verdict.amendment is None or verdict.amendment.only_restates:
+        return
+    if conditions := restated_conditions(statement, claim.statement(statement.reading)):
+        rule = "the condition is what the amendment claims: it needs only_restates = true, and is no correction"
+        yield place.at("amendment.requires").error(", ".join(map(to_text, conditions)), rule)
+
+
+def _left_side(statement: Statement) -> Formula | None:
+    """The left side as a formula: of a measured quantity its definition, where it has one."""
+    if statement.lhs is not None or statement.quantity is None:
+        return statement.lhs
+    meaning = statement.definition(statement.quantity)
+    if meaning is None or meaning.statement.rhs is None:
+        return None
+    return _with_let(meaning.statement.rhs, meaning.statement)
+
+
+def _expanded(node: Formula, statement: Statement) -> Formula:
+    """A formula with the statement's definitions, and those of the paper's functions, put in."""
+    for _ in range(MOST_ROUNDS):
+        known = node
+        node = _with_functions(_with_let(node, statement), statement)
+        if node == known:
+            break
+    return node
+
+
+def _with_let(node: Formula, statement: Statement) -> Formula:
+    for name, value in reversed(statement.let):
+        node = substitute(node, {Name(name): value})
+    return node
+
+
+def _with_functions(node: Formula, statement: Statement) -> Formula:
+    """Put the definitions of the paper's functions in, those that are one equation without conditions."""
+    match node:
+        case Call(name, args):
+            inner = tuple(_with_functions(arg, statement) for arg in args)
+            meaning = statement.definition(name) if name in statement.functions else None
+            record = None if meaning is None else meaning.record
+            if meaning is None or not isinstance(record, Definition) or record.at is None or record.requires:
+                return Call(name, inner)
+            said = meaning.statement
+            if not isinstance(said.lhs, Call) or said.rhs is None or _captures(said.rhs, inner):
+                return Call(name, inner)
+            return substitute(_with_let(said.rhs, said), dict(zip(said.lhs.args, inner, strict=True)))
+        case Neg(arg):
+            return Neg(_with_functions(arg, statement))
+        case Bin(op, left, right):
+            return Bin(op, _with_functions(left, statement), _with_functions(right, statement))
+        case Sum(body, index, lo, hi):
+            inner_body, low, high = (_with_functions(part, statement) for part in (body, lo, hi))
+            return type(node)(inner_body, index, low, high)
+        case _:
+            return node
+
+
+def _captures(body: Formula, args: tuple[Formula, ...]) -> bool:
+    """Whether the index of a sum in a definition is a letter of the arguments that are put in."""
+    indices = {part.index for part in walk(body) if isinstance(part, Sum)}
+    return any(indices & free_names(arg) for arg in args)
+
+
+def _conjunction(claimed: Compare) -> Iterator[Compare]:
+    """The inequalities that say together what one about a maximum or a minimum says."""
+    small, large = claimed.operands
+    if claimed.ops[0] in {">=", ">"}:
+        small, large = large, small
+    smaller = children(small) if isinstance(small, Call) and small.name == "max" else (small,)
+    larger = children(large) if isinstance(large, Call) and large.name == "min" else (large,)
+    for left in smaller:
+        for right in larger:
+            yield Compare(("<=",), (left, right))
+
+
+def _positive_letters(statement: Statement) -> frozenset[str]:
+    """The letters of a statement whose domains say that they are positive, by a number or by another such letter."""
+    known: frozenset[str] = frozenset()
+    while True:
+        domains = statement.domains.items()
+        found = {name for name, domain in domains if any(_bounds_below(c, name, known) for c in domain.constraints)}
+        if found == known:
+            return known
+        known = frozenset(found)
+
+
+def _bounds_below(condition: Compare, name: str, positive: frozenset[str]) -> bool:
+    """Whether a chain of comparisons says that a letter is above 0, or at least some positive number."""
+    letter = Name(name)
+    for op, left, right in zip(condition.ops, condition.operands, condition.operands[1:], strict=False):
+        small, large = (right, left) if op in {">=", ">"} else (left, right)
+        if large == letter and op != "==" and _is_positive(small, positive, strict=op in {"<", ">"}):
+            return True
+    return False
+
+
+def _is_positive(bound: Formula, positive: frozenset[str], *, strict: bool) -> bool:
+    """Whether what is at least, or above, a bound is positive."""
+    if isinstance(bound, Num):
+        return bound.value > 0 or (bound.value == 0 and strict)
+    return isinstance(bound, Name) and bound.id in positive
