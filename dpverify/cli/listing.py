@@ -70,17 +70,27 @@ def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
     for claim in claims:
         by_paper.setdefault(claim.paper, []).append(claim)
     for key, found in by_paper.items():
-        verdicts = [claim.verdict(reading) for claim in found for reading in claim.readings()]
-        judged = sum(verdict is not None and verdict.status != "untested" for verdict in verdicts)
-        yield f"{key}: {len(found)} claims, {len(verdicts)} with their readings, {judged} of these judged; no error"
+        printed = [claim for claim in found if claim.record.kind != "note"]
+        notes = [claim for claim in found if claim.record.kind == "note"]
+        told = [_counted(printed, "claim"), *([f"counted apart, {_counted(notes, 'note')} of ours"] if notes else [])]
+        yield f"{key}: {'; '.join(told)}; no error"
+
+
+def _counted(claims: list[ClaimSpec], noun: str) -> str:
+    from dpverify.report.words import plural
+
+    verdicts = [claim.verdict(reading) for claim in claims for reading in claim.readings()]
+    judged = sum(verdict is not None and verdict.status != "untested" for verdict in verdicts)
+    readings = f", {len(verdicts)} with their readings" if len(verdicts) > len(claims) else ""
+    return f"{plural(len(claims), noun)}{readings} ({judged} judged)"
 
 
 def _lines(entries: Iterable[Listed]) -> Iterator[str]:
-    """One line per claim and reading, in columns."""
+    """One line per claim and reading, in columns; our notes come last."""
     from dpverify.report.words import claim_with_reading, status_words
 
     rows = []
-    for one in entries:
+    for one in sorted(entries, key=lambda one: one.record.kind == "note"):
         said = status_words(one.status, one.verdict.severity if one.verdict else None)
         holds = f"; holds for {', '.join(one.verdict.holds.requires)}" if one.verdict and one.verdict.holds else ""
         rows.append((claim_with_reading(one.claim, one.reading), one.record.kind, said, one.record.where + holds))

@@ -179,6 +179,11 @@ class Result(Record, frozen=True, kw_only=True):
     figures: dict[str, dict[str, list[float]]] = {}
 
     @property
+    def is_note(self) -> bool:
+        """Whether it is about a note of ours on what the paper does not say, and not about a claim of the paper."""
+        return self.kind == "note"
+
+    @property
     def beside(self) -> list[AmendmentResult]:
         """What is said beside the printed statement: its amendment and where it holds, those that are there."""
         return [said for said in (self.amendment, self.holds) if said is not None]

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.ledger.lost_proofs import lost_proofs
-from dpverify.ledger.records import HOLDS, SEVERITIES, Status
+from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import CheckResult, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
@@ -21,6 +21,7 @@ from dpverify.report.numbers import show_slack
 from dpverify.report.words import (
     ASCII_MARKS,
     MARKS,
+    by_severity,
     counts,
     counts_words,
     false_alarm_line,
@@ -28,6 +29,7 @@ from dpverify.report.words import (
     item_id,
     pin_words,
     plural,
+    severities_words,
     with_status,
 )
 
@@ -75,9 +77,11 @@ def readable(text: str, console: Console) -> str:
 def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     """The last lines: totals, what needs somebody's attention, how far to trust them, and where there is more."""
     results = run.results
-    claims = plural(len({result.claim for result in results}), "claim")
-    found = counts_words(counts(result.status for result in results))
-    yield f"{plural(len(results), 'verdict')} on {claims}: {found}.{_fallen(results)}"
+    claims, notes = ([r for r in results if r.is_note == own] for own in (False, True))
+    if claims or not notes:
+        yield f"{_counted(claims, 'claim')}.{_fallen(claims)}"
+    if notes:
+        yield f"Our own notes, counted apart: {_counted(notes, 'note')}."
     for result in results:
         if result.sources_disagree:
             yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
@@ -118,14 +122,17 @@ def _recorded(results: Sequence[Result]) -> Iterator[str]:
         yield f"{told[0].upper()}{told[1:]}: what they rest on is as in the recorded run; --fresh does it all."
 
 
+def _counted(results: Sequence[Result], noun: str) -> str:
+    found = counts_words(counts(result.status for result in results))
+    return f"{plural(len(results), 'verdict')} on {plural(len({r.claim for r in results}), noun)}: {found}"
+
+
 def _fallen(results: Sequence[Result]) -> str:
-    """What falls with the refuted claims, a sentence; of the worst kind their names."""
-    refuted = [result for result in results if result.status == "refuted"]
-    found = {severity: [r.claim for r in refuted if r.severity == severity] for severity in SEVERITIES}
-    worst = ", ".join(dict.fromkeys(found["privacy"]))
-    told = [f"{len(claims)} {severity}" for severity, claims in found.items() if claims]
+    """What falls with the refuted claims, each counted once, a sentence; of the worst kind their names."""
+    worst = ", ".join(by_severity(results).get("privacy", ()))
     names = f" Privacy falls in {worst}." if worst else ""
-    return f" What falls: {', '.join(told)}.{names}" if told else ""
+    told = severities_words(results)
+    return f" What falls, each claim once: {told}.{names}" if told else ""
 
 
 def _confirmed(results: Sequence[Result]) -> str:

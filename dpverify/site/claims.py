@@ -12,7 +12,7 @@ from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.pages.layout import lay_out
 from dpverify.report.pages.templates import claim_section
 from dpverify.report.statements import readings_block
-from dpverify.report.words import MARKS, instead_words, reading_words
+from dpverify.report.words import MARKS, instead_words, kind_words, reading_words
 from dpverify.site.code import code_block, code_of, page_of, source_page
 
 TABLE = "claims/README.md"
@@ -81,7 +81,7 @@ def _row(result: Result) -> Iterator[str]:
     yield f"{md.link(md.code(name), _page(result.claim, ''))}\n{md.prose(reading_words(result.reading))}"
     yield paper
     yield md.prose(result.where)
-    yield result.kind
+    yield kind_words(result.kind)
     yield f"{MARKS[result.status]} {result.status}"
     yield result.severity or ""
     holds = f"{instead_words(result.holds)}\n" if result.holds else ""

@@ -67,7 +67,8 @@ def is_same_inequality(one: Compare, two: Compare, positive: frozenset[str]) -> 
     first, second = map(_sides, (one, two))
     polynomials = [(polynomial(small), polynomial(large)) for small, large in (first, second)]
     factors = [(factored(small), factored(large)) for small, large in (first, second)]
-    return _is_multiple(*polynomials, positive) or _is_power(*factors, positive)
+    is_multiple = _is_multiple(polynomials[0], polynomials[1], positive)
+    return is_multiple or _is_power(factors[0], factors[1], positive)
 
 
 def _sides(said: Compare) -> tuple[Formula, Formula]:

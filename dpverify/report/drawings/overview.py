@@ -48,7 +48,7 @@ def caption(totals: Mapping[str, Mapping[Status, int]]) -> str:
     for key, found in totals.items():
         told = ", ".join(f"{number} {status}" for status, number in found.items() if number)
         papers.append(f"{key}: {told or 'none'}")
-    return f"Verdicts by status. {'; '.join(papers)}."
+    return f"Verdicts on the papers' claims by status. {'; '.join(papers)}."
 
 
 def _bar(axes: Axes, row: int, found: Mapping[Status, int], longest: int) -> None:
@@ -76,8 +76,15 @@ def _legend(axes: Axes, totals: Mapping[str, Mapping[Status, int]]) -> None:
         for status in present
     ]
     figure = root(axes)
-    figure.suptitle("Verdicts by status", x=0.1 / WIDTH, y=1 - 0.1 / figure.get_figheight(), ha="left", va="top",
-                    fontsize=10.5, fontweight="bold")  # fmt: skip
+    figure.suptitle(
+        "Verdicts on the papers' claims by status",
+        x=0.1 / WIDTH,
+        y=1 - 0.1 / figure.get_figheight(),
+        ha="left",
+        va="top",
+        fontsize=10.5,
+        fontweight="bold",
+    )
     figure.legend(
         handles=handles,
         loc="upper left",

@@ -15,7 +15,7 @@ from dpverify.report.pages.index import OVERVIEW
 from dpverify.report.pages.layout import INDEX, lay_out
 from dpverify.report.pages.summary import first_sentence, stands_instead
 from dpverify.report.pages.write import read_runs
-from dpverify.report.words import counts, counts_words, plural, reading_words, status_label
+from dpverify.report.words import plural, reading_words, status_label, totals_words
 
 BEGIN = "<!-- findings:begin -->"
 END = "<!-- findings:end -->"
@@ -35,10 +35,8 @@ def front_block(runs: Mapping[str, Run], findings: Sequence[str], folder: str = 
     table = md.table(["claim", "verdict", "why", "instead"], [_row(runs, claim, folder) for claim in findings])
     papers = of_papers(runs)
     results = [result for run in papers.values() for result in run.results]
-    claims = plural(len({result.claim for result in results}), "claim")
-    judged = f"{claims} of {plural(len(papers), 'paper')}, {plural(len(results), 'verdict')} with their readings"
     pages = md.link("reports/", f"{folder}/{INDEX}")
-    totals = f"{judged}: {counts_words(counts(result.status for result in results))}. All of them are in {pages}."
+    totals = f"{plural(len(papers), 'paper')}: {totals_words(results)} All of them are in {pages}."
     figure = f"![Verdicts of each paper, by status]({folder}/figures/{OVERVIEW})"
     return "\n\n".join([table, totals, figure])
 

@@ -12,7 +12,7 @@ from dpverify.report.collect import by_claim, claim_id
 from dpverify.report.pages.layout import Places, is_box, is_result
 from dpverify.report.pages.templates import render
 from dpverify.report.statements import instead_in_line, readings_block
-from dpverify.report.words import counts, counts_words, plural, reading_words, readings_of, status_label, with_status
+from dpverify.report.words import reading_words, readings_of, status_label, totals_words, with_status
 
 DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
 CHANGES = 12  # rows of what an implementer must change; the others are one click below
@@ -22,13 +22,14 @@ PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise
 
 def summary(results: Sequence[Result], places: Places, claims: str) -> str:
     """The short account of one paper; ``claims`` is the page that lists all its claims."""
-    main = [r for r in results if is_result(claim_id(r))]
+    main = [r for r in results if is_result(claim_id(r)) and not r.is_note]
+    notes = [r for r in results if r.is_note and r.status != "untested"]
     falls = [r for r in main if r.status == "refuted"]
     claims_of = {group[0].claim: group for group in by_claim(results)}
     which = partial(_which, claims_of)
     change = partial(_change, claims=claims_of, places=places)
     shown: dict[tuple[str, ...], list[Result]] = {}  # readings of which this page says the same are one row
-    for result in (each for each in results if each.status == "refuted" and _is_copied(each)):
+    for result in (each for each in results if each.status == "refuted" and _is_copied(each) and not each.is_note):
         shown.setdefault((result.claim, result.severity or "", *change(result)), []).append(result)
     groups = sorted(shown.values(), key=lambda group: _rank(group[0]))  # stable: within a rank the order of the paper
 
@@ -56,6 +57,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
         repaired=by_status((r for r in falls if _is_repaired(r)), _repair),
         unrepaired=by_status((r for r in falls if not _is_repaired(r)), lambda r: status_label(r.status)),
+        notes=by_status(notes, lambda r: status_label(r.status)),
         undecided=[r for r in results if r.status == "inconclusive" and not r.sources_disagree],
     )
 
@@ -108,7 +110,5 @@ def first_sentence(text: str) -> str:
 
 
 def _totals(results: Sequence[Result]) -> str:
-    claims = len(by_claim(results))
-    verdicts = f", {plural(len(results), 'verdict')} with their readings" if len(results) > claims else ""
-    totals = f"{plural(claims, 'claim')}{verdicts}: {counts_words(counts(r.status for r in results))}."
+    totals = totals_words(results)
     return f"{totals} {DERIVED}" if any(r.status == "derived" for r in results) else totals

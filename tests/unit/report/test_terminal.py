@@ -60,7 +60,28 @@ def test_what_falls_is_counted_and_privacy_named(run: Run) -> None:
         for name, severity in (("lemma-1", "boundary"), ("lemma-2", "privacy"), ("lemma-3", "boundary"))
     ]
     text = printed(msgspec.structs.replace(run, results=falls), 200, terminal=False)
-    assert "3 refuted. What falls: 1 privacy, 2 boundary. Privacy falls in tran2022:lemma-2." in text
+    told = "3 refuted. What falls, each claim once: 1 privacy, 2 boundary. Privacy falls in tran2022:lemma-2."
+    assert told in text
+
+
+def test_readings_of_a_claim_count_once_and_our_notes_apart(run: Run) -> None:
+    falls = [
+        msgspec.structs.replace(result(name, "Here", kind, "refuted"), severity=severity, reading=reading)
+        for name, kind, severity, reading in (
+            ("lemma-1", "dp", "boundary", {"a": "1"}),
+            ("lemma-1", "dp", "privacy", {"a": "2"}),
+            ("lemma-1", "dp", "privacy", {"a": "3"}),
+            ("note-1", "note", "privacy", {}),
+        )
+    ]
+    text = printed(msgspec.structs.replace(run, results=falls), 200, terminal=False)
+    told = (
+        "3 verdicts on 1 claim: 3 refuted. What falls, each claim once: 1 privacy. Privacy falls in tran2022:lemma-1."
+    )
+    assert f"{told}\nOur own notes, counted apart: 1 verdict on 1 note: 1 refuted.\n" in text
+    alone = printed(msgspec.structs.replace(run, results=falls[-1:]), 200, terminal=False)
+    assert "Our own notes, counted apart: 1 verdict on 1 note: 1 refuted." in alone
+    assert "What falls" not in alone
 
 
 def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> None:

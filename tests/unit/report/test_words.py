@@ -64,6 +64,16 @@ def test_what_stands_instead(corrects: bool, holds_for: list[str], told: str) ->
     assert words.with_status(own, told) == f"{told}: proved"
 
 
+def test_a_claim_counts_once_with_the_worst_that_falls() -> None:
+    falls = [
+        msgspec.structs.replace(result(claim, "Here", "dp", "refuted"), severity=severity)
+        for claim, severity in (("b", "misprint"), ("a", "misprint"), ("a", "utility"), ("a", "proof"))
+    ]
+    assert words.by_severity(falls) == {"utility": ["tran2022:a"], "misprint": ["tran2022:b"]}
+    assert words.severities_words(falls) == "1 utility, 1 misprint"
+    assert words.severities_words([]) == ""
+
+
 @pytest.mark.parametrize(("holds_for", "told"), [([], "says the same"), (["n > 1"], "holds exactly if n > 1")])
 def test_an_amendment_that_only_restates_the_claim_has_no_status(holds_for: list[str], told: str) -> None:
     own = AmendmentResult(status="proved", why="", only_restates=True, holds_for=holds_for)

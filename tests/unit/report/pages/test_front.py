@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.front import BEGIN, END, front_block, read_findings, recorded, with_front_block
+from dpverify.report.pages.index import index_page, totals
+from dpverify.report.pages.paper import paper_pages
 from tests.unit.report.sample import sample_run
 
 ROOT = Path(__file__).parents[4]
@@ -29,6 +31,25 @@ def test_the_table_has_the_findings_in_their_order_and_the_block_the_totals() ->
     assert [f"tran2022:{row.split('`')[1]}" for row in rows] == chosen
     assert all("**refuted**" in row for row in rows[:-1])
     assert f"{len(results)} verdicts with their readings" in block
+
+
+def test_our_notes_are_counted_apart_from_the_claims() -> None:
+    run = sample_run()
+    note = replace(run.results[-1], claim="tran2022:note-1", kind="note", status="refuted", severity="privacy")
+    runs = by_paper([replace(run, results=[*run.results, note])])
+    claims = {result.claim for result in run.results}
+    block = front_block(runs, [run.results[0].claim])
+    assert f"1 paper: {len(claims)} claims, {len(run.results)} verdicts with their readings" in block
+    assert "Counted apart, 1 note of ours: 1 refuted." in block
+    assert "privacy" not in block
+    before = by_paper([run])
+    assert totals(runs) == totals(before)
+    index = index_page(runs)
+    assert next(line for line in index.splitlines() if line.startswith("| [`tran2022`]")).endswith(" | 1 |")
+    page = "\n".join(paper_pages("tran2022", runs["tran2022"]).values())
+    assert "(our note, no claim of the paper)" in page
+    assert "## Our own notes" in page
+    assert "**Our own notes, which are no claims of the paper**" in index
 
 
 def test_the_reading_that_is_refuted_is_shown_and_the_one_that_stands_instead() -> None:
