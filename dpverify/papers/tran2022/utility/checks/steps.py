@@ -39,7 +39,8 @@ TIGHT: Mapping[str, tuple[dict[str, Any], ...]] = {
 """Where a condition is met with equality, and just not."""
 
 FAILING: tuple[dict[str, Any], ...] = (
-    {**SIMPLE, "N": 1, "T": 2}, {**SIMPLE, "N": 2, "T": 3}, {**SIMPLE, "N": 2, "T": 16, "delta": "1/1000"},
+    {**SIMPLE, "N": 1, "T": 2}, {**SIMPLE, "N": 2, "T": 3}, {**SIMPLE, "N": 2, "T": 4},
+    {**SIMPLE, "N": 2, "T": 4, "eta": "1/4"}, {**SIMPLE, "N": 2, "T": 16, "delta": "1/1000"},
     {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
      "delta": "1/2", "epsilon": "1/3"},
     {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
