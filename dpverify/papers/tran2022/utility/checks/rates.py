@@ -19,6 +19,7 @@ from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility import rates_derivations as derive
 from dpverify.papers.tran2022.utility import uphill_bounds as uphill
+from dpverify.papers.tran2022.utility.step_derivations import improvement
 from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
@@ -145,6 +146,7 @@ def _sizes(budget: Budget) -> Iterable[dict[str, int]]:
 CHECKS.add(
     _exponents("theorem-6-rate"),
     _exponents("theorem-9-rate"),
+    _exponents("abstract-improvement"),
     *(
         DerivationCheck(claim, "derivation", build=build, variants=("amended",))
         for claim, build in (
@@ -152,6 +154,7 @@ CHECKS.add(
             ("theorem-9-rate", derive.printed_bound),
             ("section-1-rate", derive.rate_of_theorem_6),
             ("abstract-rate", derive.rate_of_theorem_9),
+            ("abstract-improvement", improvement),
         )
     ),
     RuleCheck(
