@@ -23,7 +23,7 @@ from dpverify.ledger.formula import (
 )
 from dpverify.ledger.formula.normal import arrangement, is_same_inequality
 from dpverify.ledger.formula.tree import Comparison, substitute
-from dpverify.ledger.records import HOLDS
+from dpverify.ledger.records import HOLDS, ORDERS
 from dpverify.ledger.statements import Statement
 
 MOST_ROUNDS = 20  # definitions that use definitions that use definitions
@@ -50,9 +50,11 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
     """The conditions that an amendment adds and that say together what it claims; empty where they do not.
 
     A condition says the same if it is the inequality of both sides, multiplied by a positive term or raised to a
-    positive power. An upper bound on a maximum, and a lower one on a minimum, is a bound on each of its arguments.
+    positive power; of an order, constants do not count. An upper bound on a maximum, and a lower one on a minimum,
+    is a bound on each of its arguments.
     """
-    claimed = _COMPARISONS.get(statement.relation or "")
+    is_order = statement.relation in ORDERS
+    claimed = "<=" if is_order else _COMPARISONS.get(statement.relation or "")
     if claimed is None or statement.rhs is None or statement.lhs is None:
         return ()
     left, right = (_expanded(side, statement) for side in (statement.lhs, statement.rhs))
@@ -64,7 +66,11 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
     positive = _positive_letters(statement)
     found: list[Compare] = []
     for part in _conjunction(Compare((claimed,), (left, right))):
-        same = [said for said, read in conditions.items() if is_same_inequality(part, read, positive)]
+        same = [
+            said
+            for said, read in conditions.items()
+            if is_same_inequality(part, read, positive, up_to_constants=is_order)
+        ]
         if not same:
             return ()
         found.append(same[0])

@@ -9,7 +9,7 @@ from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report import markdown as md
 from dpverify.report.counterexamples import telling
-from dpverify.report.words import MARKS, instead_words
+from dpverify.report.words import MARKS, exactly_if, instead_words
 
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
 _ORDERS, _SHOWN_ORDERS = re.compile("<=|>=|<|>"), re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
@@ -49,12 +49,12 @@ def instead_in_line(amendment: AmendmentResult) -> str:
         return instead_words(amendment)
     conditions = {line.text: line for line in _after(amendment.display, "if")}
     shown = (_fragment(conditions.get(text) or Line(word="if", text=text)) for text in amendment.holds_for)
-    return f"holds {'exactly if' if amendment.only_restates else 'for'} {', '.join(shown)}"
+    return f"holds {exactly_if(amendment) if amendment.only_restates else 'for'} {', '.join(shown)}"
 
 
 def instead_line(amendment: AmendmentResult) -> str:
     """The same with its status, as the beginning of a paragraph."""
-    link = " exactly if " if amendment.only_restates else " for "
+    link = f" {exactly_if(amendment)} " if amendment.only_restates else " for "
     words, _, conditions = instead_in_line(amendment).partition(link)
     head = f"{words[:1].upper()}{words[1:]}"
     if amendment.only_restates:

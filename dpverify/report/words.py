@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -49,6 +50,8 @@ MEANINGS: Mapping[Status, str] = {
     "untested": "It was not judged, for the reason given.",
 }
 
+_ORDER = re.compile(r" = O~?\(")
+
 METHODS: Mapping[str, str] = {
     "derivation": "derivation",
     "exhaustive": "exhaustive",
@@ -82,8 +85,18 @@ def instead_words(amendment: AmendmentResult) -> str:
     if not amendment.corrects:
         return "nothing better is known"
     if amendment.only_restates:
-        return f"holds exactly if {', '.join(amendment.holds_for)}" if amendment.holds_for else "says the same"
+        return (
+            f"holds {exactly_if(amendment)} {', '.join(amendment.holds_for)}"
+            if amendment.holds_for
+            else "says the same"
+        )
     return f"holds for {', '.join(amendment.holds_for)}" if amendment.holds_for else "corrected"
+
+
+def exactly_if(amendment: AmendmentResult) -> str:
+    """The words before the condition that says what is claimed; of an order, it says so up to constants."""
+    is_order = any(_ORDER.search(line.text) for line in amendment.display[:1])
+    return "up to constants exactly if" if is_order else "exactly if"
 
 
 def with_status(amendment: AmendmentResult, words: str) -> str:

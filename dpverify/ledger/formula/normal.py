@@ -56,7 +56,7 @@ def _sorted(keys: tuple[object, ...]) -> tuple[object, ...]:
     return tuple(sorted(keys, key=repr))
 
 
-def is_same_inequality(one: Compare, two: Compare, positive: frozenset[str]) -> bool:
+def is_same_inequality(one: Compare, two: Compare, positive: frozenset[str], *, up_to_constants: bool = False) -> bool:
     """Whether two inequalities are each other's multiple by a positive term, or positive powers of each other.
 
     ``positive``: letters that are above 0 in all of their domain. Strict and weak are not told apart.
@@ -68,7 +68,7 @@ def is_same_inequality(one: Compare, two: Compare, positive: frozenset[str]) -> 
     polynomials = [(polynomial(small), polynomial(large)) for small, large in (first, second)]
     factors = [(factored(small), factored(large)) for small, large in (first, second)]
     is_multiple = _is_multiple(polynomials[0], polynomials[1], positive)
-    return is_multiple or _is_power(factors[0], factors[1], positive)
+    return is_multiple or _is_power(factors[0], factors[1], positive, up_to_constants)
 
 
 def _sides(said: Compare) -> tuple[Formula, Formula]:
@@ -94,19 +94,26 @@ def _is_multiple(
     return False
 
 
-def _is_power(one: tuple[Polynomial, Polynomial], two: tuple[Polynomial, Polynomial], positive: frozenset[str]) -> bool:
+def _is_power(
+    one: tuple[Polynomial, Polynomial],
+    two: tuple[Polynomial, Polynomial],
+    positive: frozenset[str],
+    up_to_constants: bool,
+) -> bool:
     sides = (*one, *two)
     if any(len(side) != 1 or min(side.values()) <= 0 for side in sides):
         return False
     if not all(_is_positive(term, positive) for side in sides for term in side):
         return False
-    (first, ratio), (second, other) = (_quotient(*sides) for sides in (one, two))
+    (first, ratio), (second, other) = (_quotient(*pair) for pair in (one, two))
+    if up_to_constants:
+        first, second = (tuple(part for part in term if not isinstance(part[0], Num)) for term in (first, second))
     if not first or not second or [atom for atom, _ in first] != [atom for atom, _ in second]:
         return False
     power = first[0][1] / second[0][1]
     if power <= 0 or _power(second, power) != first:
         return False
-    return bool(ratio**power.denominator == other**power.numerator)
+    return up_to_constants or bool(ratio**power.denominator == other**power.numerator)
 
 
 def _quotient(small: Polynomial, large: Polynomial) -> tuple[Monomial, Fraction]:

@@ -103,6 +103,8 @@ def test_an_amendment_that_requires_what_it_claims_says_so(write: Write) -> None
         ('lhs = "max(N, N**2/2)"\nrelation = "<="\nprinted = "T"', '"N**2 <= 2*T"', False),
         ('lhs = "min(N, T)"\nrelation = ">="\nprinted = "2"', '"N >= 2", "T >= 2"', True),
         ('lhs = "sqrt(T)"\nrelation = ">="\nprinted = "N"', '"T >= 2*N**2"', False),
+        ('lhs = "sqrt(2)*3*N"\nrelation = "O"\nprinted = "sqrt(T)"', '"T >= N**2"', True),
+        ('lhs = "3*N"\nrelation = "O"\nprinted = "sqrt(T)"', '"T >= N**3"', False),
     ],
 )
 def test_a_bound_on_a_maximum_is_a_bound_on_each_argument(

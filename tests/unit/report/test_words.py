@@ -5,6 +5,7 @@ from typing import get_args
 import msgspec
 import pytest
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.records import Kind, Status
 from dpverify.ledger.results import AmendmentResult, Method, RelationToDerived
 from dpverify.report import words
@@ -72,6 +73,12 @@ def test_a_claim_counts_once_with_the_worst_that_falls() -> None:
     assert words.by_severity(falls) == {"utility": ["tran2022:a"], "misprint": ["tran2022:b"]}
     assert words.severities_words(falls) == "1 utility, 1 misprint"
     assert words.severities_words([]) == ""
+
+
+def test_an_order_is_restated_up_to_constants() -> None:
+    display = [Line(text="n = O(m)")]
+    own = AmendmentResult(status="proved", why="", only_restates=True, holds_for=["n <= m"], display=display)
+    assert words.instead_words(own) == "holds up to constants exactly if n <= m"
 
 
 @pytest.mark.parametrize(("holds_for", "told"), [([], "says the same"), (["n > 1"], "holds exactly if n > 1")])
