@@ -78,9 +78,10 @@ def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
         yield f"holds for {', '.join(verdict.holds.requires)} ({verdict.holds.status}): {verdict.holds.why}"
     if verdict.amendment is not None:
         instead = "corrected" if verdict.amendment.corrects else "nothing better is known"
+        instead = f"{instead} ({verdict.amendment.status})"
         if verdict.amendment.only_restates:
-            instead = "no correction: a condition says what is claimed"
-        yield f"{instead} ({verdict.amendment.status}): {verdict.amendment.why}"
+            instead = "no correction, a condition says what is claimed"
+        yield f"{instead}: {verdict.amendment.why}"
         yield from (f"  {line}" for line in _statement(display(spec.statement(verdict.reading, "amended"))))
 
 
