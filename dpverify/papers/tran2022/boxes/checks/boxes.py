@@ -47,6 +47,10 @@ def _lengths(budget: Budget) -> Iterable[dict[str, Any]]:
     return ({"T": steps} for steps in range(1, 4 * WIDEST[budget.name]))
 
 
+def _last_steps(budget: Budget) -> Iterable[dict[str, Any]]:
+    return ({"t": steps} for steps in range(1, 4 * WIDEST[budget.name]))
+
+
 def _loop(point: Point, ends: tuple[int, int]) -> Outcome:
     """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
     n, steps = int(point["N"]), int(point["T"])
@@ -138,9 +142,9 @@ def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
 
 
 def _order_exists(point: Point, ahead: bool) -> Outcome:
-    """Whether the lines of a run can be done in some order."""
+    """Whether the lines of a run of t steps can be done in some order."""
     try:
-        order = list(graphlib.TopologicalSorter(box_indices.dependencies(int(point["T"]), ahead=ahead)).static_order())
+        order = list(graphlib.TopologicalSorter(box_indices.dependencies(int(point["t"]), ahead=ahead)).static_order())
     except graphlib.CycleError as error:
         return Outcome(False, note="a circle: " + " needs ".join(reversed(error.args[1])))
     return Outcome(bool(order))
@@ -158,7 +162,7 @@ def _noise_named(point: Point, drawn: str) -> Outcome:
 
 def _all_queries(point: Point, amended: bool) -> Outcome:
     """K queries that all touch example 1: their number against V = |IN(1)|, and what Theorem 10 makes of V."""
-    n, queries = int(point["N"]), int(point["K"])
+    n, queries = int(point["N"]), int(point["queries"])
     counted = queries if amended else min(n, queries)
     if not amended and n > queries:
         return Outcome(False, Fraction(n), Fraction(queries), f"S_{n} is asked for, and there are {queries} queries")
@@ -200,7 +204,7 @@ def _line(
 
 
 RUNS, STEPS = _runs("T"), _runs("t")
-NAMES, QUERIES = _grid(K=range(9)), _grid(N=range(1, 6), K=(*range(1, 8), 0))
+NAMES, QUERIES = _grid(K=range(9)), _grid(N=range(1, 6), queries=range(1, 8))
 
 CHECKS.add(
     _line("algorithm-1-epochs", "loops", RUNS, _loop, (1, 0), "i from 0", (0, 0)),
@@ -229,7 +233,7 @@ CHECKS.add(
         planted=[Planted("two iterates later", holds=partial(_anchor, shift=2), at_declared_size=True)],
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
-    _line("algorithm-2-update", "order", _lengths, _order_exists, True, "w_t from m-hat_t", False, printed=False),
+    _line("algorithm-2-update", "order", _last_steps, _order_exists, True, "w_t from m-hat_t", False, printed=False),
     _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_t", "zeta_1 for all", "zeta_1"),
     _line("theorem-10-in", "queries", QUERIES, _all_queries, True, "i = 1 .. N", False, printed=False),
     DerivationCheck("section-4-term-sensitivity", "derivation", build=derivations.derive_term),

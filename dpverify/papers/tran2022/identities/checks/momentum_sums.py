@@ -51,6 +51,13 @@ def _prefixes(budget: Budget) -> Iterable[dict[str, Any]]:
         yield {"t": t, "alpha": kronecker_point(t + 1, 1, 3)[0]}
 
 
+def _node_ends(budget: Budget) -> Iterable[dict[str, Any]]:
+    """The last steps of the nodes that make up each prefix."""
+    for point in _prefixes(budget):
+        for _, z in compose_intervals(1, point["t"]):
+            yield {**point, "node_end": z}
+
+
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """(N, t, alpha, gamma): small ones at plain weights and at the one that stands for all, then large ones."""
     for t in range(1, LONGEST[budget.name] + 1):
@@ -75,11 +82,10 @@ def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Out
 
 
 def _noise(point: Point, weight: Value = ONE) -> Outcome:
-    """Coefficients of the nodes' noises in NOISE_t of Algorithm 1, against the weight that the statement gives all."""
-    t, beta = int(point["t"]), to_value(1 - point["alpha"])
-    box = Combination({("zeta", y, z): beta ** (t - z) if t > z else ONE for y, z in compose_intervals(1, t)})
-    said = Combination({("zeta", y, z): weight for y, z in compose_intervals(1, t)})
-    return compare_coefficients(box, said, in_words)
+    """Coefficient of a node's noise in NOISE_t of Algorithm 1, against the weight that the statement gives all."""
+    t, z, beta = int(point["t"]), int(point["node_end"]), to_value(1 - point["alpha"])
+    box = Combination({("zeta", z): beta ** (t - z) if t > z else ONE})
+    return compare_coefficients(box, Combination({("zeta", z): weight}), in_words)
 
 
 def _orderings(statement: Statement, n: int) -> list[Ordering]:
@@ -211,7 +217,7 @@ CHECKS.add(
     RuleCheck(
         "lemma-12-noise",
         "coefficients",
-        points=_prefixes,
+        points=_node_ends,
         holds=lambda p, _: _noise(p),
         planted=[Planted("the weight 2", holds=lambda p, _: _noise(p, 2 * ONE), at_declared_size=True)],
     ),
