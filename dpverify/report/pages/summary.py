@@ -56,7 +56,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
         repaired=by_status((r for r in falls if _is_repaired(r)), _repair),
-        unrepaired=by_status((r for r in falls if not _is_repaired(r)), lambda r: status_label(r.status)),
+        unrepaired=by_status((r for r in falls if not _is_repaired(r)), _without_repair),
         notes=by_status(notes, lambda r: status_label(r.status)),
         undecided=[r for r in results if r.status == "inconclusive" and not r.sources_disagree],
     )
@@ -82,6 +82,13 @@ def _which(claims: Mapping[str, Sequence[Result]], group: Sequence[Result]) -> s
 def _is_repaired(result: Result) -> bool:
     """Whether the amendment is a correction: not what holds of anything, and not a condition that is the claim."""
     return result.amendment is not None and result.amendment.corrects and not result.amendment.only_restates
+
+
+def _without_repair(result: Result) -> str:
+    """The status, and whether a condition is known under which the claim holds as it is printed."""
+    restated = result.amendment is not None and result.amendment.only_restates
+    known = ", with a condition under which it holds" if restated or result.holds else ""
+    return f"{status_label(result.status)}{known}"
 
 
 def _repair(result: Result) -> str:
