@@ -53,15 +53,24 @@ _IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "�
 
 
 def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
-    """Print the verdicts of a run that have these statuses, grouped by status, then what a person wants to know."""
-    groups = {status: [r for r in run.results if r.status == status] for status in ORDER if status in listed}
+    """Print the verdicts of a run that have these statuses, grouped by status, then what a person wants to know.
+
+    Our notes are in groups of their own, before those of the claims.
+    """
+    groups = [
+        (status, is_note, [r for r in run.results if r.status == status and r.is_note == is_note])
+        for is_note in (True, False)
+        for status in ORDER
+        if status in listed
+    ]
     if not console.is_terminal:
-        for line in [*_plain([result for results in groups.values() for result in results]), *closing(run, listed)]:
+        for line in [*_plain([result for _, _, results in groups for result in results]), *closing(run, listed)]:
             console.print(readable(line, console), markup=False, highlight=False, emoji=False, soft_wrap=True)
         return
-    for status, results in groups.items():
+    for status, is_note, results in groups:
         if results:
-            console.print(Text(f"{mark(status, console)} {status} ({len(results)})", style=STYLES[status]))
+            whose = ", our notes" if is_note else ""
+            console.print(Text(f"{mark(status, console)} {status}{whose} ({len(results)})", style=STYLES[status]))
             console.print(_table(results, console) if console.width >= NARROW else _stack(results, console))
     for line in closing(run, listed):
         console.print(Text(readable(line, console)))

@@ -79,6 +79,8 @@ def test_readings_of_a_claim_count_once_and_our_notes_apart(run: Run) -> None:
         "3 verdicts on 1 claim: 3 refuted. What falls, each claim once: 1 privacy. Privacy falls in tran2022:lemma-1."
     )
     assert f"{told}\nOur own notes, counted apart: 1 verdict on 1 note: 1 refuted.\n" in text
+    heads = printed(msgspec.structs.replace(run, results=falls), 200)
+    assert heads.index("✗ refuted, our notes (1)") < heads.index("✗ refuted (3)")
     alone = printed(msgspec.structs.replace(run, results=falls[-1:]), 200, terminal=False)
     assert "Our own notes, counted apart: 1 verdict on 1 note: 1 refuted." in alone
     assert "What falls" not in alone
