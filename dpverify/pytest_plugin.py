@@ -260,4 +260,7 @@ def describe(job: Job, result: CheckResult) -> list[str]:
     for control in result.controls:
         seen = "refuted" if control.refuted else "MISSED"
         lines.append(f"control {control.name}: {seen}. {control.statistic}")
+    for neighbour in result.true_neighbours:
+        seen = "REFUTED" if neighbour.refuted else "not refuted"
+        lines.append(f"true neighbour {neighbour.name}: {seen}. {neighbour.statistic}")
     return lines

@@ -1,14 +1,15 @@
-"""Checks of claims: what an author of one needs, under six concepts (docs/writing-a-check.md).
+"""Checks of claims: what an author of one needs, under seven concepts (docs/writing-a-check.md).
 
 claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds and what they are made of;
-planted fault: Planted, Outcome, Control; budget: Budget, BUDGETS. What runs and judges them is in ``harness.run``.
+planted fault: Planted, Outcome, Control; true neighbour: TrueNeighbour; budget: Budget, BUDGETS. What runs and judges
+them is in ``harness.run``.
 """
 
 from dpverify.harness.budget import BUDGETS, Budget
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context, Point
 from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.harness.planted import Outcome, Planted
+from dpverify.harness.planted import Outcome, Planted, TrueNeighbour
 from dpverify.harness.run.registry import PaperChecks
 from dpverify.harness.search.exact_results import Vacuity
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
@@ -48,6 +49,7 @@ __all__ = [
     "SubGaussian",
     "TrajectoryEffect",
     "TrajectoryLaw",
+    "TrueNeighbour",
     "Vacuity",
     "of_variant",
 ]

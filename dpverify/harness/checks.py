@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
+
+import msgspec
 
 from dpverify.harness.budget import BudgetName
 from dpverify.harness.context import Context
@@ -12,6 +14,7 @@ from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 
 CANNOT_FAIL = "this check cannot fail"
+CANNOT_PASS = "this check cannot pass"
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,23 @@ class Check:
         return result
 
     def result(self, **found: Any) -> CheckResult:
-        """Make a result of this check, with its name, its method and what it leaves out."""
-        return CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **found})
+        """Make a result of this check, with its name, its method and what it leaves out.
+
+        A refutation counts only if the check did not refute the true neighbours of its claim. Otherwise the check is
+        wrong, and nothing is said of the paper.
+        """
+        result = CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **found})
+        if result.status != "refuted" or not (refuted := refuted_neighbours(result.true_neighbours)):
+            return result
+        return msgspec.structs.replace(result, status="inconclusive", error=refuted, counterexamples=[])
+
+
+def refuted_neighbours(neighbours: Sequence[ControlResult]) -> str:
+    """Say which true neighbours a check refuted. Empty if it refuted none and there was at least one."""
+    if not neighbours:
+        return f"{CANNOT_PASS}: it refuted the statement and has no true neighbour, which it must not refute"
+    refuted = [f"{neighbour.name} ({neighbour.fault})" for neighbour in neighbours if neighbour.refuted]
+    return f"{CANNOT_PASS}: it refuted the true neighbour {'; '.join(refuted)}" if refuted else ""
 
 
 def missed_controls(controls: list[ControlResult]) -> str:

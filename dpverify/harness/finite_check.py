@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
+from dpverify.harness.neighbours import true_neighbours
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
 from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.search import Findings
@@ -80,6 +81,7 @@ class FiniteCheck(Check):
             counterexamples=first_and_largest(found.violations, statement.edges),
             slack=slack_of(found, statement.relation or "="),
             controls=controls,
+            true_neighbours=true_neighbours(statement, found, "formulas") if found.violations else [],
         )
 
 

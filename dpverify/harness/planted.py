@@ -1,11 +1,11 @@
-"""Planted faults of exact checks: a right side, a left side or a rule that is wrong on purpose."""
+"""Changed statements of exact checks: faults that must be refuted, and true neighbours that must not be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpverify.harness.context import Point
 from dpverify.harness.sides import LeftSide
@@ -30,27 +30,49 @@ Rule = Callable[[Point, Statement], bool | Outcome | None]
 
 
 @dataclass(frozen=True)
-class Planted:
-    """A fault that a check must refute: exactly one of the three is given."""
+class ChangedStatement:
+    """A statement near the one that a check judges: exactly one of the right side, the left side and the rule."""
 
-    name: str  # what is wrong: "one interval fewer"
+    name: str  # what is changed: "one interval fewer"
     rhs: str = ""  # a right side in which ``printed`` stands for the printed one: "printed - 1"
     lhs: LeftSide | None = None  # a left side
     holds: Rule | None = None  # a rule
-    at_declared_size: bool = False  # whether the fault is the smallest that the check says it sees
+
+    kind: ClassVar[str] = "changed statement"
 
     def __post_init__(self) -> None:
         given = [bool(self.rhs), self.lhs is not None, self.holds is not None]
         if sum(given) != 1:
-            raise ValueError(f"planted fault {self.name!r} must give exactly one of rhs, lhs and holds.")
+            raise ValueError(f"{self.kind} {self.name!r} must give exactly one of rhs, lhs and holds.")
         if self.rhs and PRINTED not in free_names(parse(self.rhs)):
-            raise ValueError(f"planted fault {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")
+            raise ValueError(f"{self.kind} {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")
 
     def statement(self, statement: Statement) -> Statement:
-        """Statement with the planted right side; itself where the fault is elsewhere."""
+        """Statement with the changed right side; the statement itself where something else is changed."""
         if not self.rhs or statement.rhs is None:
             return statement
         return replace(statement, rhs=substitute(parse(self.rhs), {Name(PRINTED): statement.rhs}))
+
+
+@dataclass(frozen=True)
+class Planted(ChangedStatement):
+    """A fault that a check must refute."""
+
+    at_declared_size: bool = False  # whether the fault is the smallest that the check says it sees
+
+    kind: ClassVar[str] = "planted fault"
+
+
+@dataclass(frozen=True)
+class TrueNeighbour(ChangedStatement):
+    """A true statement near a false one, at all points of the check: the check must not refute it."""
+
+    kind: ClassVar[str] = "true neighbour"
+
+
+def corrected(rule: Rule) -> Rule:
+    """Make the rule for the corrected statement from one that looks at the variant of its statement."""
+    return lambda point, statement: rule(point, replace(statement, variant="amended"))
 
 
 def moved_side(statement: Statement, op: Literal["*", "+"], number: Fraction) -> Statement:

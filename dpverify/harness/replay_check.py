@@ -15,6 +15,7 @@ import numpy as np
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
+from dpverify.harness.neighbours import printed_for_measured
 from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.exact_results import first_and_largest
 from dpverify.harness.sides import LeftSide, Probe, Prober
@@ -104,6 +105,7 @@ class ReplayCheck(Check):
             kernel_disagrees=bool(disagreement),
             counterexamples=first_and_largest(violations, statement.edges),
             controls=controls,
+            true_neighbours=printed_for_measured(statement, (probe.point for probe in violations)),
             figures={} if self.figures is None else self.figures(statement),
         )
 

@@ -61,10 +61,10 @@ class DerivationResult(Record, frozen=True, kw_only=True):
 
 
 class ControlResult(Record, frozen=True, kw_only=True):
-    """A planted fault, and whether the check saw it."""
+    """A planted fault, or a true neighbour, and whether the check refuted it."""
 
     name: str
-    fault: str
+    fault: str  # what is changed
     at_declared_size: bool
     refuted: bool
     statistic: str = ""
@@ -119,6 +119,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     derivation: DerivationResult | None = None
     relation_to_derived: RelationToDerived | None = None
     controls: list[ControlResult] = []
+    true_neighbours: list[ControlResult] = []  # of a check that refutes: what it must not refute
     figures: dict[str, dict[str, list[float]]] = {}
 
 

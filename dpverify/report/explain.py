@@ -122,7 +122,10 @@ def _check(check: CheckResult) -> str:
     ]
     seen = sum(control.refuted for control in check.controls)
     controls = f"{seen} of {len(check.controls)} planted faults seen" if check.controls else ""
-    told = "; ".join(filter(None, [*facts, f"where it looked: {check.region}" if check.region else "", controls]))
+    spared = sum(not neighbour.refuted for neighbour in check.true_neighbours)
+    neighbours = f"{spared} of {len(check.true_neighbours)} true neighbours not refuted"
+    region = f"where it looked: {check.region}" if check.region else ""
+    told = "; ".join(filter(None, [*facts, region, controls, neighbours if check.true_neighbours else ""]))
     return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {told}' if told else ''}"
 
 

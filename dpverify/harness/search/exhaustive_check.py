@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from dpverify.harness.budget import BUDGETS, Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
-from dpverify.harness.planted import Outcome, Planted, Rule
+from dpverify.harness.neighbours import JudgedBy, true_neighbours
+from dpverify.harness.planted import ChangedStatement, Outcome, Planted, Rule, TrueNeighbour
 from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.granted import not_granted
@@ -42,6 +44,8 @@ class ExhaustiveCheck(Check):
     where: Sequence[str] = field(default=(), kw_only=True)
     # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
+    # Weaker statements that hold at all points: needed where code decides and refutes the statement at every point.
+    neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
     figures: Callable[[Context], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
 
@@ -91,6 +95,7 @@ class ExhaustiveCheck(Check):
             counterexamples=first_and_largest(found.violations, statement.edges),
             slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
             controls=controls,
+            true_neighbours=self._neighbours(context, found) if found.violations else [],
             figures={} if self.figures is None else self.figures(context),
         )
 
@@ -141,11 +146,21 @@ class ExhaustiveCheck(Check):
             seen = self._go_through(context, faulty, self.lhs, None, stop=True)
             results.append(seen.as_control("sharper", fault, True))
         for planted in self.planted:
-            holds = planted.holds or (self.holds if planted.lhs is None else None)
-            faulty = planted.statement(statement)
-            seen = self._go_through(context, faulty, planted.lhs or self.lhs, holds, stop=True)
+            seen = self._changed(context, planted)
             results.append(seen.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size))
         return results
+
+    def _changed(self, context: Context, changed: ChangedStatement) -> Findings:
+        """Go through the points with a changed statement, until it is refuted."""
+        holds = changed.holds or (self.holds if changed.lhs is None else None)
+        statement = changed.statement(context.statement)
+        return self._go_through(context, statement, changed.lhs or self.lhs, holds, stop=True)
+
+    def _neighbours(self, context: Context, found: Findings) -> list[ControlResult]:
+        judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
+        judged_by = judged_by if self.holds is None else "rule"
+        given = [(neighbour, partial(self._changed, context, neighbour)) for neighbour in self.neighbours]
+        return true_neighbours(context.statement, found, judged_by, given)
 
 
 def _probe(prober: Prober, holds: Rule | None, point: dict[str, Fraction]) -> Probe | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -32,11 +33,15 @@ class RuleCheck(ExhaustiveCheck):
         """Declared core seconds; longer budgets look at more points."""
         return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
+    def result(self, **found: Any) -> CheckResult:
+        """Make a result of this check; a violation of a rule about a kernel says nothing of the paper."""
+        if self.about_kernel and found["status"] == "refuted":
+            found |= {"status": "inconclusive", "kernel_disagrees": True}
+        return super().result(**found)
+
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Do what the base does, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
-        if result.status == "refuted" and self.about_kernel:
-            return msgspec.structs.replace(result, status="inconclusive", kernel_disagrees=True)
         if result.status != "refuted" or self.holds is None or result.by_certificate:
             return result
         result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.edges import edge_at
-from dpverify.harness.planted import Planted
+from dpverify.harness.neighbours import searched_again, true_neighbours
+from dpverify.harness.planted import Planted, TrueNeighbour
 from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.climb import completions
 from dpverify.harness.search.domain import Region, Sampler, make_sampler
@@ -58,6 +60,8 @@ class SearchCheck(Check):
     corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
     interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin of 5%, integers from 3
     planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted besides the automatic fault
+    # Weaker statements that hold in the region: needed where code measures a left side that violates it at every point.
+    neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
     vacuity: Vacuity | None = field(default=None, kw_only=True)  # grid on which the bound meets the trivial one
     seconds_each: float = field(default=0.0005, kw_only=True)  # declared core seconds of one point
 
@@ -104,7 +108,16 @@ class SearchCheck(Check):
             slack=slack_of(found, statement.relation or "="),
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
             controls=controls,
+            true_neighbours=self._neighbours(statement, found) if counterexamples else [],
         )
+
+    def _neighbours(self, statement: Statement, found: Findings) -> list[ControlResult]:
+        """Decide the true neighbours at the points that were searched."""
+        given = [
+            (one, partial(searched_again, one.statement(statement), found, one.lhs or self.lhs))
+            for one in self.neighbours
+        ]
+        return true_neighbours(statement, found, "formulas" if self.lhs is None else "measurement", given)
 
     def _narrowed(self, statement: Statement) -> Statement:
         texts = self.where(statement) if callable(self.where) else self.where

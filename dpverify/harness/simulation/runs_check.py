@@ -9,6 +9,7 @@ from typing import Any
 
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
+from dpverify.harness.neighbours import as_control
 from dpverify.harness.simulation.betting import NEAR, Excess, lower_limit
 from dpverify.harness.simulation.runs import (
     ALPHA,
@@ -102,6 +103,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             statistic=told,
             counterexamples=examples,
             controls=controls,
+            true_neighbours=[self._at_bound(context, sharpest, total[sharpest.name])] if at.refutes else [],
         )
 
     def result(self, **found: Any) -> CheckResult:
@@ -166,6 +168,13 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             refuted=verdict.refutes,
             statistic=verdict.words,
         )
+
+    def _at_bound(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
+        """Judge the same runs, moved to a mean that is equal to the bound."""
+        bound = self.bound(context.statement, stream.case)
+        verdict = self._judge(context, stream, moved(values, bound / self.top(context.statement, stream.case)))
+        words = f"the runs moved to the mean {bound:.4g}, on {stream.case.name}"
+        return as_control("moved to the bound", words, refuted=verdict.refutes, statistic=verdict.words)
 
 
 def _counted(left: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -11,12 +11,14 @@ from numpy.random import Generator
 
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
+from dpverify.harness.neighbours import as_control
 from dpverify.harness.simulation.betting import lower_limit
 from dpverify.harness.simulation.runs import (
     ALPHA,
     NO_FAULT,
     UPHILL,
     CaseT,
+    MeanAgainstBound,
     OptimizerFault,
     RunsBoundCheck,
     SimulatedCase,
@@ -89,12 +91,13 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         faulty = self._runs(statement, widest, UPHILL, context.rng(block, "wrong optimizer"))
         bound, limit = self.bound(statement, best), lower_limit(values, ALPHA)
         mean, wide, wrong = sum(values) / len(values), self.bound(statement, widest), lower_limit(faulty, ALPHA)
+        found = MeanAgainstBound(CONFIRMED, mean, limit, bound)
         controls = [
             ControlResult(
                 name="half the bound",
                 fault=f"a bound {SHRUNK:g} times too small",
                 at_declared_size=True,
-                refuted=limit > bound / SHRUNK,
+                refuted=replace(found, bound=bound / SHRUNK).refutes,
                 statistic=f"lower limit {limit:.4g}, half the bound {bound / SHRUNK:.4g}",
             ),
             ControlResult(
@@ -105,18 +108,22 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
                 statistic=f"lower limit {wrong:.4g}, bound {wide:.4g}",
             ),
         ]
-        refuted, missed = limit > bound, missed_controls(controls)
-        found = self._counterexample(best, limit, bound, "on seeds that the search did not use")
+        missed = missed_controls(controls)
+        example = self._counterexample(best, limit, bound, "on seeds that the search did not use")
+        largest = replace(found, bound=max(values))
         more = f"; for the problem found, an excess of {bound - limit:.3g} more"
         return self.result(
-            status="refuted" if refuted else "inconclusive" if missed else "not refuted",
-            message="; ".join(filter(None, [f"largest lower limit over bound: {limit / bound:.3g}", missed])),
+            status="refuted" if found.refutes else "inconclusive" if missed else "not refuted",
+            message="; ".join(filter(None, [f"largest lower limit over bound: {found.ratio:.3g}", missed])),
             n=CONFIRMED,
-            detects=f"a bound {SHRUNK:g} times too small{'' if refuted else more}",
+            detects=f"a bound {SHRUNK:g} times too small{'' if found.refutes else more}",
             statistic=f"{best.all_words}: mean {mean:.4g} over {CONFIRMED} fresh runs, "
             f"lower limit {limit:.4g}, bound {bound:.4g}",
-            counterexamples=[found] if refuted else [],
+            counterexamples=[example] if found.refutes else [],
             controls=controls,
+            true_neighbours=[
+                as_control("largest run", "the largest of the runs as the bound on their mean", refuted=largest.refutes)
+            ],
         )
 
     def _search(self, context: Context, rng: Generator) -> tuple[CaseT, CaseT]:

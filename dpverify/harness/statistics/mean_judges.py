@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -53,6 +53,9 @@ class Judge(Protocol):
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Faults of exactly the declared sizes, at least one."""
+
+    def true_neighbour(self, context: Context, statistics: Any) -> tuple[str, Any] | None:
+        """The sums moved to where the claim just holds, and that in words; None for a judge that never refutes."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,9 @@ class MeanLaw:
         target = self.mean(context) + shift
         return [PlantedFault("mean", f"the mean off by {shift:.6g}", _centred_at(target))]
 
+    def true_neighbour(self, context: Context, statistics: MeanMoments) -> None:
+        """None: a mean that is off is a disagreement of our sources."""
+
 
 @dataclass(frozen=True)
 class MeanBound:
@@ -156,6 +162,11 @@ class MeanBound:
         shift = _mean_effect(effect).shift
         bound, sign = self._bound(context)
         return [PlantedFault("mean", f"a mean beyond the bound by {shift:.6g}", _centred_at(bound + sign * shift))]
+
+    def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
+        """The sample moved to a mean that is equal to the bound."""
+        bound, _ = self._bound(context)
+        return f"the sample moved to the mean {bound:.6g}", replace(statistics, mean=bound)
 
     def _bound(self, context: Context) -> tuple[float, float]:
         relation = context.statement.relation
@@ -194,3 +205,8 @@ class ProportionBound:
         probability = min(1.0, _bound(self.bound, context) + effect.shift)
         fault = f"a probability of {probability:.6g}"
         return [PlantedFault("probability", fault, lambda _, sample, rng: rng.random(sample.size) < probability)]
+
+    def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
+        """A sample with no more ones than the bound allows."""
+        ones = math.floor(_bound(self.bound, context) * statistics.n)
+        return f"a sample with {ones} ones", replace(statistics, mean=ones / statistics.n)

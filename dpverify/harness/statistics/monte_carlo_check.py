@@ -11,6 +11,7 @@ import numpy as np
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, as_point
+from dpverify.harness.neighbours import as_control
 from dpverify.harness.search.exact_results import numbers
 from dpverify.harness.statistics.effects import Plan
 from dpverify.harness.statistics.mean_judges import Judge, Judgement, MeanMoments, Sample
@@ -114,8 +115,17 @@ class MonteCarloCheck(Check):
             kernel_disagrees=own.says == "disagrees",
             counterexamples=_counterexamples(here, plan, own),
             controls=controls,
+            true_neighbours=self._neighbours(here, total[0], plan.alpha) if status == "refuted" else [],
             figures=own.figures,
         )
+
+    def _neighbours(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
+        """Judge the check's own sample, moved to where the claim just holds."""
+        if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
+            return []
+        words, moved = neighbour
+        said = self.judge.decide(context, moved, alpha)
+        return [as_control("moved to the bound", words, refuted=said.says != "agrees", statistic=said.statistic)]
 
     def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:
         where = ", ".join(f"{name}={value}" for name, value in context.point.items())

@@ -95,6 +95,9 @@ class TrajectoryLaw:
             faults.append(PlantedFault("correlation", fault, lambda c, s, _: self._mix_last(c, s, keep, r)))
         return faults
 
+    def true_neighbour(self, context: Context, statistics: TrajectoryStatistics) -> None:
+        """None: a law that is not followed is a disagreement of our sources."""
+
     def _mix_last(self, context: Context, sample: Sample, keep: float, add: float) -> Sample:
         """Replace the last whitened row by ``keep`` times itself and ``add`` times the first."""
         by = whitening(self.covariance(context))

@@ -9,8 +9,18 @@ from functools import partial
 from itertools import product
 from typing import Any, cast
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
-from dpverify.harness.planted import Rule
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    RuleCheck,
+    TrueNeighbour,
+    of_variant,
+)
+from dpverify.harness.planted import Rule, corrected
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes import box_derivations as derivations
 from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
@@ -200,6 +210,7 @@ def _line(
         points=points,
         holds=of(said) if printed is None else of_variant(of(printed), of(said)),
         planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
+        neighbours=[] if printed is None else [TrueNeighbour("the corrected line", holds=of(said))],
     )
 
 
@@ -231,6 +242,7 @@ CHECKS.add(
         points=_grid(q=range(6), N=range(1, 12)),
         holds=_anchor,
         planted=[Planted("two iterates later", holds=partial(_anchor, shift=2), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the corrected line", holds=corrected(_anchor))],
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
     _line("algorithm-2-update", "order", _last_steps, _order_exists, True, "w_t from m-hat_t", False, printed=False),

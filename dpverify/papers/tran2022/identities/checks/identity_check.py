@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import islice
 from typing import ClassVar
 
 from dpverify.harness import Budget, Check, Context, Outcome, Planted, Point
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import as_point
+from dpverify.harness.neighbours import MOST_POINTS, as_control
 from dpverify.harness.search.coefficients import compare_coefficients
 from dpverify.harness.search.exact_results import CounterexampleKind, counterexample
 from dpverify.harness.search.exhaustive_check import as_probe
@@ -117,7 +119,16 @@ class IdentityCheck(Check):
             region=self.region,
             counterexamples=_counterexamples(violations),
             controls=controls,
+            true_neighbours=[self._neighbour(context)] if violations else [],
         )
+
+    def _neighbour(self, context: Context) -> ControlResult:
+        """Compare the left side with itself at the first points."""
+        same = replace(context.statement, rhs=context.statement.lhs)
+        compared = list(islice(self._go_through(context, same, self.functions), MOST_POINTS))
+        refuted = not all(found.ok is True for _, found in compared)
+        seen = f"{len(compared)} points"
+        return as_control("left for right", "the left side on both sides", refuted=refuted, statistic=seen)
 
     def _control(self, context: Context, fault: IdentityFault) -> ControlResult:
         statement, functions = fault.statement(context.statement), fault.functions or self.functions

@@ -23,6 +23,7 @@ from dpverify.harness import (
     Plan,
     Planted,
     Point,
+    TrueNeighbour,
 )
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
@@ -225,7 +226,8 @@ CHECKS.add(
         holds=_forgets("once"),
         readings={"ordering": "once"},
         variants=("printed",),
-        planted=[Planted("nothing allowed", holds=lambda p, s: Outcome(False), at_declared_size=True)],
+        planted=[Planted("nine tenths of the bound", holds=_forgets("once", 0.9), at_declared_size=True)],
+        neighbours=[TrueNeighbour("ten times the bound", holds=_forgets("once", 10.0))],
         interior=lambda p: True,
         region="Algorithm 1 without noise on a loss with a memory, N = 128",
         leaves_out="exact arithmetic: floats, with a margin of 1%",

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, TrueNeighbour
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
@@ -96,11 +96,11 @@ def _ridge_steps(_: Budget) -> Iterable[dict[str, Any]]:
     )
 
 
-def _cross_once(point: Point, statement: Statement) -> Outcome:
+def _cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outcome:
     n, late, alpha = int(point["N"]), int(point["late"]), float(point["alpha"])
     drawn = ridge_gradients(n, alpha, late)
     i, j, t = (int(point[name]) for name in ("i", "j", "t"))
-    term = (1 - alpha) ** (2 * t - i - j) * float(drawn[i - n - 1] @ drawn[j - n - 1])
+    term = times * (1 - alpha) ** (2 * t - i - j) * float(drawn[i - n - 1] @ drawn[j - n - 1])
     return Outcome(term < -1e-9, Fraction(term), Fraction(0), "ridges, G = 1; the same for every order")
 
 
@@ -110,9 +110,9 @@ def _runs_on_ridges(_: Budget) -> Iterable[dict[str, Any]]:
     return ({"N": n, "t": 2 * n, "alpha": Fraction(alpha), "late": late} for n, alpha, late in rows)
 
 
-def _sampling_once(point: Point, statement: Statement) -> Outcome:
+def _sampling_once(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
     square = ridge_sampling(int(point["N"]), float(point["alpha"]), int(point["late"]))
-    allowed = 4 * point["alpha"]
+    allowed = part * 4 * point["alpha"]
     return Outcome(square < allowed, Fraction(square), allowed, "ridges, G = 1; the same for every order")
 
 
@@ -183,6 +183,7 @@ for claim, rule, first_epoch, centred, at_first, interior in (
             why_sufficient=centred + at_first,
             readings=ONCE,
             planted=_planted("the second epoch", partial(rule, ordering="once")),
+            neighbours=[TrueNeighbour("fresh permutations", holds=partial(rule, ordering="fresh"))],
             interior=interior,
         ),
     )
@@ -203,13 +204,28 @@ CHECKS.add(
             holds=holds,
             readings=ONCE,
             variants=("printed",),
-            planted=_planted(fault, lambda p, s: Outcome(False)),
+            planted=_planted(*fault),
+            neighbours=[TrueNeighbour(true, holds=true_rule)],
             interior=interior,
             leaves_out="exact arithmetic: floats, with a margin",
         )
-        for claim, points, holds, fault, interior in (
-            ("lemma-11-cross-same-epoch", _ridge_steps, _cross_once, "no order", lambda p: p["N"] >= 4),
-            ("lemma-11-sampling", _runs_on_ridges, _sampling_once, "nothing allowed", lambda p: p["N"] >= 32),
+        for claim, points, holds, fault, (true, true_rule), interior in (
+            (
+                "lemma-11-cross-same-epoch",
+                _ridge_steps,
+                _cross_once,
+                ("half of the product", partial(_cross_once, times=0.5)),
+                ("one of the gradients turned round", partial(_cross_once, times=-1.0)),
+                lambda p: p["N"] >= 4,
+            ),
+            (
+                "lemma-11-sampling",
+                _runs_on_ridges,
+                _sampling_once,
+                ("nine tenths of the bound", partial(_sampling_once, part=Fraction(9, 10))),
+                ("ten times the bound", partial(_sampling_once, part=Fraction(10))),
+                lambda p: p["N"] >= 32,
+            ),
         )
     ),
     RuleCheck(

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import ctx
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, Planted, Point, RuleCheck
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, Planted, Point, RuleCheck, TrueNeighbour
 from dpverify.harness.context import as_point
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact, ball, to_exact
@@ -32,16 +32,18 @@ def at_points(
 ) -> RuleCheck:
     """Check a statement at a smallest point and at one away from every boundary, decided in ball arithmetic."""
 
-    def rule(times: int) -> Callable[[Point, Statement], Outcome]:
+    def rule(times: Fraction | None) -> Callable[[Point, Statement], Outcome]:
         def holds(point: Point, statement: Statement) -> Outcome:
             at = {name: point[name] for name in point if name in statement.free or lhs is not None}
             if requires_hold(statement, at) is not True:
                 return Outcome(None, note="outside the domain")
 
             def left(_: int = 0) -> Exact:
+                if times is None:
+                    return evaluate_statement(statement, at, precision=ctx.prec)[1]
                 side = lhs(at, statement) if lhs is not None else None
                 own = side if side is not None else evaluate_statement(statement, at, precision=ctx.prec)[0]
-                return to_exact(ball(own if own is not None else Fraction(0)) * times)
+                return to_exact(ball(own if own is not None else Fraction(0)) * ball(times))
 
             ok = decide_statement(statement, at, left)
             return Outcome(ok, left(), evaluate_statement(statement, at)[1])
@@ -53,9 +55,10 @@ def at_points(
         claim,
         "counterexamples",
         points=lambda _: points,
-        holds=rule(1),
+        holds=rule(Fraction(1)),
         interior=lambda point: inside is not None and point == as_point(inside),
-        planted=[Planted(f"left side times {TOO_LARGE:.0e}", holds=rule(TOO_LARGE), at_declared_size=True)],
+        planted=[Planted(f"left side times {TOO_LARGE:.0e}", holds=rule(Fraction(TOO_LARGE)), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the right side on both sides", holds=rule(None))],
         readings=readings or {},
         variants=variants,
         region="two points" if inside is not None else "one point",

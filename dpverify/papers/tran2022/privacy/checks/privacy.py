@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
@@ -144,6 +154,7 @@ CHECKS.add(
             readings={"depth": depth},
             points=at_depth(corners, depth, {"z": 2, "sigma": 1}),
             lhs=momentum_divergence,
+            neighbours=[TrueNeighbour("five times the printed side", rhs="5*printed")],
             region="one condition is broken, the others are kept",
             variants=("printed",),
         )

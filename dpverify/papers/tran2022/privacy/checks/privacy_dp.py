@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.planted import Rule
+from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_value
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, value_of
@@ -44,7 +56,7 @@ PROBLEM = (
 )
 
 
-def _signs(tightened: int) -> Rule:
+def _signs(tightened: Fraction) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         """Whether the published sign alone stays within the printed guarantee."""
         T = int(point["T"])
@@ -54,12 +66,17 @@ def _signs(tightened: int) -> Rule:
             allowed = value_of(statement, point, "z") / (2 * value_of(statement, point, "sigma") ** 2)
         else:
             seen, allowed = sign_delta(law, point["epsilon"]), ball(point["delta"])
-        allowed = allowed / tightened
+        allowed = allowed / ball(tightened)
         if seen > allowed:
             return Outcome(False, seen, allowed, PROBLEM)
         return Outcome(True if seen <= allowed else None, seen, allowed)
 
     return holds
+
+
+def _with_noise(times: int) -> LeftSide:
+    """The exact delta with the printed noise times a number."""
+    return lambda point, statement: momentum_delta({**point, "sigma": times * point["sigma"]}, statement)
 
 
 CHECKS.add(
@@ -83,6 +100,7 @@ CHECKS.add(
             readings={"depth": depth},
             points=at_depth(NOT_PRIVATE, depth, {}),
             lhs=momentum_delta,
+            neighbours=[TrueNeighbour("sixteen times the noise", lhs=_with_noise(16))],
             region="one of the conditions of the corrected statement is broken at a time",
             variants=("printed",),
         )
@@ -94,8 +112,9 @@ CHECKS.add(
             claim,
             "published-iterates",
             points=points,
-            holds=_signs(1),
-            planted=[Planted("a guarantee a thousand times as strong", holds=_signs(1000))],
+            holds=_signs(Fraction(1)),
+            planted=[Planted("a guarantee a thousand times as strong", holds=_signs(Fraction(1000)))],
+            neighbours=[TrueNeighbour("a guarantee a million times as weak", holds=_signs(Fraction(1, 10**6)))],
             region=PROBLEM,
             variants=("printed",),
         )

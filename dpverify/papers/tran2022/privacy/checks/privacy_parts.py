@@ -9,8 +9,17 @@ from typing import Final
 
 from flint import arb
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.planted import Rule
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    TrueNeighbour,
+)
+from dpverify.harness.planted import Rule, corrected
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points
@@ -156,6 +165,7 @@ CHECKS.add(
         points=_nodes,
         holds=_node_noise(Fraction(16)),
         planted=[Planted("15 for 16", holds=_node_noise(Fraction(15)), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the corrected statement", holds=corrected(_node_noise(Fraction(16))))],
         region="every node of a short run",
     ),
     ExhaustiveCheck(
@@ -167,6 +177,7 @@ CHECKS.add(
         "gradient at step i has the coefficient alpha (1-alpha)^(end-i) (1-alpha)^(t-end) whatever node it is in; "
         "every node of COMPOSE(1, t) ends by t, so what was released before determines w_1 .. w_t on both sides",
         planted=[Planted("decay off by one", holds=_same_law(1), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the corrected statement", holds=corrected(_same_law(0)))],
         region="all steps of short runs",
     ),
     ExhaustiveCheck(

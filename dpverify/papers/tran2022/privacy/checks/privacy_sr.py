@@ -7,8 +7,19 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.planted import Rule
+from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_sums
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
@@ -132,6 +143,22 @@ def _groups(all_groups: bool) -> Rule:
     return holds
 
 
+def _exact(claim: str) -> LeftSide:
+    """Delta or divergence of the nodes that a claim is about."""
+    return (trade_off if claim == "theorem-8-dp" else divergence)(USED.get(claim, EVERYTHING))
+
+
+def _with(claim: str, **changed: Fraction) -> LeftSide:
+    """The same with other values of some symbols."""
+    return lambda point, statement: _exact(claim)({**point, **changed}, statement)
+
+
+NEARBY: Mapping[str, tuple[str, dict[str, Fraction]]] = {  # Where the printed statements are true
+    "one-example": ("N = 2, L = 0", {"N": Fraction(2), "alpha": Fraction(1, 2), "L": Fraction(0)}),
+    "smoothness": ("L = 0", {"L": Fraction(0)}),
+    "large-epsilon": ("sigma = 1", {"sigma": Fraction(1)}),
+}
+
 REGIONS: Mapping[str, str] = {
     "one-example": "N = 1: V_<=2N = V_>2N = 0, so the nodes of G have no noise",
     "smoothness": "L large, with N >= 2: the box's delta_Delta and delta_r leave it out",
@@ -178,7 +205,8 @@ CHECKS.add(
             claim,
             what,
             points=_broken(claim, what),
-            lhs=(trade_off if claim == "theorem-8-dp" else divergence)(USED.get(claim, EVERYTHING)),
+            lhs=_exact(claim),
+            neighbours=[TrueNeighbour(words, lhs=_with(claim, **changed)) for words, changed in [NEARBY[what]]],
             region=REGIONS[what],
             variants=("printed",),
         )

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from dpverify.harness import Context, PaperChecks
 from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.neighbours import as_control
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
 from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, Epsilons, sandwich
@@ -78,7 +79,9 @@ class SandwichCheck(Check):
         outputs = OUTPUTS[context.budget.name]
         found = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
         wrong = [described(s) for s, e in zip(self.outside, found, strict=True) if e.audited > e.exact]
-        beyond = [(s, e) for s, e in zip(self.outside, found, strict=True) if e.exact > e.printed]
+        beyond = [(s, e) for s, e in zip(self.outside, found, strict=True) if is_beyond(e)]
+        refuted = any(is_beyond(e._replace(printed=e.exact)) for e in found)
+        neighbour = as_control("exact for printed", "the exact epsilon as the printed one", refuted=refuted)
         return self.result(
             status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
             message="; ".join(row(e, " ; ") for e in found),
@@ -89,7 +92,13 @@ class SandwichCheck(Check):
             region="; ".join(described(setting) for setting in self.outside),
             leaves_out=self.leaves_out or "floats, not real arithmetic",
             counterexamples=[] if wrong else [_counterexample(s, e) for s, e in beyond[:1]],
+            true_neighbours=[neighbour],
         )
+
+
+def is_beyond(found: Epsilons) -> bool:
+    """Whether a run gives away more than is printed."""
+    return found.exact > found.printed
 
 
 def inversion(setting: AuditedRun, found: Epsilons) -> str:

@@ -153,15 +153,15 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
                     yield {"N": n, "T": steps, "alpha": alpha, "gamma": gamma}
 
 
-def _is_exact(point: Point, statement: Statement) -> Outcome:
+def _is_exact(point: Point, statement: Statement, size: Fraction = Fraction(0)) -> Outcome:
     """Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides, which should be 0."""
     n, t = int(point["N"]), int(point["T"])
     square = bias.mean_square("difference", t, n, point["alpha"], point["gamma"], bias.constant_spread(Fraction(1)))
-    exact = decide(square, "=", Fraction(0))
+    exact = decide(square, "=", size)
     note = (
         "mean square over all orders of alpha times the difference of the two sides, gradients of mean 0 and length 1"
     )
-    return Outcome(exact, square, Fraction(0), note)
+    return Outcome(exact, square, size, note)
 
 
 def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
@@ -234,9 +234,7 @@ CHECKS.add(
         holds=_is_exact,
         readings={"ordering": "fresh"},
         variants=("printed",),
-        planted=[
-            Planted("the size taken for 1", holds=lambda p, s: Outcome(False, Fraction(1)), at_declared_size=True)
-        ],
+        planted=[Planted("the size taken for 1", holds=partial(_is_exact, size=Fraction(1)), at_declared_size=True)],
         interior=lambda p: p["N"] >= 3 and p["T"] % p["N"] != 0 and p["alpha"] < 1,
         figures=_figure,
         seconds=1.5,

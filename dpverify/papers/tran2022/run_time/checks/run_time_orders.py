@@ -9,7 +9,7 @@ from functools import partial
 from math import lcm
 from typing import Any, ClassVar, NamedTuple
 
-from dpverify.harness import Context, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Context, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement, Variant
@@ -36,6 +36,7 @@ class Claimed(NamedTuple):
     steps: Order  # T
     counted: Terms  # what the run takes, the terms of a sum
     printed: Terms  # what the paper says that it takes at most
+    true: Order | None = None  # where each direction refutes the claim: what to multiply it with for a true one
     corrected: Terms = ()  # what it takes, up to a constant from both sides; empty where nothing is corrected
     logs: bool = False  # whether a logarithm counts: O against O~
     epochs: bool = False  # whether what is counted is known for T >= 4N only
@@ -123,6 +124,9 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
             ),
             Planted("2 off the exponent of d", holds=partial(_asymptotic, claimed, off=LESS_D)),
         ],
+        neighbours=[]
+        if claimed.true is None
+        else [TrueNeighbour("a larger order", holds=partial(_asymptotic, claimed, off=claimed.true))],
         region="all directions in which N, d and T do not shrink and the statement's conditions hold"
         + (", and T >= 4N" if claimed.epochs else ""),
         leaves_out="constants, and logarithms where the claim is written with O~",
@@ -146,6 +150,7 @@ BY_NODE = Claimed(  # Gradient evaluations of the printed sums, T log T
     [orders.STEPS_OF_THEOREM_9.times(orders.LOGARITHM)],
     [order("7/3", "-2/3", "4/3")],
     logs=True,
+    true=orders.LOGARITHM,
 )
 
 RRSGD = Claimed(orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)])

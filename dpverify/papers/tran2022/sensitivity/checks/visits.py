@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+    TrueNeighbour,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
 from dpverify.papers.tran2022.sensitivity import visits_derivations as visits
@@ -50,7 +61,7 @@ def _later(point: Point, statement: Statement) -> int:
 
 def _search(
     claim: str, law: Law, corners: Sequence[nodes.Corner] = (), *, also: Mapping[str, str] | None = None,
-    name: str = "search", largest: int = 2**20, more: Sequence[str] = (),
+    name: str = "search", largest: int = 2**20, more: Sequence[str] = (), neighbours: Sequence[TrueNeighbour] = (),
 ) -> SearchCheck:  # fmt: skip
     symbols = {"N": "integer, N >= 1"} if also is None else also
     ends_of = {"T": (1, largest), "N": (1, largest), "Level": (0, 20), "Block": (0, 2**12)}
@@ -63,6 +74,7 @@ def _search(
         where=lambda statement: [*more, *nodes.depth_of(statement)],
         region=region,
         corners=corners,
+        neighbours=neighbours,
         seconds_each=0.004,
     )
 
@@ -74,25 +86,18 @@ def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
     return ({"N": N, "node_start": start, "node_end": end} for N, start, end in nodes.short_nodes(budget))
 
 
-def _decay(point: Point, statement: Statement) -> Outcome:
+def _decay(point: Point, statement: Statement, more: int = 0) -> Outcome:
     """How many steps before the end of the node the j-th visit back is, at least, over all patterns."""
     N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
     amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
     for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement)):
         for j, t in enumerate(reversed(steps)):
             needed = (j - 1) * N + 1 if amended and j else j * N
+            needed += more
             if end - t < needed:
                 note = f"the example is used at the steps {steps}; j = {j}: both sides are exponents of 1 - alpha"
                 return Outcome(False, Fraction(end - t), Fraction(needed), note)
     return Outcome(True)
-
-
-def _decay_one_step_more(point: Point, statement: Statement) -> Outcome:
-    """Planted fault: the last visit is said to be at least one step before the end."""
-    start, end = int(point["node_start"]), int(point["node_end"])
-    return Outcome(
-        all(end not in steps for steps in nodes.patterns(start, end, int(point["N"]), nodes.ordering_of(statement)))
-    )
 
 
 def _wide_nodes(budget: Budget) -> Iterator[dict[str, int]]:
@@ -139,7 +144,7 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_node_points,
             holds=_decay,
-            planted=[Planted("no visit at the last step", holds=_decay_one_step_more, at_declared_size=True)],
+            planted=[Planted("no visit at the last step", holds=partial(_decay, more=1), at_declared_size=True)],
             region="every node of a short run, N up to its length, every pattern of visits",
         )
         for ordering in ("fresh", "once")
@@ -171,7 +176,14 @@ CHECKS.add(
         check
         for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
         for check in (
-            _search(claim, _count(bounds.visits_first, "N"), [{"N": n} for n in range(1, 10)]),
+            _search(
+                claim,
+                _count(bounds.visits_first, "N"),
+                [{"N": n} for n in range(1, 10)],
+                neighbours=[TrueNeighbour("twice as many", rhs="2*printed")]
+                if claim == "theorem-8-count-first"
+                else [],
+            ),
             DerivationCheck(claim, "derivation", build=visits.derive_count_first, variants=("amended",)),
         )
     ),

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, of_variant
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, TrueNeighbour, of_variant
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import ball, to_exact
@@ -34,10 +35,10 @@ def _below(deviations: arb) -> arb:
     return (-deviations / arb(2).sqrt()).erfc() / 2
 
 
-def _two_queries(point: Point, statement: Statement) -> Outcome:
+def _two_queries(point: Point, statement: Statement, often: Fraction = Fraction(1, 2)) -> Outcome:
     """The last two queries alone: half of the time the last one moves, and always where the first answer is set."""
     whole, order = _moved(point), ball(point["z"] - 1)
-    exact, printed = ((whole + 1) / 2).log() / order, whole.log() / order
+    exact, printed = (ball(often) * whole + ball(1 - often)).log() / order, whole.log() / order
     note = "a query that moves if an answer of OUT(s) is positive; right side: that answer set to 1"
     return Outcome(bool(exact.overlaps(printed)), to_exact(exact), to_exact(printed), note)
 
@@ -63,6 +64,7 @@ CHECKS.add(
         "two-and-three-queries",
         points=_orders,
         holds=of_variant(_two_queries, _three_queries),
+        neighbours=[TrueNeighbour("a query that always moves", holds=partial(_two_queries, often=Fraction(1)))],
         planted=[Planted("answers of OUT(s) that are fixed", holds=_fixed, at_declared_size=True)],
         interior=lambda point: point["rho"] < 1,
         region="two and three adaptive queries, their exact divergences",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
-from dpverify.harness import Outcome, PaperChecks, Planted, Point
+from dpverify.harness import Outcome, PaperChecks, Planted, Point, TrueNeighbour
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sr_sides import trade_off
@@ -40,6 +40,7 @@ CHECKS.add(
         points=lambda _: RUNS,
         holds=_private,
         planted=[Planted("L divided by 10", holds=partial(_private, scale=10), at_declared_size=True)],
+        neighbours=[TrueNeighbour("L divided by a million", holds=partial(_private, scale=10**6))],
         variants=("printed",),
         region="two runs with the parameters of Theorem 9 and the sigma of Theorem 8",
         leaves_out="other runs; epsilon as an outcome of all three families of nodes together",

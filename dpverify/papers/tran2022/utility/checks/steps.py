@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck, TrueNeighbour
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility import descent_derivations as descent
@@ -96,6 +97,11 @@ def _line(point: Point, statement: Statement) -> Outcome:
     return Outcome(decide_statement(statement, point), left, right)
 
 
+def _left_twice(point: Point, statement: Statement) -> Outcome:
+    """The line with its left side on the right, too."""
+    return _line(point, replace(statement, rhs=statement.lhs))
+
+
 def _points(claim: str) -> Callable[[Budget], list[dict[str, Any]]]:
     """Corners of a claim, with the symbols that it has."""
     return lambda _: [{name: at[name] for name in SYMBOLS[claim]} for at in FAILING]
@@ -105,7 +111,15 @@ for claim, build in {**PROVED, **REFUTED}.items():
     if claim in REFUTED and claim not in SEARCHED:
         half = Planted("half of the right side", rhs="printed/2")
         CHECKS.add(
-            RuleCheck(claim, "corners", points=_points(claim), holds=_line, planted=[half], variants=("printed",))
+            RuleCheck(
+                claim,
+                "corners",
+                points=_points(claim),
+                holds=_line,
+                planted=[half],
+                neighbours=[TrueNeighbour("the left side on both sides", holds=_left_twice)],
+                variants=("printed",),
+            )
         )
     elif claim not in IDENTITIES:
         CHECKS.add(SearchCheck(claim, "search", corners=(*TIGHT.get(claim, ()), *CORNERS)))

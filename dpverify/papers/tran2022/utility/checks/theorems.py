@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, Vacuity
+from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, TrueNeighbour, Vacuity
 from dpverify.harness.cited_check import CitedDerivationCheck, the_same
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.statements import Statement
@@ -99,7 +99,14 @@ def _trivial(point: Point, statement: Statement) -> Fraction:
 ONE_PROBLEM = "one problem; the left side is a lower bound on the expected gradient"
 
 CHECKS.add(
-    ExhaustiveCheck("theorem-6", "ramps", points=lambda _: RAMPS, lhs=_travel, leaves_out=ONE_PROBLEM),
+    ExhaustiveCheck(
+        "theorem-6",
+        "ramps",
+        points=lambda _: RAMPS,
+        lhs=_travel,
+        neighbours=[TrueNeighbour("three times the printed side", rhs="3*printed")],
+        leaves_out=ONE_PROBLEM,
+    ),
     SearchCheck(
         "theorem-6",
         "search",

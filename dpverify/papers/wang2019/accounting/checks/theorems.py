@@ -8,7 +8,7 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
 from dpverify.harness.planted import Rule
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
@@ -157,6 +157,7 @@ CHECKS.add(
     RuleCheck(
         "theorem-5-1-dp", "one-party-in-every-batch", points=_greedy, lhs=_always_drawn, seconds=0.05,
         readings={"index-sets": "any"}, variants=("printed",),
+        neighbours=[TrueNeighbour("a hundred times the noise", lhs=partial(_always_drawn, factor=Fraction(100)))],
         region="a party whose examples are in every batch, the conditions as printed",
     ),
     RuleCheck(
@@ -174,11 +175,13 @@ CHECKS.add(
     RuleCheck(
         "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.2,
         readings={"index-sets": "equal"}, variants=("printed",),
+        neighbours=[TrueNeighbour("ten times the noise", lhs=_accounted(10.0, attained=True))],
         region="three points inside the printed conditions, two parties, delta of one data set from below",
     ),
     RuleCheck(
         "section-6-1-tracking", "orders", points=_settings, holds=trackable(), figures=_region,
         planted=[Planted("half of each batch: the largest ones are still too large", holds=trackable(Fraction(1, 2)))],
+        neighbours=[TrueNeighbour("a ten thousandth of each batch", holds=trackable(Fraction(1, 10**4)))],
         region="the twelve settings of section 6.1, all noises, numbers of steps and orders",
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.utility import theorem_derivations as derive
 from dpverify.symbolic.exact.numbers import ball
@@ -74,6 +74,7 @@ CHECKS.add(
             planted=[
                 Planted("a tenth of the rate", holds=partial(_drowned, times=Fraction(1, 10)), at_declared_size=True)
             ],
+            neighbours=[TrueNeighbour("10^30 times the rate", holds=partial(_drowned, times=Fraction(10**30)))],
             variants=("printed",),
             region="two problems in many dimensions, beta so small that the conditions of Theorem 4.1 or 5.1 hold",
         )

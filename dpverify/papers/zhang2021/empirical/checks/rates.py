@@ -16,6 +16,7 @@ from dpverify.harness import (
     Point,
     RuleCheck,
     SearchCheck,
+    TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical import derivations as derive
@@ -81,6 +82,7 @@ CHECKS.add(
         points=_bounds,
         holds=_grows,
         planted=[Planted("the bound 0 promised", holds=partial(_grows, slack=-1))],
+        neighbours=[TrueNeighbour("ten times the bound", holds=partial(_grows, slack=9))],
         region="bounds from 1 to 1000; the argument is the same for all",
     ),
     RuleCheck(

@@ -16,6 +16,7 @@ from dpverify.harness import (
     Planted,
     Point,
     SearchCheck,
+    TrueNeighbour,
 )
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
@@ -34,18 +35,21 @@ WITNESS = (
 )
 
 
+NEARLY_NONE = Fraction(1, 10**8)  # Power of the promised delta that leaves nearly 1
+
+
 def _constants(budget: Budget) -> Iterator[dict[str, str]]:
     texts = ("1", "1/2", "2", "1/10", "10", "1/1000", "1000")
     yield from ({"c_1": c_1, "c_2": c_2} for c_1 in texts for c_2 in texts)
 
 
-def _promised(share: Fraction) -> Rule:
-    """Delta of the witness against a share of what the theorem promises."""
+def _promised(share: Fraction, power: Fraction = Fraction(1)) -> Rule:
+    """Delta of the witness against a share, or a power, of what the theorem promises."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
         mu = 2 * ball(point["c_2"]) * ball(log_inverse).sqrt()
-        exact, promised = half_way_delta(mu), ball(share) * (-ball(log_inverse)).exp()
+        exact, promised = half_way_delta(mu), ball(share) * (-ball(power * log_inverse)).exp()
         return Outcome(False if exact > promised else None, exact, promised, WITNESS)
 
     return holds
@@ -103,6 +107,7 @@ for theorem in ("theorem-2-1", "theorem-3-1"):
             points=_constants,
             holds=_promised(Fraction(1)),
             planted=[Planted("half of that delta promised", holds=_promised(Fraction(1, 2)))],
+            neighbours=[TrueNeighbour("the 10^8th root of that delta", holds=_promised(Fraction(1), NEARLY_NONE))],
             region="c_1 and c_2 from 1/1000 to 1000; the argument is the same for all",
         )
     )
@@ -118,6 +123,7 @@ CHECKS.add(
         "opposite-gradients",
         points=_rates,
         lhs=_opposite,
+        neighbours=[TrueNeighbour("five times the printed side", rhs="5*printed")],
         region="B/n from 1/1000 to 1, L/pi from 1/10 to 2 (to 1 at the smoke budget)",
         leaves_out="one pair of neighbours",
     ),
@@ -128,6 +134,7 @@ CHECKS.add(
         variants=("printed",),
         points=_batches,
         lhs=_asked,
+        neighbours=[TrueNeighbour("the noise on the mean", rhs="printed*B**2")],
         region="twelve points",
     ),
     DerivationCheck("theorem-3-1-variance", "derivation", build=derive_variance, readings={"noise": "sum"}),

@@ -1,0 +1,104 @@
+"""True neighbours: what a check that refutes must not refute, so that one that refutes everything is noticed.
+
+Near every false statement there are true ones. The statement is not refuted at some points, or a weaker one holds at
+all of them, or the printed side itself replaces the measured one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Literal
+
+from flint import arb, ctx
+
+from dpverify.harness.context import Point
+from dpverify.harness.planted import TrueNeighbour
+from dpverify.harness.search.search import Findings
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.results import ControlResult
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.numbers import Exact, ball
+from dpverify.symbolic.exact.statements import evaluate_statement
+
+JudgedBy = Literal["formulas", "measurement", "rule"]  # two formulas, a left side that code measures, or a rule
+
+ROOM = Fraction(1, 100)  # relative distance by which the neighbour below satisfies an inequality
+MOST_POINTS = 5  # violations at which the neighbour below is decided
+
+
+def true_neighbours(
+    statement: Statement,
+    found: Findings,
+    judged_by: JudgedBy,
+    given: Iterable[tuple[TrueNeighbour, Callable[[], Findings]]] = (),
+) -> list[ControlResult]:
+    """List the true neighbours of a statement that was refuted at some points, each with whether it was refuted.
+
+    Where code of a check decides, it must spare the statement at some point, or a neighbour must be given. Otherwise
+    the list is empty. ``given``: neighbours, and what a search of each gives.
+    """
+    neighbours = [_other_points(found)] if found.spared else []
+    neighbours += [_as_neighbour(neighbour, search()) for neighbour, search in given]
+    if judged_by != "formulas" and not neighbours:
+        return []
+    if judged_by != "rule":
+        neighbours += printed_for_measured(statement, [probe.point for probe in found.violations])
+    return neighbours
+
+
+def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[ControlResult]:
+    """Decide the printed side in the place of the left one at some points; empty if no point has a value."""
+    prober = Prober(statement, _inside)
+    probes = list[Probe]()
+    for point in points:
+        probe = prober.probe(point)
+        probes += [] if probe is None else [probe]
+        if len(probes) == MOST_POINTS:
+            break
+    if not probes:
+        return []
+    refuted = any(probe.holds is False for probe in probes)
+    words = "the printed side in the place of the left side"
+    if statement.relation != "=":
+        words += f", with {float(ROOM):.0%} of room"
+    return [as_control("printed for measured", words, refuted=refuted, statistic=f"{len(probes)} points")]
+
+
+def as_control(name: str, change: str, *, refuted: bool, statistic: str = "") -> ControlResult:
+    """Make the result of a true neighbour."""
+    return ControlResult(name=name, fault=change, at_declared_size=False, refuted=refuted, statistic=statistic)
+
+
+def _inside(point: Point, statement: Statement) -> Exact:
+    """A value that satisfies the relation to the printed side, by ``ROOM`` unless it is an equation."""
+    printed = evaluate_statement(statement, point, precision=ctx.prec)[1]
+    if statement.relation == "=":
+        return printed
+    sign = -1 if statement.relation in {"<=", "<"} else 1
+    if isinstance(printed, arb):
+        return printed + sign * ball(ROOM) * (abs(printed) + 1)
+    return printed + sign * ROOM * (abs(printed) + 1)
+
+
+def _other_points(found: Findings) -> ControlResult:
+    words = f"the statement at {found.spared} of {len(found.probes)} points"
+    return as_control("other points", words, refuted=False)
+
+
+def _as_neighbour(neighbour: TrueNeighbour, found: Findings) -> ControlResult:
+    """The result of a neighbour; one that has a value at no point shows nothing."""
+    words = neighbour.rhs or ("another left side" if neighbour.lhs is not None else "another rule")
+    refuted = bool(found.violations) or not found.probes
+    return as_control(neighbour.name, words, refuted=refuted, statistic=f"{len(found.probes)} points")
+
+
+def searched_again(statement: Statement, found: Findings, lhs: LeftSide | None) -> Findings:
+    """Decide a changed statement at the points of a search."""
+    prober, again = Prober(statement, lhs), Findings()
+    for point in (probe.point for probe in found.probes):
+        if (probe := prober.probe(point)) is not None:
+            again.probes.append(probe)
+            if probe.holds is False:
+                again.violations.append(probe)
+    return again

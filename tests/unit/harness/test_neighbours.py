@@ -1,0 +1,119 @@
+"""A check that refutes everything is noticed: it refutes a true neighbour of its claim, too, or has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpverify.harness import BUDGETS, Check, Context, ExhaustiveCheck, Outcome, Planted, SearchCheck, TrueNeighbour
+from dpverify.harness import neighbours as module
+from dpverify.harness.planted import Rule
+from dpverify.harness.sides import Prober
+from dpverify.ledger.formula import parse
+from dpverify.ledger.results import CheckResult
+from dpverify.ledger.statements import Statement
+
+
+@pytest.fixture
+def words(statements: dict[str, Statement]) -> Statement:
+    """A statement that a rule decides."""
+    return statements["walk"]
+
+
+@pytest.fixture
+def bound(statements: dict[str, Statement]) -> Statement:
+    """A bound n on what is measured."""
+    return replace(statements["sum"], relation="<=", lhs=None, rhs=parse("n"))
+
+
+def run(check: Check, statement: Statement) -> CheckResult:
+    context = Context(statement, BUDGETS["smoke"], 0, check.name)
+    return check.finish(context, [check.run_block(context, 0)])
+
+
+def at_most(most: int) -> Rule:
+    return lambda point, statement: Outcome(point["s"] <= most, point["s"], Fraction(most))
+
+
+def always(point: Any, statement: Any) -> Outcome:
+    return Outcome(False)
+
+
+def rule_check(holds: Rule, points: range, *neighbours: TrueNeighbour) -> ExhaustiveCheck:
+    return ExhaustiveCheck(
+        "words",
+        "rule",
+        points=lambda _: ({"s": s} for s in points),
+        holds=holds,
+        planted=[Planted("less", holds=at_most(1))],
+        neighbours=neighbours,
+    )
+
+
+def test_a_rule_that_spares_a_point_refutes(words: Statement) -> None:
+    result = run(rule_check(at_most(5), range(1, 10)), words)
+    assert (result.status, result.error) == ("refuted", "")
+    assert [(one.name, one.refuted) for one in result.true_neighbours] == [("other points", False)]
+
+
+def test_a_rule_that_is_changed_to_refute_always_is_an_error_of_ours(words: Statement) -> None:
+    result = run(rule_check(always, range(1, 10)), words)
+    assert (result.status, result.counterexamples) == ("inconclusive", [])
+    assert result.error.startswith("this check cannot pass: it refuted the statement and has no true neighbour")
+
+
+def test_a_rule_without_a_point_to_spare_needs_a_neighbour(words: Statement) -> None:
+    assert run(rule_check(at_most(5), range(6, 10)), words).status == "inconclusive"
+    larger = TrueNeighbour("ten", holds=at_most(10))
+    assert run(rule_check(at_most(5), range(6, 10), larger), words).status == "refuted"
+
+
+@pytest.mark.parametrize("neighbour", [always, at_most(8)])
+def test_a_refuted_neighbour_is_named(neighbour: Rule, words: Statement) -> None:
+    result = run(rule_check(at_most(5), range(6, 10), TrueNeighbour("ten", holds=neighbour)), words)
+    assert result.status == "inconclusive"
+    assert result.error == "this check cannot pass: it refuted the true neighbour ten (another rule)"
+
+
+def test_a_measured_side_needs_a_neighbour_and_formulas_have_one(bound: Statement) -> None:
+    measured = SearchCheck("bound", "search", lhs=lambda p, s: p["n"] + 7)
+    result = run(measured, bound)
+    assert "no true neighbour" in result.error
+    larger = TrueNeighbour("thrice", rhs="3*printed + 7")
+    spared = run(SearchCheck("bound", "search", lhs=lambda p, s: p["n"] + 7, neighbours=[larger]), bound)
+    assert spared.status == "refuted"
+    assert [one.name for one in spared.true_neighbours] == ["thrice", "printed for measured"]
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
+@pytest.mark.parametrize("rhs", ["n", "-n", "0*n", "sqrt(n)"])
+def test_the_printed_side_in_the_place_of_the_left_one_is_never_refuted(
+    relation: str, rhs: str, bound: Statement
+) -> None:
+    statement = replace(bound, relation=relation, rhs=parse(rhs))
+    (neighbour,) = module.printed_for_measured(statement, [{"n": Fraction(n)} for n in range(1, 9)])
+    assert (neighbour.refuted, neighbour.statistic) == (False, f"{module.MOST_POINTS} points")
+
+
+def test_a_comparison_that_is_changed_to_fail_always_is_noticed(
+    bound: Statement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement = replace(bound, lhs=parse("n + 7"))
+    check = SearchCheck("bound", "search")
+    assert run(check, statement).status == "refuted"
+    true_sides = Prober._sides
+    monkeypatch.setattr(Prober, "_sides", lambda self, point, side: (*true_sides(self, point, side)[:2], False))
+    result = run(check, statement)
+    assert result.status == "inconclusive"
+    assert "it refuted the true neighbour printed for measured" in result.error
+
+
+def test_a_check_of_any_kind_that_refutes_without_a_neighbour_is_an_error() -> None:
+    class Other(Check):
+        method = "search"
+
+    result = Other("claim", "other").result(status="refuted")
+    assert (result.status, result.error[:22]) == ("inconclusive", "this check cannot pass")
