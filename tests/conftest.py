@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import platform
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from itertools import count
@@ -69,6 +71,48 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
+NAMED_BY_WATCHER = """
+import sys
+running = ""
+for line in sys.stdin:
+    running = line.strip()
+if running:
+    print(f"pytest died while it ran {running}", file=sys.stderr)
+"""
+
+
+class NamesTheRunningTest:
+    """Tell a small process which test runs; it prints the name if this process dies, as after a kernel's bad index.
+
+    pytest-xdist does the same for its workers.
+    """
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-I", "-S", "-c", NAMED_BY_WATCHER]
+        self.watcher = subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0, start_new_session=True)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.tell(nodeid)
+
+    def pytest_runtest_logfinish(self) -> None:
+        self.tell("")
+
+    def pytest_unconfigure(self) -> None:
+        assert self.watcher.stdin is not None
+        self.watcher.stdin.close()
+        self.watcher.wait()
+
+    def tell(self, running: str) -> None:
+        assert self.watcher.stdin is not None
+        self.watcher.stdin.write(f"{running}\n".encode(errors="replace"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch over tests that run in this process."""
+    if not getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(NamesTheRunningTest())
 
 
 def pytest_collection_finish() -> None:
