@@ -13,6 +13,7 @@ from dpverify.harness import neighbours as module
 from dpverify.harness.planted import Rule
 from dpverify.harness.sides import Prober
 from dpverify.ledger.formula import parse
+from dpverify.ledger.records import Relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
@@ -91,7 +92,7 @@ def test_a_measured_side_needs_a_neighbour_and_formulas_have_one(bound: Statemen
 @pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
 @pytest.mark.parametrize("rhs", ["n", "-n", "0*n", "sqrt(n)"])
 def test_the_printed_side_in_the_place_of_the_left_one_is_never_refuted(
-    relation: str, rhs: str, bound: Statement
+    relation: Relation, rhs: str, bound: Statement
 ) -> None:
     statement = replace(bound, relation=relation, rhs=parse(rhs))
     (neighbour,) = module.printed_for_measured(statement, [{"n": Fraction(n)} for n in range(1, 9)])
