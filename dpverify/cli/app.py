@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -18,10 +19,23 @@ from dpverify.cli.experiments import calibrate, compare, party, train
 from dpverify.cli.explain import explain
 from dpverify.cli.listing import list_claims
 from dpverify.cli.new_paper import new_paper
-from dpverify.cli.output import BAD_INPUT, BROKEN_PIPE, INTERRUPTED, OK, BadInput, complain
+from dpverify.cli.output import (
+    BAD_INPUT,
+    BROKEN_PIPE,
+    INTERRUPTED,
+    OK,
+    BadInput,
+    complain,
+    internal_failure,
+    open_closed_streams,
+    stdout_failure,
+)
 from dpverify.cli.selftest import selftest
 from dpverify.cli.site import site
 from dpverify.cli.verify import verify
+from dpverify.foreign import interrupts_recorded
+
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # of a stream that is open
 
 
 def build() -> App:
@@ -30,8 +44,9 @@ def build() -> App:
         name="dpverify",
         help="Executable checks of the theorems that papers on private optimization print.",
         help_epilogue="Exit codes: 0 no pinned verdict contradicted; 1 one contradicted, the sources disagree, a check "
-        "broke or missed its planted fault, a proof is lost, or an audit refutes a claim; 2 bad input; 130 "
-        "interrupted, with what was decided so far written.",
+        "broke or missed its planted fault, a proof is lost, an audit refutes a claim, or conform finds a fault; 2 bad "
+        "input, or output that cannot be written; 3 internal failure (DPVERIFY_TRACEBACK=1 prints the traceback); "
+        "130 interrupted, with what was decided so far written; 141 the reader of stdout went away.",
         help_format="plaintext",  # rich's markdown would cost --help a third of its time
         version=__version__,
         default_parameter=Parameter(negative=()),
@@ -48,22 +63,27 @@ def build() -> App:
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command. The exit code: 0, 1, 2 or 130 (141 where the reader of stdout went away)."""
+    """Run one command. The exit code: 0, 1, 2, 3 or 130 (141 where the reader of stdout went away)."""
+    open_closed_streams()
     words = list(sys.argv[1:] if tokens is None else tokens)
-    try:
-        code = _run(words)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more when it ends
+    with interrupts_recorded():
+        try:
+            code = _run(words)
+        except KeyboardInterrupt:
+            complain("interrupted")
+            return INTERRUPTED
+        except SystemExit as error:  # rich's way to say that a pipe is closed, with an exit code of 1
+            code = BROKEN_PIPE if isinstance(error.__context__, BrokenPipeError) else internal_failure(error)
+        except BrokenPipeError:
+            code = BROKEN_PIPE
+        except Exception as error:  # noqa: BLE001  a crash has an exit code of its own
+            code = _crashed(error)
+    if (failure := stdout_failure()) is None:
+        return code
+    if isinstance(failure, BrokenPipeError):
         return BROKEN_PIPE
-    except SystemExit as error:
-        if not isinstance(error.__context__, BrokenPipeError):  # rich's way to say so, with an exit code of 1
-            raise
-        return BROKEN_PIPE
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return INTERRUPTED
-    return code
+    complain(f"output: cannot be written ({failure.strerror})")
+    return BAD_INPUT
 
 
 def _run(words: list[str]) -> int:
@@ -80,3 +100,17 @@ def _run(words: list[str]) -> int:
         complain(str(error))
         return BAD_INPUT
     return OK if code is None else int(code)  # --help and --version return nothing
+
+
+def _crashed(error: Exception) -> int:
+    """Say what ended a command that was not to end so: the surroundings, which a person can mend, or our code."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:  # an open stream
+        stdout_failure()
+        complain(f"output: cannot be written ({error.strerror})")
+        return BAD_INPUT
+    try:
+        Path.cwd()
+    except OSError as missing:
+        complain(f"working directory: cannot be read ({missing.strerror}): it must exist")
+        return BAD_INPUT
+    return internal_failure(error)

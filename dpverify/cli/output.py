@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 OK = 0
 BAD_INPUT = 2
+INTERNAL_FAILURE = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -26,12 +29,58 @@ class BadInput(Exception):  # noqa: N818 it is what happened, and main turns it 
     def __init__(self, variable: str, value: object, rule: str) -> None:
         super().__init__(f"{variable} {value}: {rule}")
 
+    def __reduce__(self) -> tuple[Callable[[str], BadInput], tuple[str]]:
+        return _bad_input, (str(self),)  # it is also raised in processes of their own
+
+
+def _bad_input(line: str) -> BadInput:
+    error = BadInput.__new__(BadInput)
+    error.args = (line,)
+    return error
+
 
 def complain(message: str) -> None:
-    """Print one line on stderr, whatever the message holds."""
+    """Print one line on stderr, whatever the message holds; a stderr that cannot be written changes nothing."""
     from dpverify.ledger.errors import printable
 
-    print(f"dpverify: {printable(' '.join(message.split()), 2000)}", file=sys.stderr)
+    with suppress(OSError, ValueError):
+        print(f"dpverify: {printable(' '.join(message.split()), 2000)}", file=sys.stderr, flush=True)
+
+
+TRACEBACK = "DPVERIFY_TRACEBACK"  # environment variable
+
+
+def internal_failure(error: BaseException) -> int:
+    """Report an exception that no command expects in one line, on request with its traceback. The exit code."""
+    from dpverify.foreign import error_text
+
+    wanted = os.environ.get(TRACEBACK, "") not in {"", "0"}
+    if wanted:
+        with suppress(OSError, ValueError):
+            traceback.print_exception(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    advice = "" if wanted else f"; {TRACEBACK}=1 prints the traceback"
+    complain(f"internal failure: {error_text(error)}{place}{advice}")
+    return INTERNAL_FAILURE
+
+
+def open_closed_streams() -> None:
+    """Give stdout and stderr the null device where they are closed, before a file of ours gets their number."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
+
+
+def stdout_failure() -> OSError | None:
+    """Return why stdout cannot be written, if so; what it still holds is dropped, as Python flushes it again later."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        with suppress(OSError, ValueError):  # a stream without a file has nothing to drop
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None
 
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:

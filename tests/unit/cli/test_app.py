@@ -70,7 +70,8 @@ def test_help_goes_to_stdout(words: list[str], capsys: Capture) -> None:
     assert main(words) == 0
     out, err = capsys.readouterr()
     assert "Usage: dpverify" in out
-    assert "130 interrupted" in out
+    assert "3 internal failure" in " ".join(out.split())
+    assert "130 interrupted" in " ".join(out.split())
     assert err == ""
 
 
@@ -117,3 +118,54 @@ def test_ctrl_c_before_anything_is_decided(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(train, "run_train", run_train)
     assert main(["train"]) == 130
     assert complaint(capsys) == "dpverify: interrupted\n"
+
+
+def test_a_crash_has_an_exit_code_of_its_own_and_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    def crash(words: list[str]) -> int:
+        raise error
+
+    monkeypatch.setattr("dpverify.cli.app._run", crash)
+    for error in (ZeroDivisionError("one\ntwo"), SystemExit(0), SystemExit(1), RecursionError(), MemoryError()):
+        assert main(["list"]) == 3
+        err = capsys.readouterr().err
+        assert f"internal failure: {type(error).__name__}" in err
+        assert "DPVERIFY_TRACEBACK=1" in err
+        assert err.count("\n") == 1
+    monkeypatch.setenv("DPVERIFY_TRACEBACK", "1")
+    error = ZeroDivisionError("planted")
+    assert main(["list"]) == 3
+    assert "in crash" in capsys.readouterr().err
+
+
+def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which dpverify is the command, with what each word of it printed on stderr."""
+    line = f'dpverify() {{ "{sys.executable}" -m dpverify "$@"; }}; {command}'
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "message"),
+    [
+        ("dpverify list >&-", 0, ""),
+        ("dpverify --help >&- 2>&-", 0, ""),
+        ("dpverify list | head -1 >/dev/null; exit ${PIPESTATUS[0]}", 141, ""),
+        ("dpverify list >/dev/full", 2, "output: cannot be written"),
+        ("dpverify --help >/dev/full", 2, "output: cannot be written"),
+        ("dpverify list >/dev/full 2>/dev/full", 2, ""),
+        ("dpverify list --nonsense 2>/dev/full", 2, ""),
+        ("dpverify list 1</dev/null", 2, "output: cannot be written"),
+        ('rmdir "$PWD"; dpverify list', 2, "working directory: cannot be read"),
+        ('rmdir "$PWD"; dpverify explain lemma-12', 2, "working directory: cannot be read"),
+    ],
+)
+def test_streams_and_folders_that_are_gone_give_no_traceback(
+    command: str, code: int, message: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    done = _shell(command, folder)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert done.stderr.count("\n") == bool(message)

@@ -1,0 +1,110 @@
+"""Code that is not ours: every way in which a call of it ends is an error that names it, and long calls can be watched.
+
+Foreign code may raise anything, SystemExit and KeyboardInterrupt included, end the process, or never return. The first
+becomes a `ForeignError` here. For the others, `dpverify.processes.run_apart` runs it in a process of its own, which
+marks each call of foreign code where the parent can read it.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+LABEL_BYTES = 200  # of the name of the code that runs, for the parent
+
+
+class ForeignError(Exception):
+    """Foreign code did not return a value: its name and what it did, in one line."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(name, reason)
+        self.name = name
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.reason}"
+
+
+def error_text(error: BaseException) -> str:
+    """Write an exception in one line: its type and its message."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+_pressed = threading.Event()  # set by the user's Ctrl-C
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _pressed.set()
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupts_recorded(number: int = signal.SIGINT) -> Iterator[None]:
+    """Record Ctrl-C while the block runs, so that a KeyboardInterrupt raised by foreign code can be told from it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _pressed.clear()
+    before = signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an exception is the user's Ctrl-C; where interrupts are not recorded, it may be."""
+    recorded = any(signal.getsignal(number) is _interrupt for number in (signal.SIGINT, signal.SIGUSR1))
+    return isinstance(error, KeyboardInterrupt) and (_pressed.is_set() or not recorded)
+
+
+class foreign_code:  # noqa: N801  a context manager, written like contextlib's
+    """A block that calls foreign code: whatever it raises, but for the user's Ctrl-C, becomes a `ForeignError`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> None:
+        _watch.enter(self.name)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _watch.leave()
+        if error is None or isinstance(error, ForeignError) or is_interrupt(error):
+            return
+        raise ForeignError(self.name, f"raised {error_text(error)}") from error
+
+
+class _Watch:
+    """Marks of the outermost call of foreign code, in memory that the parent process can read."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.marks: Any = None
+        self.label: Any = None
+
+    def enter(self, name: str) -> None:
+        """Mark that foreign code begins: the number of marks is odd."""
+        self.depth += 1
+        if self.depth == 1 and self.marks is not None:
+            self.label.value = name.encode("utf-8", "replace")[: LABEL_BYTES - 1]
+            self.marks.value += 1
+
+    def leave(self) -> None:
+        """Mark that foreign code has ended: the number of marks is even."""
+        self.depth -= 1
+        if self.depth == 0 and self.marks is not None:
+            self.marks.value += 1
+
+
+_watch = _Watch()
+
+
+def mark_calls(marks: Any, label: Any) -> None:
+    """Let calls of foreign code in this process leave their marks: a shared counter, and the name of the last one."""
+    _watch.marks = marks
+    _watch.label = label
