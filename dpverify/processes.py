@@ -1,13 +1,22 @@
-"""Pools of processes that leave none behind. Nothing heavy is imported: the command line starts one before all else."""
+"""Processes that leave none behind. Nothing heavy is imported: the command line starts one before all else.
+
+A child is started so that nothing it does can stop its parent. Python starts with -P: a file of the working directory,
+such as multiprocessing.py, is not imported in place of a module. What the parent writes to it at the start fits into a
+pipe, so that a child that never reads blocks nobody; larger arguments go through a file.
+"""
 
 from __future__ import annotations
 
 import atexit
 import gc
 import os
+import pickle
 import signal
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -18,14 +27,30 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+SAFE_PATH = "PYTHONSAFEPATH"  # the environment variable for -P, also read by helpers that multiprocessing starts
+
+
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Block Ctrl-C in this thread; a process that is started meanwhile never sees one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def starting() -> Iterator[None]:
+    """Start children in this block: with -P, without Ctrl-C, and without the words of the command line.
+
+    Ctrl-C is blocked in this thread, so that a process that is started meanwhile never sees one. The words, which may
+    be long, would be written to the child before it reads.
+    """
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    words = sys.argv
+    safe = os.environ.get(SAFE_PATH)
     try:
+        os.environ[SAFE_PATH] = "1"
+        sys.argv = words[:1]
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        sys.argv = words
+        if safe is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = safe
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def collect_seldom() -> None:
@@ -34,8 +59,11 @@ def collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
-def _begin(prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
-    """Begin a worker, which ends when the process that started it does, whatever ended that."""
+def _begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
+    """Begin a worker, which ends when the process that started it does, whatever ended that.
+
+    ``safe``: the parent's own setting of -P, for processes that foreign code starts.
+    """
     import multiprocessing
     from multiprocessing.connection import wait
 
@@ -43,6 +71,8 @@ def _begin(prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) ->
         wait([sentinel])
         os._exit(1)
 
+    if safe is None:
+        os.environ.pop(SAFE_PATH, None)
     collect_seldom()
     if (parent := multiprocessing.parent_process()) is not None:
         Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
@@ -61,6 +91,8 @@ def process_pool(
     ``wait``: whether they may finish what is under way, and are waited for, where the block is left without an
     exception. Else they are ended at once. What is not yet under way is dropped in either case. The pool. Processes
     that were there before it are left alone.
+
+    ``arguments``: small ones; `spooled` has a place for large ones.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -69,11 +101,17 @@ def process_pool(
         """Starts its processes as work is handed in."""
 
         def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-            with _interrupts_held():
-                return super().submit(fn, *args, **kwargs)
+            with starting():
+                future = super().submit(fn, *args, **kwargs)
+            writer = getattr(getattr(self, "_result_queue", None), "_writer", None)
+            if workers == 1 and writer is not None and not writer.closed:
+                writer.close()  # else half an answer of a killed process would be waited for without end
+            return future
 
     before = set(multiprocessing.active_children())
-    pool = Pool(workers, multiprocessing.get_context("spawn"), _begin, (prepare, arguments))
+    begin = (os.environ.get(SAFE_PATH), prepare, arguments)
+    with starting():  # the pool's locks start a process that cleans up after them
+        pool = Pool(workers, multiprocessing.get_context("spawn"), _begin, begin)
     done = False
     try:
         yield pool
@@ -81,6 +119,20 @@ def process_pool(
     finally:
         if not (done and wait):
             for child in set(multiprocessing.active_children()) - before:
-                child.terminate()
+                child.kill()  # also where it is stopped
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the processes have ended
             pool.shutdown(cancel_futures=True)  # waits for the pool's thread: later it may meet the closed pipe
+
+
+@contextmanager
+def spooled(value: object) -> Iterator[str]:
+    """Write a value to a file of this user for child processes, which read it with `unspooled`; yield its path."""
+    with tempfile.NamedTemporaryFile(prefix="dpverify-") as file:
+        pickle.dump(value, file)
+        file.flush()
+        yield file.name
+
+
+def unspooled(path: str) -> Any:
+    """Read the value that the parent process has written."""
+    return pickle.loads(Path(path).read_bytes())

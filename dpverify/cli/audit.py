@@ -26,6 +26,7 @@ from dpverify.cli.output import (
     complain,
     write_record,
 )
+from dpverify.foreign import ForeignError, foreign_code
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult, Law
@@ -110,9 +111,10 @@ def audit(
 def _asked(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
     """Say what is audited, by its name and the digest of the data sets and of the Python files beside it."""
     try:
-        digest = hashlib.sha256(pickle.dumps(target.datasets))
-        home = None if mechanism in KERNELS else Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent
-    except Exception:  # noqa: BLE001  what cannot be told from another is not kept
+        with foreign_code("datasets"):
+            digest = hashlib.sha256(pickle.dumps(target.datasets))
+            home = None if mechanism in KERNELS else Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent
+    except ForeignError:  # what cannot be told from another is not kept
         return None
     for path in sorted(home.glob("*.py") if home else ()):
         digest.update(path.name.encode() + path.read_bytes())
@@ -197,9 +199,10 @@ def load_datasets(target: str | None, module: ModuleType) -> object:
     if not callable(value):
         return value
     try:
-        return value()
-    except Exception as error:
-        raise BadInput("--datasets", target, f"raised {_line(error)}") from error
+        with foreign_code("datasets"):
+            return value()
+    except ForeignError as error:
+        raise BadInput("--datasets", target, error.reason) from error
 
 
 def _load(option: str, target: str) -> tuple[Any, ModuleType]:
@@ -207,9 +210,11 @@ def _load(option: str, target: str) -> tuple[Any, ModuleType]:
     if not place or not name:
         raise BadInput(option, target, "must be module:function, or file.py:function")
     try:
-        module = _module(place)
-    except (Exception, SystemExit) as error:
-        raise BadInput(option, target, f"{place} cannot be imported: {_line(error)}") from error
+        with foreign_code(place):
+            module = _module(place)
+    except ForeignError as error:
+        reason = error.reason.removeprefix("raised ")
+        raise BadInput(option, target, f"{place} cannot be imported: {reason}") from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -243,11 +248,6 @@ def _near(word: str, value: object) -> str:
     from dpverify.ledger.errors import suggest
 
     return suggest(word, [name for name in dir(value) if not name.startswith("_")])
-
-
-def _line(error: BaseException) -> str:
-    message = " ".join(str(error).split())
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 KERNELS = ("dp-nsgd", "sr-nsgd", "dp-srm", "dpageem")

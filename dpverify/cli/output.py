@@ -69,7 +69,7 @@ def open_closed_streams() -> None:
     """Give stdout and stderr the null device where they are closed, before a file of ours gets their number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  it stays open
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  it stays open
 
 
 def stdout_failure() -> OSError | None:

@@ -15,6 +15,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.ledger.errors import SpecError, shown
 
 GROUP = "dpverify.papers"
@@ -39,7 +40,11 @@ def outside_papers(folder: Path) -> dict[str, Path]:
 
 def _installed() -> Iterator[Path]:
     for point in entry_points(group=GROUP):
-        spec = find_spec(point.value)
+        try:
+            with foreign_code(point.value):
+                spec = find_spec(point.value)  # imports the packages above it
+        except ForeignError as error:
+            raise SpecError(f"entry point {GROUP}", "", "", shown(point.value), f"it {error.reason}") from error
         if spec is None or not spec.submodule_search_locations:
             raise SpecError(f"entry point {GROUP}", "", "", shown(point.value), "it must name a package")
         yield Path(spec.submodule_search_locations[0])

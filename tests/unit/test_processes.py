@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import multiprocessing.spawn
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from dpverify.processes import process_pool
+from dpverify.processes import process_pool, spooled, unspooled
 from tests.unit.alive import is_alive
 
 LONG = 600.0
@@ -124,3 +128,89 @@ def test_processes_end_when_the_one_that_started_them_is_killed(how: signal.Sign
         time.sleep(0.1)
     os.kill(worker, signal.SIGKILL)
     pytest.fail("the worker outlived the process that started it")
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Iterator[Callable[[str], None]]:
+    """Make children start with a program of ours in place of Python."""
+    program = tmp_path / "python"
+    before = multiprocessing.spawn.get_executable()
+
+    def use(line: str) -> None:
+        tracker = f'case "$*" in *resource_tracker*) exec "{sys.executable}" "$@";; esac'
+        program.write_text(f"#!/bin/sh\n{tracker}\n{line}\n", encoding="utf-8")
+        program.chmod(0o700)
+        multiprocessing.set_executable(str(program))
+
+    yield use
+    multiprocessing.set_executable(before.decode() if isinstance(before, bytes) else str(before))
+
+
+LARGE = ("x" * 1_000_000,)  # more than a pipe holds
+
+
+@pytest.mark.parametrize("line", ["exit 0", "kill -9 $$", "exec sleep 600"])
+def test_a_child_that_never_reads_blocks_nobody(
+    line: str, python: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["dpverify", "x" * 1_000_000])
+    python(line)
+    with spooled(LARGE) as file, process_pool(1, unspooled, (file,), wait=False) as pool:
+        future = pool.submit(os.getpid)
+        if "sleep" not in line:
+            assert isinstance(future.exception(60), BrokenProcessPool)
+    assert sys.argv[1:] == ["x" * 1_000_000]
+
+
+def test_a_worker_that_is_killed_while_it_answers_is_missed() -> None:
+    with process_pool(1, wait=False) as pool:
+        assert isinstance(pool.submit(_die_while_answering).exception(60), BrokenProcessPool)
+
+
+def _die_while_answering() -> None:
+    """Write the length of an answer where the pool's own loop would, and end."""
+    queue = sys._getframe(1).f_locals["result_queue"]
+    os.write(queue._writer.fileno(), struct.pack("!i", 1000))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_large_value_is_read_by_a_child_and_its_file_is_removed() -> None:
+    with spooled(LARGE) as file:
+        assert Path(file).stat().st_mode & 0o077 == 0
+        with process_pool(1, wait=True) as pool:
+            assert pool.submit(unspooled, file).result() == LARGE
+    assert not Path(file).exists()
+
+
+FOREIGN_MODULES = """
+from dpverify.processes import process_pool
+
+if __name__ == "__main__":
+    with process_pool(1, wait=False) as pool:
+        print(pool.submit(len, "four").result(60), flush=True)
+"""
+
+
+@pytest.mark.parametrize("name", ["multiprocessing", "signal", "pickle", "concurrent"])
+def test_a_file_of_the_working_folder_is_not_imported_by_a_child(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "working"
+    folder.mkdir()
+    (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()\n", encoding="utf-8")
+    script = tmp_path / "parent.py"
+    script.write_text(FOREIGN_MODULES, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
+    assert not (tmp_path / "imported").exists()
+
+
+def test_the_safe_path_of_a_child_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    for safe in (None, "1"):
+        if safe is None:
+            monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+        else:
+            monkeypatch.setenv("PYTHONSAFEPATH", safe)
+        with process_pool(1, wait=True) as pool:
+            assert pool.submit(os.getenv, "PYTHONSAFEPATH").result() == safe
+        assert os.environ.get("PYTHONSAFEPATH") == safe

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
+from dpverify.foreign import is_interrupt
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
@@ -86,7 +87,9 @@ class _RunningJob:
     def _own_errors(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
+        except BaseException as error:  # as in run_task: it is this check's error
+            if is_interrupt(error):
+                raise
             self.error = describe(error)
 
     @classmethod

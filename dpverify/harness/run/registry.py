@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from dpverify.foreign import is_interrupt
 from dpverify.harness.checks import Check
 from dpverify.ledger.errors import SpecError
 
@@ -87,7 +88,9 @@ def import_checks(module: str) -> PaperChecks:
     """Import a file with checks; whatever is wrong with it becomes one line that names it."""
     try:
         checks: PaperChecks = import_module(module).CHECKS
-    except Exception as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         where = traceback.extract_tb(error.__traceback__)[-1]
         line = error.lineno if isinstance(error, SyntaxError) else where.lineno
         file = error.filename if isinstance(error, SyntaxError) else where.filename

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import get_args
 
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.checks import Check
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
@@ -34,21 +35,38 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     load: Callable[[str], PaperChecks | None] | None = getattr(_module(module, source), function, None)
     if load is None:
         raise SpecError("checks", "", "", shown(source), f"{module} has no function of this name")
-    return load(paper)
+    if source == PAPERS:
+        return load(paper)
+    try:
+        with foreign_code(source):
+            return load(paper)
+    except ForeignError as error:
+        if isinstance(error.__cause__, SpecError):
+            raise error.__cause__ from error
+        raise SpecError("checks", "", "", shown(source), f"the function {error.reason}") from error
 
 
 def _module(name: str, source: str) -> ModuleType:
     try:
-        return import_module(name)
-    except ImportError as error:
-        raise SpecError("checks", "", "", shown(source), f"they cannot be imported: {error}") from error
+        with foreign_code(name):
+            return import_module(name)
+    except ForeignError as error:
+        cause = error.__cause__
+        reason = str(cause) if isinstance(cause, ImportError) else error.reason
+        raise SpecError("checks", "", "", shown(source), f"they cannot be imported: {reason}") from error
 
 
 @cache
 def _of_package(package: str, paper: str) -> PaperChecks | None:
     if not {"", str(Path.cwd())}.intersection(sys.path):  # a script that is installed has its own folder there
         sys.path.append(str(Path.cwd()))
-    checks = load_paper(paper, package, {})
+    try:
+        with foreign_code(package):
+            checks = load_paper(paper, package, {})
+    except ForeignError as error:
+        if isinstance(error.__cause__, SpecError):
+            raise error.__cause__ from error
+        raise SpecError("checks", "", "", shown(package), f"the package {error.reason}") from error
     if checks is None:
         raise SpecError(
             "checks", "", "", shown(package), "it must be module:function or a package that can be imported"

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
+from dpverify.foreign import is_interrupt
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.context import Context
 from dpverify.harness.recorded_proof import RecordedRun
@@ -192,7 +193,9 @@ def _rank(verdict: Verdict | None) -> int:
 def _cost(job: Job) -> float:
     try:
         return job.find().cost(job.context) if job.due else 0.0
-    except Exception:  # noqa: BLE001  a check that cannot be planned costs nothing; running it reports its error
+    except BaseException as error:  # a check that cannot be planned costs nothing; running it reports its error
+        if is_interrupt(error):
+            raise
         return 0.0
 
 

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker, run_task
-from dpverify.processes import process_pool
+from dpverify.processes import process_pool, spooled
 
 PER_WORKER = 2  # blocks under way per worker
 TURN = 2e-4  # seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits
@@ -46,7 +46,8 @@ def _run_until_death(
     proofs = {place for place, job in enumerate(jobs) if job.find().method == "derivation"}
     others = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
-        pools = [stack.enter_context(process_pool(1, prepare_worker, (jobs,), wait=True)) for _ in range(workers)]
+        file = stack.enter_context(spooled(jobs))
+        pools = [stack.enter_context(process_pool(1, prepare_worker, (file,), wait=True)) for _ in range(workers)]
         while under_way or (tasks and not suspects):
             for more in range(PER_WORKER * workers):  # one for each worker first, then the second ones
                 worker = more % workers
@@ -107,12 +108,14 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
                     found.put((task, worker.submit(run_in_worker, *task).result()))
                 except (BrokenProcessPool, CancelledError):
                     lost.append(task)
-                except Exception as error:  # noqa: BLE001  as in run_task: it is this check's error
+                except BaseException as error:  # noqa: BLE001  as in run_task: it is this check's error
                     found.put((task, BlockOutcome(None, 0.0, describe(error))))
         found.put(None)
 
+    spool = ExitStack()
+    file = spool.enter_context(spooled(jobs))
     with suppress(BrokenProcessPool):  # as it died before, the first task says so too
-        worker.submit(prepare_worker, jobs)
+        worker.submit(prepare_worker, file)
     turn = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -134,3 +137,4 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
     finally:
         sys.setswitchinterval(turn)
         tasks.clear()
+        spool.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 import traceback
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,10 +12,12 @@ from typing import Any, Protocol
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that the limit below reaches it
 from threadpoolctl import threadpool_limits
 
+from dpverify.foreign import is_interrupt
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.run.sources import find_check
 from dpverify.kernels.numba_internals import seconds_compiling
+from dpverify.processes import unspooled
 from dpverify.symbolic.exact.numbers import working_precision
 
 BITS = 53  # of balls where a check does not say how many: those of a float
@@ -106,7 +107,9 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
     try:
         with working_precision(BITS):
             part = job.run(block)
-    except Exception as error:  # noqa: BLE001  whatever a paper's code raises is reported as this check's error
+    except BaseException as error:  # whatever a paper's code raises is reported as this check's error
+        if is_interrupt(error):
+            raise
         wrong = describe(error)
     return BlockOutcome(part, time.perf_counter() - start, wrong, seconds_compiling() - before)
 
@@ -123,8 +126,11 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
 
 
-def prepare_worker(jobs: Sequence[Job]) -> None:
-    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread."""
-    _jobs[:] = jobs
+def prepare_worker(file: str | None = None) -> None:
+    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread.
+
+    ``file``: holds the jobs, as `spooled` writes them.
+    """
+    _jobs[:] = [] if file is None else unspooled(file)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.privacy.audit.groups import SortedOutputs
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.scores import (
@@ -113,9 +114,10 @@ def checked(user: UserScore) -> Score:
 
     def score(y: Floats) -> Floats:
         try:
-            value = np.asarray(user(y), dtype=np.float64)
-        except Exception as error:
-            raise AuditError(f"score: raised {type(error).__name__}: {error}") from error
+            with foreign_code("score"):
+                value = np.asarray(user(y), dtype=np.float64)
+        except ForeignError as error:
+            raise AuditError(f"score: {error.reason}") from error
         if value.shape != (len(y),):
             raise AuditError(f"score: returned shape {value.shape} for {len(y)} outputs: must be one number for each")
         if np.isnan(value).any():

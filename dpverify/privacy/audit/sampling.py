@@ -12,6 +12,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 
 Mechanism = Callable[..., Any]
@@ -124,11 +125,10 @@ class Source:
     def _call(self, which: int, rng: Generator, extra: dict[str, int]) -> NDArray[Any]:
         self.calls += 1
         try:
-            value = np.asarray(self._mechanism(self.datasets[which], rng, **extra))
-        except (Exception, SystemExit) as error:
-            message = " ".join(str(error).split())
-            text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-            raise AuditError(f"mechanism: raised {text} (call {self.calls}, data set {which})") from error
+            with foreign_code("mechanism"):
+                value = np.asarray(self._mechanism(self.datasets[which], rng, **extra))
+        except ForeignError as error:
+            raise AuditError(f"mechanism: {error.reason} (call {self.calls}, data set {which})") from error
         if value.dtype.kind not in "fiub":
             text = _short(value.tolist())
             raise AuditError(f"mechanism: returned {text} (call {self.calls}, data set {which}): must be real numbers")
