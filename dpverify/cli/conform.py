@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.cli.audit import load_function
 from dpverify.cli.output import OK, BadInput, check_folder
+from dpverify.foreign import ForeignError, foreign_code
+from dpverify.processes import run_apart
 
 if TYPE_CHECKING:
-    from dpverify.conform import Conformance, PrivateOptimizer, Promise
+    from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
     from dpverify.report.peer_records import CatalogueEntry, Peer
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
 REFUTED = 1
 STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
+SECONDS = 60.0  # that one call of foreign code may take
 
 
 def conform(
@@ -28,6 +31,7 @@ def conform(
     alpha: float = 1e-4,
     outputs: int = 0,
     seeds: int = 1,
+    timeout: float = SECONDS,
     beside: list[str] | None = None,
     report: Path | None = None,
 ) -> int:
@@ -35,61 +39,168 @@ def conform(
 
     ``targets``: module:function or file.py:function, one or more; the function returns a PrivateOptimizer and a
     Promise, both of dpverify.conform, or a dict of such pairs by their names. Exit code 1 where a test finds a fault.
+    A call of your code that raises or exits is a fault as well.
     ``alpha``: most that the chance of a false alarm is. ``outputs``: bound epsilon from below as well, by so many runs
     on each side of pairs of batches. ``seeds``: of a dict, count in how many seeds a fault is found. ``beside``: other
     auditors, functions likewise, which are asked about each of a dict; docs/examples/peers has some.
+    ``timeout``: seconds that one call of your code may take. Your code runs in a process of its own; the process is
+    ended after that time, and this is a fault. 0 runs the code in this process without a limit, for a debugger.
     ``report``: folder whose page peers.md says what was found.
     """
     if not targets:
         raise BadInput("TARGETS", "nothing", "must be at least one module:function or file.py:function")
     if seeds < 1:
         raise BadInput("--seeds", str(seeds), "must be at least 1")
+    if not 0 <= timeout < float("inf"):
+        raise BadInput("--timeout", str(timeout), "must be finite and at least 0")
     if report is not None:
         for inside in (report, report / "data"):
             check_folder("--report", inside)
-    made = [(target, *_made(target)) for target in targets]  # what cannot be loaded is refused before anything is run
-    auditors = {_short(target): load_function("--beside", target) for target in beside or ()}
-    peers: list[Peer] = []
-    entries: list[CatalogueEntry] = []
-    code = OK
-    for target, says, module, several in made:
-        if isinstance(several, dict):
-            for name, pair in several.items():
-                entries.append(_judged(_short(target), name, pair, auditors, seed=seed, seeds=seeds, alpha=alpha))
-                code = REFUTED if entries[-1].found else code
-            continue
-        found = _tested(target, several, seed=seed, alpha=alpha, outputs=outputs)
-        print(*([f"{target}: {says}"] if len(targets) > 1 else []), found, sep="\n")
-        code = code if found else REFUTED
-        if report is not None:
-            peers.append(_peer(target, says, module, several[1], found))
+    options = Options(seed, alpha, outputs, seeds, report is not None)
+    run = _Answers(targets, seeds)
+    auditors = tuple(beside or ())
+    while not run.complete:
+        try:
+            for message, value in run_apart(timeout, results, targets, auditors, frozenset(run.done), options):
+                run.take(message, value)
+            run.complete = True
+        except ForeignError as error:
+            run.fail(error)
     if report is not None:
         command = f"dpverify conform {' '.join(map(_short, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else ""
-        _write(report, peers, entries, auditors, command=command, seed=seed, seeds=seeds, alpha=alpha)
-    return code
+        _write(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
+    return run.code
 
 
-def _tested(target: str, pair: Pair, **how: Any) -> Conformance:
-    from dpverify.conform import conformance
+class Options(NamedTuple):
+    """Options of the tests."""
 
-    try:
-        return conformance(*pair, **how)
-    except ValueError as error:
-        raise BadInput("TARGET", target, str(error)) from error
+    seed: int
+    alpha: float
+    outputs: int
+    seeds: int
+    pages: bool  # whether a page is written
 
 
-def _judged(target: str, name: str, pair: Pair, auditors: Auditors, **how: Any) -> CatalogueEntry:
-    """Judge one of a catalogue, and print a line."""
+Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
+
+
+def results(
+    targets: tuple[str, ...], beside: tuple[str, ...], done: frozenset[Place], options: Options
+) -> Iterator[tuple[str, Any]]:
+    """Load all targets, so that none is tested where one is refused; then test the optimizers that are not done yet."""
+    import dpverify.conform.catalogue
+    import dpverify.conform.outputs  # noqa: F401  loaded here, so that this does not count as foreign code's time
+
+    made = [_made(target) for target in targets]
+    auditors = {_short(target): load_function("--beside", target) for target in beside}
+    yield "auditors", {name: _about(function, module, name) for name, (function, module) in auditors.items()}
+    for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
+        pairs = several if isinstance(several, dict) else {"": several}
+        for name, pair in pairs.items():
+            if (number, name) in done:
+                continue
+            yield "begin", (number, name)
+            try:
+                if isinstance(several, dict):
+                    yield "entry", _entry(_short(target), name, pair, auditors, options)
+                else:
+                    yield "optimizer", (says, _peer(target, says, module, pair[1]) if options.pages else None)
+                    yield from _tests(pair, options)
+            except ValueError as error:
+                label = f"{target}, {name}" if name else target
+                raise BadInput("TARGET", label, str(error)) from error
+            yield "end", (number, name)
+
+
+def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
+    from dpverify.conform.run import all_tests, check_options
+
+    check_options(options.seed, options.alpha, options.outputs)
+    for test in all_tests(*pair, options.seed, options.alpha, options.outputs):
+        yield "test", test
+
+
+def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:
+    """Judge one of a catalogue."""
     from dpverify.conform.catalogue import judge
 
-    try:
-        entry = judge(target, name, *pair, auditors={one: function for one, (function, _) in auditors.items()}, **how)
-    except ValueError as error:
-        raise BadInput("TARGET", f"{target}, {name}", str(error)) from error
-    others = (f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers)
-    print(f"{name}: {entry.found} of {how['seeds']}", *([entry.by] if entry.by else []), *others, sep="; ")
-    return entry
+    functions = {auditor: function for auditor, (function, _) in auditors.items()}
+    how: dict[str, Any] = {"seed": options.seed, "seeds": options.seeds, "alpha": options.alpha}
+    return judge(target, name, *pair, auditors=functions, **how)
+
+
+class _Answers:
+    """What the tests have found so far, printed as soon as an optimizer is done."""
+
+    def __init__(self, targets: tuple[str, ...], seeds: int) -> None:
+        self.targets = targets
+        self.seeds = seeds
+        self.code = OK
+        self.complete = False
+        self.done: set[Place] = set()
+        self.peers: list[Peer] = []
+        self.entries: list[CatalogueEntry] = []
+        self.auditors: dict[str, str] = {}
+        self._place: Place | None = None
+        self._optimizer: tuple[str, Peer | None] | None = None
+        self._tests: list[ConformanceTest] = []
+
+    def take(self, message: str, value: Any) -> None:
+        """Take a message of `results`."""
+        if message == "auditors":
+            self.auditors = value
+        elif message == "begin":
+            self._place = value
+            self._optimizer = None
+            self._tests = []
+        elif message == "optimizer":
+            self._optimizer = value
+        elif message == "test":
+            self._tests.append(value)
+        elif message == "entry":
+            self._add_entry(value, "")
+        else:
+            self._end()
+
+    def fail(self, error: ForeignError) -> None:
+        """Take that foreign code ended its process or did not return; what was found before is kept."""
+        from dpverify.conform.guarded import failed_call
+        from dpverify.report.peer_records import CatalogueEntry
+
+        if self._place is None:
+            raise BadInput("TARGET", ", ".join(self.targets), str(error)) from error
+        number, name = self._place
+        if self._optimizer is None:
+            target = _short(self.targets[number])
+            entry = CatalogueEntry(target=target, name=name, found=self.seeds, by="calls", seconds=0.0, answers=[])
+            self._add_entry(entry, str(error))
+        else:
+            self._tests.append(failed_call("this optimizer", error))
+        self._end()
+
+    def _end(self) -> None:
+        from dpverify.conform import Conformance
+
+        assert self._place is not None
+        if self._optimizer is not None:
+            found = Conformance(self._tests)
+            says, peer = self._optimizer
+            target = self.targets[self._place[0]]
+            print(*([f"{target}: {says}"] if len(self.targets) > 1 else []), found, sep="\n", flush=True)
+            self.code = self.code if found else REFUTED
+            if peer is not None:
+                self.peers.append(_with_tests(peer, found))
+        self.done.add(self._place)
+        self._place = None
+
+    def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
+        self.entries.append(entry)
+        self.code = REFUTED if entry.found else self.code
+        words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
+        by = [word for word in (entry.by, reason) if word]
+        print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 
 def _short(target: str) -> str:
@@ -103,11 +214,12 @@ def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     from dpverify.conform import PrivateOptimizer, Promise
 
     try:
-        several = make()
-        pairs = list(several.values()) if isinstance(several, dict) else [several]
-        (*_,) = ((optimizer, promise) for optimizer, promise in pairs)
-    except Exception as error:
-        raise BadInput("TARGET", target, f"raised {type(error).__name__}: {error}") from error
+        with foreign_code(target):
+            several = make()
+            pairs = list(several.values()) if isinstance(several, dict) else [several]
+            (*_,) = ((optimizer, promise) for optimizer, promise in pairs)
+    except ForeignError as error:
+        raise BadInput("TARGET", target, error.reason) from error
     if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):
         raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
     return _says(make, target), module, several
@@ -117,10 +229,19 @@ def _says(function: Callable[..., Any], target: str) -> str:
     return " ".join((function.__doc__ or target).split())
 
 
-def _peer(target: str, says: str, module: ModuleType, promise: Promise, found: Conformance) -> Peer:
-    """What a page has of an optimizer."""
+def _with_tests(peer: Peer, found: Conformance) -> Peer:
+    import msgspec
+
+    from dpverify.report.peer_records import PeerTest
+
+    tests = [PeerTest(name=t.name, passed=t.passed, found=t.found, sees=t.sees) for t in found.tests]
+    return msgspec.structs.replace(peer, tests=tests)
+
+
+def _peer(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
+    """What a page has of an optimizer, without its tests."""
     from dpverify.privacy import epsilon
-    from dpverify.report.peer_records import Peer, PeerTest
+    from dpverify.report.peer_records import Peer
 
     rate, bounds = promise.batch / promise.examples, list[float]()
     usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
@@ -128,8 +249,7 @@ def _peer(target: str, says: str, module: ModuleType, promise: Promise, found: C
         both = epsilon(promise.sigma, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
         bounds = [both.lower, both.upper]
     said = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
-    tests = [PeerTest(name=t.name, passed=t.passed, found=t.found, sees=t.sees) for t in found.tests]
-    return Peer(target=_short(target), says=says, promise=said, epsilon=bounds, versions=_versions(module), tests=tests)
+    return Peer(target=_short(target), says=says, promise=said, epsilon=bounds, versions=_versions(module), tests=[])
 
 
 def _versions(module: ModuleType) -> dict[str, str]:
@@ -145,10 +265,7 @@ def _versions(module: ModuleType) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _write(
-    report: Path, peers: list[Peer], entries: list[CatalogueEntry], auditors: Auditors,
-    *, command: str, seed: int, seeds: int, alpha: float,
-) -> None:  # fmt: skip
+def _write(report: Path, answers: _Answers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
     """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
     import msgspec
 
@@ -158,12 +275,18 @@ def _write(
 
     old = PEERS_PAGE.read(report)
     catalogue = old.catalogue if old else None
-    if entries:
-        said = {name: _about(function, module, name) for name, (function, module) in auditors.items()}
-        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in auditors)
+    if answers.entries:
+        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in answers.auditors)
         catalogue = Catalogue(
-            commit=commit(), seed=seed, seeds=seeds, alpha=alpha, command=whole, auditors=said, entries=entries
+            commit=commit(),
+            seed=seed,
+            seeds=seeds,
+            alpha=alpha,
+            command=whole,
+            auditors=answers.auditors,
+            entries=answers.entries,
         )
+    peers = answers.peers
     if peers or old is None:
         run = PeersRun(commit=commit(), seed=seed, alpha=alpha, command=command, peers=peers, catalogue=catalogue)
     else:

@@ -9,6 +9,7 @@ from itertools import islice
 from dpverify.conform.beside import Auditor, given
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.run import all_tests
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.report.peer_records import Answer, CatalogueEntry
 
 
@@ -32,8 +33,9 @@ def _ask(
 ) -> Answer:
     began, broken = time.process_time(), False
     try:
-        says = audit(given(optimizer, promise, alpha, seed))
-    except Exception as error:  # noqa: BLE001  what an optimizer raises may be its mistake; the page says so
-        says, broken = f"{type(error).__name__}: {error}", True
+        with foreign_code(f"auditor {auditor}"):
+            says = str(audit(given(optimizer, promise, alpha, seed)))
+    except ForeignError as error:  # what an optimizer raises may be its mistake; the page says so
+        says, broken = error.reason.removeprefix("raised "), True
     says = " ".join(says.split())[:200]
     return Answer(auditor=auditor, says=says, broken=broken, seconds=time.process_time() - began)

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom, chi2, norm
 
+from dpverify.conform.guarded import failed_call
 from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.foreign import ForeignError
 
 RUNS = 600
+LEAST_RUNS = 200  # finite ones, where some are not
 BEYOND = (1.0, 2.0, 3.0)
 MOST_COLUMNS = 2000  # of all steps and coordinates, whose pairs are looked at
 ROUNDING = 2.0**-50  # of a few operations in float64; float64's own digits lie so near to a float32 once in 2^26
@@ -20,18 +23,32 @@ ROUNDING = 2.0**-50  # of a few operations in float64; float64's own digits lie 
 def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
     """Test the noise that gradients of 0 leave, in batches of several sizes; ``alpha`` for all tests together."""
     sizes = sorted({1, promise.batch, 4 * promise.batch})
-    groups = {size: _trajectories(optimizer, promise, size, seed + k) for k, size in enumerate(sizes)}
-    raw = groups[promise.batch]
+    groups: dict[int, Any] = {}
+    for place, size in enumerate(sizes):
+        try:
+            found = _trajectories(optimizer, promise, size, seed + place)
+        except ForeignError as error:
+            yield failed_call(f"noise, batches of {size}", error)
+            continue
+        finite = found[np.isfinite(found).all(axis=(1, 2))]  # others have a finding of their own
+        if len(finite) >= LEAST_RUNS:
+            groups[size] = finite
+        else:
+            words = f"not tested: {len(finite)} of {RUNS} trajectories are finite, {LEAST_RUNS} are needed"
+            yield ConformanceTest(f"scale of noise, batches of {size}", False, words, "nothing")
     white = {size: _whitened(x, promise) for size, x in groups.items()}
     part = alpha / 6
-    yield from _repeats(raw, optimizer, promise, seed)
+    if promise.batch in groups:
+        yield from _repeats(groups[promise.batch], optimizer, promise, seed)
     for size, x in white.items():
         yield _scale(f"scale of noise, batches of {size}", x, part / len(sizes))
+    if promise.batch not in groups:
+        return
     x = white[promise.batch]
     yield _mean(x, part)
     yield _pairs("noise of two steps", x.transpose(0, 2, 1), part)
     yield _pairs("noise of two coordinates", x, part)
-    yield _pairs("noise of two numbers", x.reshape(RUNS, -1)[:, :MOST_COLUMNS], part)
+    yield _pairs("noise of two numbers", x.reshape(len(x), -1)[:, :MOST_COLUMNS], part)
     yield _shape(x, part)
 
 
@@ -52,7 +69,7 @@ def _whitened(x: Any, promise: Promise) -> Any:
         return x
     root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
     return np.linalg.solve(root, x.transpose(1, 0, 2).reshape(promise.steps, -1)).reshape(
-        promise.steps, RUNS, promise.dimension
+        promise.steps, len(x), promise.dimension
     ).transpose(1, 0, 2)  # fmt: skip
 
 

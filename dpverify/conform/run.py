@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dpverify.conform.guarded import GuardedOptimizer, failed_call
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import Conformance, ConformanceTest, PrivateOptimizer, Promise
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests
+from dpverify.foreign import ForeignError
 
 LEAST_OUTPUTS = 1000
 
@@ -54,29 +56,52 @@ def conformance(
     >>> bool(conformance(PrivateOptimizer(step), Promise(sigma=2.0, clip=1.0, divisor=8)))
     True
     """
+    check_options(seed, alpha, outputs)
+    return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
+
+
+def check_options(seed: int, alpha: float, outputs: int) -> None:
+    """Refuse options of the tests that are outside of their ranges."""
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got seed={seed}.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be above 0 and below 1, got alpha={alpha}.")
     if outputs != 0 and outputs < LEAST_OUTPUTS:
         raise ValueError(f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}.")
-    return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
 
 
 def all_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
 ) -> Iterator[ConformanceTest]:
     """All tests in turn; who wants the first fault alone need not wait for the rest."""
-    share, runs = alpha / (3 if outputs else 2), True
-    for test in sensitivity_tests(optimizer, promise, seed):
-        runs = runs and (test.passed or test.name != "every batch")
-        yield test
-    if optimizer.batches is not None:
-        yield from sampling_tests(optimizer.batches, promise, share, seed)
-    if runs:
-        yield from noise_tests(optimizer, promise, share, seed)
-        yield from state_tests(optimizer, promise, seed)
-        if outputs:
-            from dpverify.conform.outputs import output_tests
+    share = alpha / (3 if outputs else 2)
+    guarded = GuardedOptimizer(optimizer, promise)
+    told = False  # whether releases that are not finite have been reported
+    for name, tests in _kinds(guarded.optimizer, promise, share, seed, outputs):
+        if name == "outputs" and not told:
+            told = True  # an audit refuses later ones itself
+            yield guarded.finite_test()
+        try:
+            yield from tests
+        except ForeignError as error:
+            yield failed_call(name, error)
+        if guarded.not_finite and not told:
+            told = True
+            yield guarded.finite_test()
+    if not told:
+        yield guarded.finite_test()
 
-            yield from output_tests(optimizer, promise, share, seed, outputs)
+
+def _kinds(
+    optimizer: PrivateOptimizer, promise: Promise, share: float, seed: int, outputs: int
+) -> Iterator[tuple[str, Iterator[ConformanceTest]]]:
+    """Tests by what they look at, each of which runs whatever the others found."""
+    yield "sensitivity", sensitivity_tests(optimizer, promise, seed)
+    if optimizer.batches is not None:
+        yield "sampling", sampling_tests(optimizer.batches, promise, share, seed)
+    yield "noise", noise_tests(optimizer, promise, share, seed)
+    yield "state", state_tests(optimizer, promise, seed)
+    if outputs:
+        from dpverify.conform.outputs import output_tests
+
+        yield "outputs", output_tests(optimizer, promise, share, seed, outputs)

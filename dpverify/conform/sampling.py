@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import binom, hypergeom
 
 from dpverify.conform.records import Batches, ConformanceTest, Promise
+from dpverify.foreign import foreign_code
 
 RUNS = 400
 FAR = (0.2, 0.02)  # shares of sizes that lie beyond the limits at which their spread is counted
@@ -47,7 +48,8 @@ def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[A
 
 def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Generator) -> list[Any]:
     drawn = batches(promise.examples, steps, rng)  # perhaps without an end
-    return [np.asarray(batch) for batch in islice(drawn, steps)]
+    with foreign_code("batches"):
+        return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
 def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> list[ConformanceTest]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
+from dpverify.conform.guarded import copied
 from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
 
 TOLERANCE = 1e-6  # of the sensitivity
@@ -66,11 +66,15 @@ def _state_test(optimizer: PrivateOptimizer, promise: Promise, seed: int, size: 
         for t in range(at):
             state, _ = optimizer.step(state, later.copy(), Tape(np.random.default_rng([seed, 6, t]).standard_normal(d)))
         state, released = optimizer.step(state, batch.copy(), Tape(numbers))
-        return deepcopy(state), np.asarray(released, dtype=float)
+        return copied(state), np.asarray(released, dtype=float)
 
     state, released = first(gradients, noise)
     _, without = first(other, noise)
+    if not (np.isfinite(released).all() and np.isfinite(without).all()):
+        return ConformanceTest(name, True, "not tested: what is released is not finite", sees)
     rate = np.array([first(other, noise + row)[1] - without for row in np.eye(d)]).T  # what a unit of noise moves
+    if not np.isfinite(rate).all():
+        return ConformanceTest(name, True, "not tested: what is released is not finite", sees)
     if np.linalg.matrix_rank(rate) < d:
         return ConformanceTest(name, True, "not tested: the noise is no normal number of the generator given", sees)
     moved, again = first(other, noise + np.linalg.solve(rate, released - without))
@@ -81,7 +85,9 @@ def _state_test(optimizer: PrivateOptimizer, promise: Promise, seed: int, size: 
         numbers = np.random.default_rng([seed, 5, t]).standard_normal(d)
         state, one = optimizer.step(state, later * t, Tape(numbers))
         moved, two = optimizer.step(moved, later * t, Tape(numbers))
-        state, moved = deepcopy(state), deepcopy(moved)
+        state, moved = copied(state), copied(moved)
+        if not (np.isfinite(one).all() and np.isfinite(two).all()):
+            return ConformanceTest(name, True, f"not tested: what is released in step {t + 1} is not finite", sees)
         change = max(change, float(np.abs(np.asarray(one) - np.asarray(two)).max()))
     found = (
         f"an example of step {at + 1} changes a later step by {change:.3g}, all that was released before being the same"

@@ -105,3 +105,78 @@ def test_what_is_no_dict_of_optimizers_and_no_seed_is_one_line(
     assert "raised TypeError" in capsys.readouterr().err
     assert main(["conform", f"{file}:good", "--seeds", "0"]) == 2
     assert "--seeds 0: must be at least 1" in capsys.readouterr().err
+
+
+FOREIGN = """
+import ctypes, os, sys
+from tests.unit.conform.catalogue import dp_sgd, promise
+from dpverify.conform import PrivateOptimizer
+PROMISE = promise(steps=2, dimension=2)
+def pair(at_end):
+    def step(state, g, rng):
+        if len(g) == 4 * PROMISE.batch:
+            at_end()
+        return dp_sgd(state, g, rng)
+    return PrivateOptimizer(step), PROMISE
+def leave(): os._exit(0)
+def hang(): ctypes.PyDLL(None).sleep(600)  # in C, with the interpreter's lock
+def crash(): os.kill(os.getpid(), 9)
+def leaving(): return pair(leave)
+def hanging(): return pair(hang)
+def crashing(): return pair(crash)
+def exiting(): return pair(sys.exit)
+def several(): return {"exits": exiting(), "leaves": leaving(), "is right": pair(lambda: None)}
+def make_exits(): sys.exit(0)
+def make_leaves(): os._exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("leaving", 1, "FAULT  calls in this optimizer: step ended its process with exit code 0"),
+        ("crashing", 1, "FAULT  calls in this optimizer: step ended its process by signal 9"),
+        ("exiting", 1, "step raised SystemExit"),
+        ("make_exits", 2, "raised SystemExit: 0"),
+        ("make_leaves", 2, "ended its process with exit code 0"),
+    ],
+)
+def test_code_that_exits_is_a_named_failure(
+    name: str, code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "foreign.py"
+    file.write_text(FOREIGN)
+    assert main(["conform", f"{file}:{name}"]) == code
+    out, err = capsys.readouterr()
+    assert message in out + err
+
+
+def test_what_was_found_before_an_exit_is_kept_and_others_are_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "foreign.py"
+    file.write_text(FOREIGN)
+    assert main(["conform", f"{file}:several", f"{file}:leaving", f"{EXAMPLE}:make", "--report", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "exits: 1 of 1; every batch" in out
+    assert "leaves: 1 of 1; calls; step ended its process with exit code 0" in out
+    assert "is right: 0 of 1" in out
+    assert "No fault found" in out
+    run = PEERS_PAGE.read(tmp_path)
+    assert run is not None
+    assert [peer.failed for peer in run.peers][-1] == []
+    assert run.catalogue is not None
+    assert [entry.found for entry in run.catalogue.entries] == [1, 1, 0]
+
+
+def test_code_that_hangs_in_c_is_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "foreign.py"
+    file.write_text(FOREIGN)
+    assert main(["conform", f"{file}:hanging", "--timeout", "10"]) == 1
+    assert "calls in this optimizer: step did not return within 10 s" in capsys.readouterr().out
+
+
+def test_a_limit_is_a_number_of_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    for limit in ("-1", "inf", "nan"):
+        assert main(["conform", f"{EXAMPLE}:make", "--timeout", limit]) == 2
+        assert "must be finite and at least 0" in capsys.readouterr().err
