@@ -228,7 +228,7 @@ class PinItem(ClaimItem):
         (result,) = judged(specs, [self.case], [found], [self.case.evidence_hash])
         against = []
         if result.sources_disagree:
-            against.append(result.reason)
+            against += [f"sources disagree: {disagreement.text}" for disagreement in result.disagreements]
         if result.contradicts:
             against.append(f"pinned {result.pinned}, but {result.status}: {result.reason}")
             against += [f"{instead_words(said)}: pinned {said.pinned}, and {said.status}" for said in result.beside]

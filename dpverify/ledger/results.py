@@ -144,6 +144,23 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     checks: list[CheckResult] = []
 
 
+class Disagreement(Record, frozen=True, kw_only=True):
+    """Two of our sources that differ about one form of a claim: which, in what, where, and by how much."""
+
+    form: Literal["printed", "amended", "held"]
+    checks: list[str]  # names: of a kernel's check, or of the proofs and the refutations
+    what: str  # the statistic with its place, size and p-value, or the two verdicts with the counterexample
+    where: str = ""  # the region or the parameters of the check
+    n: int = 0  # replications
+    alpha: float = 0.0  # chance of a false alarm of the check
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        size = f"n = {self.n}, alpha = {self.alpha:.2g}" if self.n and self.alpha else ""
+        return "; ".join(filter(None, [f"{self.form}, {', '.join(self.checks)}: {self.what}", self.where, size]))
+
+
 class Result(Record, frozen=True, kw_only=True):
     """One claim under one choice of its readings."""
 
@@ -159,6 +176,7 @@ class Result(Record, frozen=True, kw_only=True):
     tight: bool = False  # whether our verdict says that the printed side is reached
     contradicts: bool
     sources_disagree: bool
+    disagreements: list[Disagreement] = []  # how they do
     record_hash: str
     evidence_hash: str
     kind: str

@@ -93,7 +93,7 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         yield f"Our own notes, counted apart: {_counted(notes, 'note')}."
     for result in results:
         if result.sources_disagree:
-            yield f"SOURCES DISAGREE: {item_id(result)}: {result.reason}"
+            yield from _disagreements(result)
         if result.contradicts:
             yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {result.status}."
         if result.unpinned:
@@ -117,6 +117,13 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
     if run.run.interrupted:
         yield "Interrupted: this is what was decided so far."
+
+
+def _disagreements(result: Result) -> Iterator[str]:
+    """Say in what our sources disagree, a line for each check."""
+    texts = [disagreement.text for disagreement in result.disagreements] or [result.reason]
+    for text in texts:
+        yield f"SOURCES DISAGREE: {item_id(result)}: {text}"
 
 
 def _recorded(results: Sequence[Result]) -> Iterator[str]:
@@ -148,7 +155,14 @@ def _confirmed(results: Sequence[Result]) -> str:
     """How the verdicts stand to the pinned ones, in one sentence."""
     against = sum(result.contradicts for result in results)
     weak = sum("unconfirmed" in pin_words(result) for result in results)
+    differing = sum(result.sources_disagree for result in results)
     told = f"{plural(against, 'pinned verdict')} contradicted" if against else "No pinned verdict is contradicted"
+    if differing:  # one of them may be contradicted by the source that is right
+        undecided = (
+            f"Our sources disagree in {plural(differing, 'verdict')}, so nothing is decided about the pins there"
+        )
+        others = f"{plural(against, 'pinned verdict')} contradicted" if against else "no other pin is contradicted"
+        told = f"{undecided}; {others}"
     return f"{told}, {weak} unconfirmed at this budget." if weak else f"{told}."
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 from msgspec.structs import replace as replace_fields
 
@@ -12,9 +13,47 @@ from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import HOLDS, Status, Verdict
-from dpverify.ledger.results import INTERRUPTED, AmendmentResult, CheckResult, Result, Slack
+from dpverify.ledger.results import (
+    INTERRUPTED,
+    AmendmentResult,
+    CheckResult,
+    Counterexample,
+    Disagreement,
+    Result,
+    Slack,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.trivial import restated_conditions
+
+Form: TypeAlias = Literal["printed", "amended", "held"]
+
+
+def disagreements(checks: Sequence[CheckResult], form: Form) -> Iterator[Disagreement]:
+    """Say in what the sources disagree about one form of a claim, where, and by how much."""
+    for check in checks:
+        if check.kernel_disagrees:
+            examples = (_example(example) for example in check.counterexamples[:1])
+            what = "; ".join(filter(None, [check.statistic, check.message, *examples]))
+            yield Disagreement(
+                form=form, checks=[check.name], what=what, where=check.region, n=check.n, alpha=check.alpha
+            )
+    proved = [check for check in checks if check.status in HOLDS[:-1]]
+    refuted = [check for check in checks if check.status == "refuted"]
+    if proved and refuted:
+        against = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
+        for_it = ", ".join(f"{check.name} ({check.status})" for check in proved)
+        names = [check.name for check in (*proved, *refuted)]
+        yield Disagreement(form=form, checks=names, what=f"{for_it} shows it, and {against}")
+
+
+def _refutation(check: CheckResult) -> str:
+    return _example(check.counterexamples[0]) if check.counterexamples else check.statistic or check.message
+
+
+def _example(example: Counterexample) -> str:
+    point = ", ".join(f"{name}={number.exact or number.float}" for name, number in example.parameters.items())
+    left, right = (side.exact or f"{float(side.float):.6g}" for side in (example.lhs, example.rhs))
+    return f"at {point}: left {left}, right {right}{f' ({example.note})' if example.note else ''}"
 
 
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
@@ -84,6 +123,8 @@ def judge(
     against = contradicts(pinned, status) or any(contradicts(said.pinned, said.status) for said in beside)
     slacks = [check.slack for check in printed if check.slack is not None]
     related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
+    forms: list[tuple[Form, Sequence[CheckResult]]] = [("printed", printed), ("amended", amended), ("held", held)]
+    differing = [each for form, checks in forms for each in disagreements(checks, form)]
     record, statement = claim.record, claim.statement(reading)
     return Result(
         claim=claim.key,
@@ -98,7 +139,8 @@ def judge(
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
         contradicts=against,
-        sources_disagree=any(map(sources_disagree, (printed, amended, held))),
+        sources_disagree=bool(differing),
+        disagreements=differing,
         record_hash=claim.record_hash,
         evidence_hash=evidence_hash,
         kind=record.kind,

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, Counterexample, Method, Run
+from dpverify.ledger.results import CheckResult, Counterexample, Disagreement, Method, Run
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
 from tests.unit.report.sample import about, exact, result
@@ -103,6 +103,18 @@ def test_a_verdict_on_which_sources_disagree_says_so(run: Run, terminal: bool) -
     for against in (False, True):
         both = msgspec.structs.replace(one, sources_disagree=True, contradicts=against)
         assert "sources disagree" in printed(msgspec.structs.replace(run, results=[both]), 200, terminal=terminal)
+
+
+def test_how_sources_disagree_is_told_and_no_line_says_that_nothing_is_wrong(run: Run) -> None:
+    one = result("lemma-1", "Lemma 1", "count", "inconclusive", reason="as pinned", pinned="proved")
+    differs = Disagreement(form="amended", checks=["law"], what="mean: score 9 at t=2, p = 1e-9", n=8, alpha=1e-6)
+    for against in (False, True):
+        both = msgspec.structs.replace(one, sources_disagree=True, contradicts=against, disagreements=[differs])
+        text = printed(msgspec.structs.replace(run, results=[both]), 400)
+        line = "lemma-1: amended, law: mean: score 9 at t=2, p = 1e-9; n = 8, alpha = 1e-06"
+        assert line in text
+        assert "No pinned verdict is contradicted" not in text
+        assert "Our sources disagree in 1 verdict" in text
 
 
 def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:

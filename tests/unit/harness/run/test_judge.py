@@ -69,6 +69,28 @@ def test_proved_and_refuted_means_that_the_sources_disagree() -> None:
     assert sources_disagree(checks) == "sources disagree: proved by derivation and refuted by search"
 
 
+def test_a_disagreement_names_the_statistic_its_place_and_its_size(demo: Specs) -> None:
+    statistic = "scale of a step: standard deviation 1.1 times its value at t=3, p = 1e-9"
+    law = found("inconclusive", "law", kernel_disagrees=True, statistic=statistic, region="T=4, d=2", n=100, alpha=1e-6)
+    (differs,) = judge(demo.claim("demo:bits"), {}, [law, found("proved", "derivation")], [], "").disagreements
+    assert (differs.form, differs.checks, differs.what) == ("printed", ["law"], statistic)
+    assert differs.text == f"printed, law: {statistic}; T=4, d=2; n = 100, alpha = 1e-06"
+
+
+def test_a_disagreement_of_proof_and_search_names_the_counterexample(demo: Specs) -> None:
+    point = {"s": Number(exact="5", float=5.0)}
+    sides = {"lhs": Number(exact="7/2", float=3.5), "rhs": Number(float=3.25)}
+    example = Counterexample(kind="smallest", parameters=point, **sides)
+    checks = [found("proved", "derivation"), found("refuted", "search", counterexamples=[example])]
+    for place, form in enumerate(("printed", "amended", "held")):
+        given: list[list[CheckResult]] = [[], [], []]
+        given[place] = checks
+        (differs,) = judge(demo.claim("demo:bits"), {}, given[0], given[1], "", given[2]).disagreements
+        assert differs.form == form
+        assert differs.checks == ["derivation", "search"]
+        assert differs.what.endswith("search refutes it: at s=5: left 7/2, right 3.25")
+
+
 def test_what_a_proof_is_given_is_named_unless_another_needs_nothing() -> None:
     checks = [found("proved given", "long", given=["lemma-1", "lemma-2"]), found("proved given", "short", given=["b"])]
     assert given(checks) == ["b"]
