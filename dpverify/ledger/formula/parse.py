@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpverify.ledger.formula.errors import FormulaError, suggest
+from dpverify.ledger.formula.size import MAX_BITS, bits
 from dpverify.ledger.formula.tree import (
     BUILTINS,
     RESERVED,
@@ -133,7 +134,7 @@ _COMPARISONS: dict[type[ast.cmpop], Comparison] = {
 def parse(text: str) -> Formula:
     """Parse a formula to a tree of the same shape; whether its names are declared is for the loader to say."""
     reader = _Reader(text)
-    return reader.formula(reader.python_tree(), 1, frozenset())
+    return reader.checked(reader.formula(reader.python_tree(), 1, frozenset()))
 
 
 @lru_cache(maxsize=KEPT)
@@ -149,7 +150,7 @@ def parse_relation(text: str) -> Compare:
             raise FormulaError(text, "the comparisons are < <= > >= ==")
         ops.append(_COMPARISONS[type(op)])
     operands = (node.left, *node.comparators)
-    return Compare(tuple(ops), tuple(reader.formula(operand, 2, frozenset()) for operand in operands))
+    return Compare(tuple(ops), tuple(reader.checked(reader.formula(operand, 2, frozenset())) for operand in operands))
 
 
 class _Reader:
@@ -167,6 +168,12 @@ class _Reader:
             raise FormulaError(self.text, f"this is not a formula: {error.msg}") from None
         except (RecursionError, MemoryError):
             raise FormulaError(self.text, f"a formula is at most {MAX_DEPTH} deep") from None
+
+    def checked(self, tree: Formula) -> Formula:
+        """Refuse a formula whose exact value could exhaust memory, by powers of powers or products of powers."""
+        if bits(tree) > MAX_BITS:
+            raise FormulaError(self.text, f"the exact value of a formula has at most {MAX_BITS} bits")
+        return tree
 
     def error(self, node: ast.expr, rule: str) -> FormulaError:
         """Make an error that repeats the piece of text under `node`."""
