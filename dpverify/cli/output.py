@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -91,7 +92,17 @@ def whole(type_: object, tokens: Sequence[Token]) -> int:
     return int(word)
 
 
+def real(type_: object, tokens: Sequence[Token]) -> float:
+    """Read a finite number as it is written; Python would also read 1_000, nan, and digits of other scripts."""
+    word = tokens[0].value
+    if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", word) or not math.isfinite(float(word)):
+        raise ValueError(f"{word!r} must be a finite number, such as 2, 0.5 or 1e-5")
+    return float(word)
+
+
 Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]  # a whole number
+
+Real: TypeAlias = Annotated[float, Parameter(converter=real, n_tokens=1)]  # a finite number
 
 Fresh: TypeAlias = Annotated[bool, Parameter(negative="--resume")]  # whether nothing is taken from the store
 

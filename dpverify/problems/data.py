@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,13 +200,13 @@ def _classes(
     file: Path | str, labels: Sequence[str] | Vector | NDArray[Any], most: int, known: tuple[str, ...] | None = None
 ) -> tuple[Vector, tuple[str, ...]]:
     """Map labels to 0, 1, ...; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
-    try:
-        values = np.asarray(labels).astype(np.float64)
-    except ValueError:
-        values = np.asarray(labels)
-    else:
-        if not np.isfinite(values).all():
-            raise DataError(file, "a label is NaN or infinite, every label must be finite.")
+    values = np.asarray(labels)
+    named = values.dtype.kind == "U" and any("_" in text or not text.isascii() for text in np.unique(values).tolist())
+    if not named:  # Python would read 1_0 as 10
+        with suppress(ValueError):
+            values = values.astype(np.float64)
+    if values.dtype == np.float64 and not np.isfinite(values).all():
+        raise DataError(file, "a label is NaN or infinite, every label must be finite.")
     found, codes = np.unique(values, return_inverse=True)
     names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in found]
     if known is not None:

@@ -6,9 +6,10 @@ import bz2
 import csv
 import gzip
 import math
+import re
 import zlib
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -102,13 +103,15 @@ def _is_number(cell: str) -> bool:
 
 def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
     """Read the features of one line; what is not a finite number is named."""
-    with suppress(ValueError):
-        found = list(map(float, cells))
-        if all(map(math.isfinite, found)):
-            return found
+    line_text = "".join(cells)
+    if line_text.isascii() and "_" not in line_text:  # Python also reads 1_000, and digits of other scripts
+        with suppress(ValueError):
+            found = list(map(float, cells))
+            if all(map(math.isfinite, found)):
+                return found
     found = []
     for column, cell in enumerate(cells, start=1):
-        if not _is_number(cell) or not math.isfinite(float(cell)):
+        if not PLAIN_NUMBER.fullmatch(cell.strip(" \t").encode()) or not math.isfinite(float(cell)):
             hint = (
                 "leave its line out, or put a number that does not come from the data in its place"
                 if cell.strip().lower() in MISSING
@@ -130,7 +133,10 @@ def read_libsvm(
     try:
         with _opened(path) as (stream, raw):
             while part := stream.read(max(PART, raw.tell() // 64)):
-                x, found = load_svmlight_file(BytesIO(part + stream.readline()), dtype=np.float64, zero_based=True)
+                part += stream.readline()
+                if UNUSUAL.search(part) and (fault := _first_fault(part.splitlines())):
+                    raise DataError(path, _first_bad_line(path) or fault)
+                x, found = load_svmlight_file(BytesIO(part), dtype=np.float64, zero_based=True)
                 if not np.isfinite(x.data).all() or not np.isfinite(found).all():
                     rule = "a value is NaN or infinite, every value must be finite."
                     raise DataError(path, _first_bad_line(path) or rule)
@@ -149,6 +155,10 @@ def read_libsvm(
     return builder.build(dense=dense), np.concatenate(labels)
 
 
+PLAIN_NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+WHOLE_NUMBER = re.compile(rb"-?[0-9]{1,4000}")
+NOT_FINITE = (b"nan", b"inf", b"infinity")
+UNUSUAL = re.compile(rb"_|\+[0-9]+:")  # what Python's int and float accept in a LIBSVM file, and we do not
 UNREADABLE = EOFError, OSError, zlib.error
 
 
@@ -170,11 +180,15 @@ def _first_bad_line(path: Path) -> str:
     """Find the first line that is not LIBSVM and say why; empty where every line looks right."""
     try:
         with _opened(path) as (file, _):
-            for number, line in enumerate(file, start=1):
-                for fault in _faults(line.partition(b"#")[0].split()):
-                    return f"line {number}: {fault}"
+            return _first_fault(file)
     except UNREADABLE as error:
         return f"cannot be read: {error}"
+
+
+def _first_fault(lines: Iterable[bytes]) -> str:
+    for number, line in enumerate(lines, start=1):
+        for fault in _faults(line.partition(b"#")[0].split()):
+            return f"line {number}: {fault}"
     return ""
 
 
@@ -183,21 +197,23 @@ def _faults(words: list[bytes]) -> Iterator[str]:
     if not words:
         return
     label = _show(words[0])
-    try:
-        if not math.isfinite(float(words[0])):
-            yield f"label {label} must be finite."
-    except ValueError:
+    if words[0].lower().lstrip(b"+-") in NOT_FINITE:
+        yield f"label {label} must be finite."
+    elif not PLAIN_NUMBER.fullmatch(words[0]):
         yield f"label {label} must be a number."
+    elif not math.isfinite(float(words[0])):
+        yield f"label {label} must be finite."
     last = -1
     for position, word in enumerate(words[1:]):
         index, colon, value = word.partition(b":")
         if position == 0 and index == b"qid":
             continue
-        try:
-            column, number = int(index), float(value)
-        except ValueError:
+        finite = value.lower().lstrip(b"+-") not in NOT_FINITE
+        if not WHOLE_NUMBER.fullmatch(index) or (finite and not PLAIN_NUMBER.fullmatch(value)):
             yield f"{_show(word)} must have the form index:value" + ("." if colon else ", the colon is missing.")
             return
+        column = int(index)
+        number = float(value)
         if column < 0 or column >= 2**31:
             yield f"index of {_show(word)} must lie in [0, 2**31)."
         if column <= last:

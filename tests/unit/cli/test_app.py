@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 
 import dpverify
 from dpverify.cli import main
+from dpverify.cli.app import build
 
 Capture = pytest.CaptureFixture[str]
 
@@ -169,3 +171,23 @@ def test_streams_and_folders_that_are_gone_give_no_traceback(
     assert done.returncode == code
     assert message in done.stderr
     assert done.stderr.count("\n") == bool(message)
+
+
+@pytest.mark.parametrize("word", ["1_0", "\u0663", "nan", "inf", "-infinity", " 1", "1 ", "0x1", "1e999", "", "1e1_0"])
+def test_a_number_is_read_as_it_is_written(word: str, capsys: Capture) -> None:
+    for words in (["audit", "a:b", "--epsilon"], ["train", "--eta"], ["conform", "a:b", "--timeout"]):
+        assert main([*words, word]) == 2
+        assert "must be a finite number" in capsys.readouterr().err
+    for words in (["train", "--seed"], ["conform", "a:b", "--seeds"], ["verify", "--jobs"]):
+        assert main([*words, word]) == 2
+        assert "must be a whole number" in capsys.readouterr().err
+
+
+def test_every_number_of_a_command_is_read_so() -> None:
+    commands = {name: app for name, app in build().resolved_commands().items() if not name.startswith("-")}
+    assert {"verify", "train", "conform"} <= commands.keys()
+    for name, app in commands.items():
+        for option, annotation in get_type_hints(app.default_command, include_extras=True).items():
+            if option != "return":
+                kinds = {annotation, *get_args(annotation)} if get_origin(annotation) is not Annotated else set()
+                assert not kinds & {int, float}, f"{name} reads {option} as Python does"

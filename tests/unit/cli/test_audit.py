@@ -116,7 +116,7 @@ def test_ctrl_c_ends_with_what_was_drawn(module: Path, capsys: pytest.CaptureFix
     (["{m}:good", "--datasets", "{m}:number"], "must be a pair"),
     (["{m}:good", "--score", "{m}:raises", "--n", "500"], "score: raised TypeError"),
     (["{m}:good", "--n", "0"], "n: 0: must be between"),
-    (["{m}:good", "--epsilon", "nan"], "epsilon: nan"),
+    (["{m}:good", "--epsilon", "nan"], "'nan' must be a finite number"),
     (["{m}:good", "--delta", "1"], "delta: 1.0"),
     (["{m}:good", "--confidence", "95"], "confidence: 95.0"),
     (["{m}:good", "--json", ""], "--json"),

@@ -177,6 +177,5 @@ def test_code_that_hangs_in_c_is_ended(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_limit_is_a_number_of_seconds(capsys: pytest.CaptureFixture[str]) -> None:
-    for limit in ("-1", "inf", "nan"):
-        assert main(["conform", f"{EXAMPLE}:make", "--timeout", limit]) == 2
-        assert "must be finite and at least 0" in capsys.readouterr().err
+    assert main(["conform", f"{EXAMPLE}:make", "--timeout", "-1"]) == 2
+    assert "--timeout -1.0: must be at least 0" in capsys.readouterr().err

@@ -125,6 +125,11 @@ def test_missing_file_directory_and_empty_file(tmp_path: Path) -> None:
 
 BAD_LIBSVM = {
     "1 1:2\n1 2:x\n": ("line 2", "'2:x'", "index:value"),
+    "1 1:1_000\n0 1:2\n": ("line 1", "'1:1_000'", "must have the form index:value"),
+    "1 1:2\n0 1_0:2\n": ("line 2", "'1_0:2'", "must have the form index:value"),
+    "1_0 1:2\n0 1:2\n": ("line 1", "label '1_0' must be a number"),
+    "1 +1:2\n0 1:2\n": ("line 1", "'+1:2'", "must have the form index:value"),
+    "1 1:2e1_0\n0 1:2\n": ("line 1", "'1:2e1_0'", "must have the form index:value"),
     "1 1:2\n1 2\n": ("line 2", "'2'", "colon is missing"),
     "1 1:2\nyes 2:1\n": ("line 2", "'yes'", "must be a number"),
     "1,2 1:2\n": ("line 1", "'1,2'", "must be a number"),
@@ -153,6 +158,13 @@ def test_bad_libsvm_file_gets_one_line(tmp_path: Path, text: str) -> None:
 BAD_CSV = {
     "1,2,0\n1,2\n": ("line 2", "2 columns, the first line has 3"),
     "1,2,0\n1,x,1\n": ("line 2", "column 2 is 'x'", "finite number; give each of its values a column of 0 and 1"),
+    "1,2,0\n1,1_000,1\n": ("line 2", "column 2 is '1_000'", "must be a finite number"),
+    "1_0,2,0\n1,3,1\n": ("line 1", "column 1 is '1_0'", "must be a finite number"),
+    "1,2,0\n1,\u0661\u0662,1\n": ("line 2", "column 2 is '\u0661\u0662'", "must be a finite number"),
+    "1,2,0\n1,\u00a02,1\n": ("line 2", "must be a finite number"),
+    "1,2,0\n1,0x10,1\n": ("line 2", "must be a finite number"),
+    "1,2,0\n1,Infinity,1\n": ("line 2", "must be a finite number"),
+    "1,2,1_0\n1,3,10\n1,3,11\n": ("found 3: 10, 11, 1_0",),
     "1,2,0\n1,nan,1\n": ("line 2", "column 2 is 'nan'"),
     "1,2,0\n,2,1\n": ("line 2", "column 1 is ''", "leave its line out"),
     "1,2,0\n1,2,\n": ("line 2", "label in the last column is empty"),
