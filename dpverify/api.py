@@ -96,6 +96,7 @@ def verify_run(
     store: Store | None = None,
     checks: str | None = None,
     cluster: Cluster | None = None,
+    limit: float = 0.0,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -115,6 +116,9 @@ def verify_run(
         Where each block of work is kept as it ends, and found again by a later run with the same seed and code.
     cluster : dpverify.harness.run.cluster.Cluster, optional
         A Dask cluster whose workers do the work in place of ``jobs`` processes here; results do not depend on it.
+    limit : float
+        Seconds that one block of a check may take; with it, checks run in worker processes only, which are ended then.
+        0 for none.
 
     Returns
     -------
@@ -134,7 +138,9 @@ def verify_run(
 
     proofs = None if fresh or budget != "smoke" else RecordedRun()
     source = checks or PAPERS
-    return judge(loaded, chosen, budget, seed, jobs, progress, source, spare, early, proofs, store, fresh, cluster)
+    return judge(
+        loaded, chosen, budget, seed, jobs, progress, source, spare, early, proofs, store, fresh, cluster, limit
+    )
 
 
 def audit(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from dpverify.foreign import LABEL_BYTES, ForeignError, error_text, interrupts_recorded, mark_calls
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures import Executor, Future, ProcessPoolExecutor
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -126,6 +126,12 @@ def process_pool(
                 child.kill()  # also where it is stopped
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the processes have ended
             pool.shutdown(cancel_futures=True)  # waits for the pool's thread: later it may meet the closed pipe
+
+
+def end_workers(pool: Executor) -> None:
+    """End the processes of a pool at once, whatever they do; their work fails with a BrokenProcessPool."""
+    for process in list(getattr(pool, "_processes", {}).values()):
+        process.kill()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from dpverify.cli.output import (
     STDOUT,
     BadInput,
     Fresh,
+    Real,
     Target,
     Whole,
     check_folder,
@@ -66,6 +67,7 @@ def verify(
     strict_pins: bool = False,
     fresh: Fresh = False,
     store: Path | None = None,
+    timeout: Real | None = None,
     verbose: bool = False,
     refuted: bool = False,
 ) -> int:
@@ -86,6 +88,9 @@ def verify(
     last chain of steps), and only the counterexamples of such refutations evaluated.
     ``store``: file that keeps what each block of work gave, so that a run goes on where one with the same seed and
     code ended; by default what DPVERIFY_STORE names, or dpverify/evidence.sqlite in the user's cache folder.
+    ``timeout``: seconds that one block of a check may take; its worker process is ended then, and the check is
+    inconclusive. Default: 600 where --checks or papers that do not come with dpverify bring code of their own, else no
+    limit. 0: no limit.
     ``verbose``: list every verdict with its reason; without it, only where there are few.
     ``refuted``: list the refuted ones, with their counterexamples.
     """
@@ -97,6 +102,8 @@ def verify(
         raise BadInput("--jobs", jobs, "must be at least 1")
     if jobs is not None and cluster is not None:
         raise BadInput("--jobs", jobs, "must not be given beside --cluster, whose workers do the work")
+    if timeout is not None and timeout < 0:
+        raise BadInput("--timeout", timeout, "must be at least 0")
     check_json(json)
     _check_report(report)
     collect_seldom()
@@ -108,9 +115,10 @@ def verify(
         loaded, blocks = load_specs(specs), opened(store)
         with connected(cluster) as remote, progress_on_stderr() as progress:
             most, spare = jobs or usable_cores(), jobs is None
+            limit = _limit(loaded, checks) if timeout is None else timeout
             run = verify_run(
                 *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare,
-                early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote,
+                early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
             )  # fmt: skip
     if remote is not None and remote.failure:
         complain(remote.failure)
@@ -123,6 +131,16 @@ def verify(
 
     asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
     return exit_code(run, strict=strict, strict_pins=asked)
+
+
+SECONDS = 600.0  # that one block of a check of foreign code may take
+
+
+def _limit(specs: Specs, checks: str | None) -> float:
+    """Return the default limit of a block: none where all code comes with dpverify."""
+    from dpverify.ledger.outside import outside_papers
+
+    return SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
 
 
 def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:

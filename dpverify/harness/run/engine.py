@@ -113,11 +113,13 @@ def run_jobs(
     early: Executor | None = None,
     kept: KeptBlocks | None = None,
     cluster: Cluster | None = None,
+    limit: float = 0.0,
 ) -> tuple[list[CheckResult], bool]:
     """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first.
 
     ``kept``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
-    processes of this machine; where it is lost, that counts as Ctrl-C.
+    processes of this machine; where it is lost, that counts as Ctrl-C. ``limit``: seconds that one block may take; with
+    it, blocks run in worker processes only, which are ended then. 0 for none.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
@@ -125,7 +127,7 @@ def run_jobs(
         running = [_RunningJob.opened(job) for job in jobs]
         tasks = deque(sorted(_to_run(running, kept), key=lambda task: jobs[task[0]].rank))
         total = len(tasks)
-        run = cluster.outcomes(list(jobs), tasks) if cluster else _outcomes(list(jobs), tasks, workers, early)
+        run = cluster.outcomes(list(jobs), tasks) if cluster else _outcomes(list(jobs), tasks, workers, early, limit)
         interrupted, compiling = False, 0.0
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
@@ -155,9 +157,9 @@ def _to_run(running: Sequence[_RunningJob], kept: KeptBlocks | None) -> Iterator
             kept.taken += bool(known) and each.result is not None
 
 
-def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None) -> Outcomes:
-    if workers > 1:
-        yield from run_in_pool(jobs, tasks, workers)
+def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None, limit: float) -> Outcomes:
+    if workers > 1 or limit > 0.0:
+        yield from run_in_pool(jobs, tasks, workers, limit)
     elif early is not None:
         yield from run_with_early_worker(jobs, together(jobs, tasks), early)
     else:

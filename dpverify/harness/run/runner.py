@@ -43,27 +43,28 @@ def verify(
     store: Store | None = None,
     fresh: bool = False,
     cluster: Cluster | None = None,
+    limit: float = 0.0,
 ) -> Run:
     """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
 
     ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
     already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
     what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
-    run the blocks. Results come in order; after Ctrl-C, what was decided so far.
+    run the blocks. ``limit``: as for `run_jobs`. Results come in order; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
     suite = Suite(specs, budget, seed, source, proofs)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
     workers = 1 if spare and jobs > 1 and declared(work) < SECONDS_FOR_WORKERS else jobs
-    if workers > 1 and early is not None:  # it would do nothing, and hold memory
+    if (workers > 1 or limit > 0.0) and early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
             early.shutdown(wait=False, cancel_futures=True)
         early = None
     hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
     kept = None if store is None else KeptBlocks(store, work, evidence, fresh)
-    found, interrupted = run_jobs(work, workers, progress, early, kept, cluster)
+    found, interrupted = run_jobs(work, workers, progress, early, kept, cluster, limit)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
     results = judged(specs, cases, by_case, hashes)
     info = RunInfo(

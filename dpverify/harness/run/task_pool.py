@@ -5,7 +5,9 @@ Until the first block of a check is back, other workers begin other checks: two 
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections import deque
 from collections.abc import Generator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
@@ -15,7 +17,7 @@ from queue import SimpleQueue
 from threading import Thread
 
 from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker, run_task
-from dpverify.processes import process_pool, spooled
+from dpverify.processes import end_workers, process_pool, spooled
 
 PER_WORKER = 2  # blocks under way per worker
 TURN = 2e-4  # seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits
@@ -24,16 +26,54 @@ DIED = "the worker process died while it ran this check"
 Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
 
 
-def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int) -> Outcomes:
-    """Run tasks in workers; after a worker's death, one at a time, to find the task that kills."""
+def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int, limit: float = 0.0) -> Outcomes:
+    """Run tasks in workers; after a worker's death, one at a time, to find the task that kills.
+
+    ``limit``: seconds after which a task that has not returned is ended with its worker; 0 for none.
+    """
     while tasks:
-        for suspect in (yield from _run_until_death(jobs, tasks, workers)):
-            if (yield from _run_until_death(jobs, deque([suspect]), 1)):
+        for suspect in (yield from _run_until_death(jobs, tasks, workers, limit)):
+            if (yield from _run_until_death(jobs, deque([suspect]), 1, limit)):
                 yield suspect, BlockOutcome(None, 0.0, DIED)
 
 
+class _Limit:
+    """Ends workers whose task takes longer than so many seconds."""
+
+    def __init__(self, seconds: float, pools: list[Executor]) -> None:
+        self.seconds = seconds
+        self.pools = pools
+        self.ended: set[Task] = set()
+        self._since = [time.monotonic()] * len(pools)  # when each worker began its task
+        self._started = [pool.submit(os.getpid) for pool in pools] if seconds else []  # its start does not count
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds to wait for tasks before the next look."""
+        return min(1.0, self.seconds / 10.0) if self.seconds else None
+
+    def begin(self, worker: int) -> None:
+        """Count the time of a worker anew: it begins a task."""
+        self._since[worker] = time.monotonic()
+
+    def look(self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]) -> None:
+        """End the workers that are late, each with the first of the tasks that it was given."""
+        for worker, pool in enumerate(self.pools):
+            tasks = [task for task, number in under_way.values() if number == worker]
+            if self.seconds and not self._started[worker].done():
+                self.begin(worker)
+            if self.seconds and tasks and time.monotonic() - self._since[worker] > self.seconds:
+                self.ended.add(tasks[0])
+                self.begin(worker)
+                end_workers(pool)
+
+    def outcome(self) -> BlockOutcome:
+        """What a task gave that was ended."""
+        return BlockOutcome(None, self.seconds, f"the check did not return within {self.seconds:g} s")
+
+
 def _run_until_death(
-    jobs: list[Job], tasks: deque[Task], workers: int
+    jobs: list[Job], tasks: deque[Task], workers: int, limit: float
 ) -> Generator[tuple[Task, BlockOutcome], None, list[Task]]:
     """Run tasks until all are done or a worker dies; return those that were under way in it then.
 
@@ -48,6 +88,7 @@ def _run_until_death(
     with ExitStack() as stack:
         file = stack.enter_context(spooled(jobs))
         pools = [stack.enter_context(process_pool(1, prepare_worker, (file,), wait=True)) for _ in range(workers)]
+        late = _Limit(limit, list(pools))
         while under_way or (tasks and not suspects):
             for more in range(PER_WORKER * workers):  # one for each worker first, then the second ones
                 worker = more % workers
@@ -55,15 +96,22 @@ def _run_until_death(
                 if tasks and not suspects and has <= more // workers:
                     begun = {place for (place, block), _ in under_way.values() if block == 0}
                     task = _next(tasks, begun, proofs if worker < workers // 2 else others)
+                    if not has:
+                        late.begin(worker)
                     try:
                         under_way[pools[worker].submit(run_in_worker, *task)] = task, worker
                     except BrokenProcessPool:
                         suspects.append(task)
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            done, _ = wait(under_way, late.pause, return_when=FIRST_COMPLETED)
+            late.look({} if done else under_way)
             for future in sorted(done, key=under_way.__getitem__):
-                task, _ = under_way.pop(future)
+                task, worker = under_way.pop(future)
+                late.begin(worker)
                 if isinstance(error := future.exception(), BrokenProcessPool):
-                    suspects.append(task)
+                    if task in late.ended:
+                        yield task, late.outcome()
+                    else:
+                        suspects.append(task)
                 else:
                     yield task, future.result() if error is None else BlockOutcome(None, 0.0, describe(error))
     return sorted(suspects)

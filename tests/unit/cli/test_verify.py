@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 from fractions import Fraction
 from pathlib import Path
 
@@ -181,7 +183,8 @@ def test_ctrl_c_keeps_what_was_decided(
     from tests.unit.cli.conftest import toy_checks
 
     def interrupt(*_: object) -> Fraction:
-        raise KeyboardInterrupt
+        os.kill(os.getpid(), signal.SIGINT)
+        return Fraction(0)
 
     checks = toy_checks()
     checks.add(ExhaustiveCheck("lemma-1", "slow", points=lambda _: [{"n": 1}], lhs=interrupt))
@@ -241,3 +244,36 @@ def test_a_reader_of_the_table_that_goes_away_costs_no_file(
     target = tmp_path / "run.json"
     assert main([*verify, "--json", str(target)]) == 141
     assert decode(target.read_bytes()).results
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), SystemExit(), GeneratorExit(), KeyboardInterrupt()], ids=repr)
+def test_a_check_that_exits_is_an_error_with_exit_code_1(
+    error: BaseException, verify: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.unit.cli.conftest import toy_checks
+
+    def leave(*_: object) -> Fraction:
+        raise error
+
+    checks = toy_checks()
+    checks.add(ExhaustiveCheck("lemma-1", "leaving", points=lambda _: [{"n": 1}], lhs=leave))
+    monkeypatch.setattr(papers, "load", lambda _: checks)
+    assert main(verify) == 1
+    assert f"lemma-1: leaving: {type(error).__name__}" in capsys.readouterr().err
+
+
+def test_checks_that_exit_when_they_are_imported_are_bad_input(
+    toy: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, text in (("leaves_at_once", "raise SystemExit(0)"), ("cannot_go_on", "raise GeneratorExit")):
+        package = tmp_path / name
+        package.mkdir()
+        (package / "__init__.py").touch()
+        (package / "checks.py").write_text(f'{text}\nCHECKS = PaperChecks("toy", __name__)\n')
+        (tmp_path / f"{name}_module.py").write_text(text + "\n")
+        for source in (f"{name}_module:load", name):
+            assert main(["verify", "--specs", str(toy), "--checks", source]) == 2
+            said = capsys.readouterr().err
+            assert text.split()[1].partition("(")[0] in said
+            assert said.count("\n") == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -38,7 +41,10 @@ class OneAfterTheOther:
         self.answers.append(Future())
         return self.answers[-1]
 
-    def wait(self, under_way: object, return_when: str) -> tuple[set[Future[Any]], set[Future[Any]]]:
+    def wait(
+        self, under_way: object, timeout: float | None, return_when: str
+    ) -> tuple[set[Future[Any]], set[Future[Any]]]:
+        assert timeout is None
         del under_way, return_when
         future = self.answers.popleft()
         future.set_result(BlockOutcome(None, 1.0))
@@ -137,3 +143,36 @@ def test_what_killed_an_early_worker_goes_to_one_worker_with_what_is_left(monkey
     found = {task: outcome.part for task, outcome in task_pool.run_with_early_worker([], deque(every), worker)}
     assert sorted(found) == every
     assert found[0, 0] == "one of 1"
+
+
+class Foreign:
+    """A job whose blocks do something of their own."""
+
+    def __init__(self, do: str) -> None:
+        self.do = do
+
+    def find(self) -> SimpleNamespace:
+        return SimpleNamespace(method="search")
+
+    def run(self, block: int) -> str:
+        match self.do:
+            case "hang":
+                ctypes.PyDLL(None).sleep(600)  # in C, with the interpreter's lock
+            case "leave":
+                os._exit(0)
+            case "exit":
+                sys.exit(0)
+        return f"{self.do} {block}"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_blocks_that_hang_leave_or_exit_cost_their_own_checks_only(workers: int) -> None:
+    jobs: list[Any] = [Foreign(do) for do in ("hang", "return", "leave", "return", "exit", "return")]
+    tasks = deque((place, block) for place in range(len(jobs)) for block in range(2 if place == 1 else 1))
+    found = dict(task_pool.run_in_pool(jobs, tasks, workers, limit=5.0))
+    assert {task: outcome.part for task, outcome in found.items() if not outcome.error} == {
+        (1, 0): "return 0", (1, 1): "return 1", (3, 0): "return 0", (5, 0): "return 0"
+    }  # fmt: skip
+    assert found[0, 0].error == "the check did not return within 5 s"
+    assert found[2, 0].error == task_pool.DIED
+    assert found[4, 0].error.startswith("SystemExit: 0")
