@@ -8,12 +8,13 @@ import inspect
 import math
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from dpverify.cli.audit_words import lines
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -28,12 +29,14 @@ from dpverify.cli.output import (
     write_record,
 )
 from dpverify.foreign import ForeignError, foreign_code
+from dpverify.processes import run_apart
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult, Law
 
 REFUTED = 1
 
+SECONDS = 60.0  # that one call of foreign code may take
 LEAST_SECONDS = 0.05  # a block of outputs that was drawn sooner is drawn again, and not kept
 
 
@@ -52,6 +55,7 @@ def audit(
     cluster: str | None = None,
     store: Path | None = None,
     fresh: Fresh = False,
+    timeout: Real = SECONDS,
 ) -> int:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
@@ -71,33 +75,20 @@ def audit(
     to stdout for - (what a person reads then goes to stderr). Exit code: 1 where the claim is refuted.
     ``cluster``: address of the scheduler of a Dask cluster whose workers call the mechanism (docs/cluster.md).
     ``store``: file that keeps what was drawn until the audit is done, so that one that was ended goes on; by default as
-    for verify. ``fresh``: take nothing from it.
+    for verify. ``fresh``: take nothing from it. ``timeout``: seconds that one call of your code may take; it runs in a
+    process of its own, which is ended then. 0 runs it in this process without a limit, for a debugger.
     """
     check_json(json)
+    if timeout < 0:
+        raise BadInput("--timeout", timeout, "must be at least 0")
     from rich.console import Console
     from rich.text import Text
 
-    from dpverify.cli.means import means_of
-    from dpverify.privacy.audit.audit import audit as run
-    from dpverify.privacy.audit.draws import Elsewhere
-    from dpverify.privacy.audit.records import AuditError
-    from dpverify.report.terminal import rounds_on_stderr
-
+    options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
+    asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, options)
     try:
-        target = find(mechanism, datasets, score, delta)
-        keeping = means_of(cluster, store, fresh=fresh, least=LEAST_SECONDS, passing=True)
-        with keeping as means, rounds_on_stderr() as report:
-            asked = _asked(mechanism, datasets, target)
-            if asked is None:
-                means.store = None
-            origin = partial(_mechanism_and_datasets, mechanism, datasets, delta)
-            result = run(
-                target.mechanism, target.datasets, epsilon=target.epsilon if epsilon is None else epsilon, delta=delta,
-                n=n, confidence=confidence, law=law or target.law, score=target.score, seed=seed, name=mechanism,
-                remarks=target.remarks, report=report,
-                elsewhere=Elsewhere(means.outcomes, asked or "", origin),
-            )  # fmt: skip
-    except AuditError as error:
+        (result,) = run_apart(0.0 if mechanism in KERNELS else timeout, results, *asked)
+    except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
     console = Console(stderr=json == STDOUT)
@@ -107,6 +98,43 @@ def audit(
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
+
+
+def results(
+    mechanism: str,
+    datasets: str | None,
+    score: str | None,
+    epsilon: float | None,
+    law: Law | None,
+    cluster: str | None,
+    store: Path | None,
+    fresh: bool,
+    options: dict[str, Any],
+) -> Iterator[AuditResult]:
+    """Load what is audited, audit it with a progress bar, and yield the result."""
+    from dpverify.cli.means import means_of
+    from dpverify.privacy.audit.audit import audit as run
+    from dpverify.privacy.audit.draws import Elsewhere
+    from dpverify.privacy.audit.records import AuditError
+    from dpverify.report.terminal import rounds_on_stderr
+
+    delta = options["delta"]
+    try:
+        target = find(mechanism, datasets, score, delta)
+        keeping = means_of(cluster, store, fresh=fresh, least=LEAST_SECONDS, passing=True)
+        with keeping as means, rounds_on_stderr() as report:
+            asked = _asked(mechanism, datasets, target)
+            if asked is None:
+                means.store = None
+            origin = partial(_mechanism_and_datasets, mechanism, datasets, delta)
+            result = run(
+                target.mechanism, target.datasets, epsilon=target.epsilon if epsilon is None else epsilon,
+                law=law or target.law, score=target.score, name=mechanism, remarks=target.remarks, report=report,
+                elsewhere=Elsewhere(means.outcomes, asked or "", origin), **options,
+            )  # fmt: skip
+    except AuditError as error:
+        raise BadInput("audit", mechanism, str(error)) from error
+    yield result
 
 
 def _asked(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
@@ -128,52 +156,6 @@ def _mechanism_and_datasets(mechanism: str, datasets: str | None, delta: float) 
 
     target = find(mechanism, datasets, None, delta)
     return target.mechanism, default_datasets() if target.datasets is None else target.datasets
-
-
-def lines(result: AuditResult) -> list[str]:
-    """Say what an audit found, for a person."""
-    sure = f"{100.0 * result.confidence:.6g}% confidence"
-    bound = f"epsilon >= {result.epsilon:.4g} at delta {result.bound.delta:.6g}, {sure}"
-    if result.bound.mu is not None:
-        bound += f" (mu >= {float(result.bound.mu):.4g})"
-    evidence = result.evidence
-    if result.law == "gaussian":
-        what = f"given that outputs are Gaussian with one covariance; {evidence.trials // 2} outputs per data set"
-    else:
-        what = (
-            f"nothing assumed but independent calls; {evidence.right} guesses right and {evidence.wrong} wrong in "
-            f"{evidence.trials} rounds, by: {evidence.rule} ({evidence.training} rounds to learn it)"
-        )
-    return [
-        f"{result.mechanism}: {bound}",
-        f"  {what}",
-        *(f"  note: {note}" for note in result.notes),
-        *_verdict(result),
-    ]
-
-
-def _verdict(result: AuditResult) -> list[str]:
-    claim, power = result.claim, result.power
-    if claim is None or power is None:
-        return ["  no claim to refute: give one with --epsilon and --delta"]
-    words = f"  claim (epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}): "
-    if result.verdict == "refuted":
-        chance = "" if result.p_value is None else f"; were it true, so much evidence had chance {result.p_value:.2g}"
-        return [f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance} at most"]
-    chance = f"{100.0 * power.chance:.6g}%"
-    if power.shortfall is not None:
-        seen = (
-            f"a Gaussian mechanism whose sigma is {100.0 * power.shortfall:.2g}% short is refuted with chance {chance}"
-        )
-    else:
-        seen = "no Gaussian mechanism, however short its sigma, is refuted"
-    most = float(power.largest_epsilon)
-    limit = "" if math.isinf(most) else f"; no bound above {most:.3g} is possible with so few"
-    more = ""
-    if power.n_for_15_percent is not None and power.n_for_15_percent > result.n:
-        more = f"; for 15% short it takes --n {power.n_for_15_percent}"
-        more += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
-    return [f"{words}not refuted at this power", f"  power: {seen}{limit}{more}"]
 
 
 DATASETS = "datasets"

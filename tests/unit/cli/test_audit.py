@@ -11,6 +11,7 @@ import pytest
 from dpverify.cli import main
 
 MODULE = """
+import ctypes
 import os
 import signal
 
@@ -38,6 +39,21 @@ def stopped(dataset, rng):
     if stopped.calls > 3000:
         os.kill(os.getpid(), signal.SIGINT)
     return dataset.sum() + rng.normal()
+
+def leaving(dataset, rng):
+    os._exit(0)
+
+def hanging(dataset, rng):
+    ctypes.PyDLL(None).sleep(600)  # in C, with the interpreter's lock
+
+def exiting(dataset, rng):
+    raise SystemExit(0)
+
+def closing(dataset, rng):
+    raise GeneratorExit
+
+def interrupting(dataset, rng):
+    raise KeyboardInterrupt
 
 def pair():
     return np.zeros(3), np.array([0.0, 1.0, 0.0])
@@ -144,3 +160,20 @@ def test_batches_reach_what_less_noise_would_be_blamed_for(kernel: str, capsys: 
     """The score is the likelihood ratio: a third of the certified epsilon is refuted by few outputs."""
     assert main(["audit", kernel, "--n", "4000", "--delta", "0.01", "--epsilon", "1.2"]) == 1
     assert "refuted at 95% confidence" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("leaving", "mechanism ended its process with exit code 0"),
+        ("hanging", "mechanism did not return within 10 s"),
+        ("exiting", "mechanism: raised SystemExit: 0"),
+        ("closing", "mechanism: raised GeneratorExit"),
+        ("interrupting", "mechanism: raised KeyboardInterrupt"),
+    ],
+)
+def test_a_mechanism_that_does_not_return_is_a_named_failure(
+    name: str, message: str, module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["audit", f"{module}:{name}", "--n", "100", "--timeout", "10"]) == 2
+    assert message in capsys.readouterr().err
