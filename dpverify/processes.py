@@ -232,7 +232,7 @@ def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
             function, args, kwargs = unspooled(file)
             for value in function(*args, **kwargs):
                 writer.send(("value", value))
-            message = ("done", None)
+            message: tuple[str, BaseException | None] = ("done", None)
         except BaseException as error:  # noqa: BLE001  the parent raises it again
             message = ("error", _sendable(error))
     for stream in (sys.stdout, sys.stderr):

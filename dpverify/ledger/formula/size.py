@@ -8,6 +8,7 @@ from dpverify.ledger.formula.tree import Bin, Call, Formula, Inf, Integral, Name
 
 MAX_BITS = 4_000_000  # of an exact value; 10**40 to the power 10,000 has 1.4 million
 
+LARGEST = 2.0**60
 _CAP = 60.0  # of a binary logarithm: beyond it a value is too large in any case
 
 
@@ -49,7 +50,7 @@ def _log2(node: Formula) -> float:
         case Neg(arg):
             return _log2(arg)
         case Bin("**", left, right):
-            return min(abs(_log2(left)) * _power_of_two(right), 2.0**_CAP)
+            return min(abs(_log2(left)) * _power_of_two(right), LARGEST)
         case Bin("*", left, right):
             return _log2(left) + _log2(right)
         case Bin("/", left, right):

@@ -79,8 +79,8 @@ def test_a_disagreement_names_the_statistic_its_place_and_its_size(demo: Specs) 
 
 def test_a_disagreement_of_proof_and_search_names_the_counterexample(demo: Specs) -> None:
     point = {"s": Number(exact="5", float=5.0)}
-    sides = {"lhs": Number(exact="7/2", float=3.5), "rhs": Number(float=3.25)}
-    example = Counterexample(kind="smallest", parameters=point, **sides)
+    left = Number(exact="7/2", float=3.5)
+    example = Counterexample(kind="smallest", parameters=point, lhs=left, rhs=Number(float=3.25))
     checks = [found("proved", "derivation"), found("refuted", "search", counterexamples=[example])]
     for place, form in enumerate(("printed", "amended", "held")):
         given: list[list[CheckResult]] = [[], [], []]
