@@ -15,13 +15,15 @@ from dpverify.cli.output import (
     Fresh,
     Target,
     Whole,
-    check_folder,
     check_json,
+    check_report,
     complain,
     write_record,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from dpverify.bench.case import Group
@@ -56,7 +58,7 @@ def bench(
     if seed < 0:
         raise BadInput("--seed", seed, "must be at least 0")
     check_json(json)
-    _check_report(report)
+    _check_report(report, chosen)
     old = _read(against)
     from dpverify.bench.run import QUICK, USUAL, run
     from dpverify.report.terminal import rounds_on_stderr
@@ -98,15 +100,21 @@ def _list(groups: list[Group]) -> None:
             print(f"  {case.name}: {case.title}{f' ({sizes})' if sizes else ''}{'; long' if case.long else ''}")
 
 
-def _check_report(folder: Path | None) -> None:
+def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
     if folder is None:
         return
-    check_folder("--report", folder)
-    from dpverify.report.bench.page import recorded_bench
+    from dpverify.report.bench.page import DATA, PAGE, recorded_bench
     from dpverify.report.collect import ReportError
+    from dpverify.report.pages.layout import INDEX
+    from dpverify.report.pages.write import read_runs
 
+    check_report(folder, ())
     try:
         recorded_bench(folder)
+        if read_runs(folder):
+            check_report(folder, (INDEX,))
+        figures = (f"figures/bench-{group.name}.svg" for group in chosen)
+        check_report(folder, (PAGE, f"data/{DATA}.json", *figures))
     except ReportError as error:
         raise BadInput("--report", folder, f"holds benchmarks that cannot be read ({error})") from error
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
-from dpverify.cli.output import OK, BadInput, Whole
+from dpverify.cli.output import OK, BadInput, Whole, check_folder
 
 if TYPE_CHECKING:
     from dpverify.harness.certificates import Certified
@@ -44,7 +44,7 @@ def certify(
         raise BadInput("--tenth", tenth, "must be 0 to 9")
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
-    _make(out)
+    _check_out(out)
     found = []
     count = min(jobs or usable_cores(), len(chosen))
     for certified in certify_claims(loaded, chosen, count, specs, checks or PAPERS, tenth):
@@ -60,11 +60,13 @@ def certify(
     return FAULTY if wrong else OK
 
 
-def _make(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput("--out", out, f"is no folder that can be written to: {error.strerror}") from None
+def _check_out(out: Path) -> None:
+    """Make the folder; refuse it where it holds files under such names that are no certificates of dpverify."""
+    from dpverify.harness.certificates import foreign_files
+
+    check_folder("--out", out)
+    if foreign := foreign_files(out):
+        raise BadInput("--out", out, f"holds {foreign[0]}, which is no certificate of dpverify; name another folder")
 
 
 def _summary(found: list[Certified]) -> str:

@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.output import Fresh, Real, Target, Whole
+from dpverify.cli.output import Fresh, Real, Target, Whole, check_figure
 
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
+
+COMPARE_FIGURE = Path("compare.svg")  # where the figure of a comparison goes by default
 
 Staged = Literal[
     "dpageem", "dpages", "dpagem", "sgd-stages", "dp-sgd", "dp-sgd-linear", "dp-sgd-root", "dp-sgdm", "dp-sgdem"
@@ -66,7 +68,9 @@ def train(
     ``points``: how many times to measure; by default up to 100, as far as that takes about a fifth of the time.
     ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
     """
-    figure = Path(f"{algorithm}.svg") if figure == DEFAULT_FIGURE else figure
+    if figure == DEFAULT_FIGURE:
+        figure = Path(f"{algorithm}.svg")
+        check_figure("--figure", figure)
     asked = locals()
     from dpverify.train import run_train
 
@@ -132,7 +136,7 @@ def compare(
     seed: Whole = 0,
     budget: Literal["smoke", "standard"] | None = None,
     json: Target | None = None,
-    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = Path("compare.svg"),
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = COMPARE_FIGURE,
     report: Path | None = None,
     cluster: str | None = None,
     store: Path | None = None,
@@ -156,6 +160,8 @@ def compare(
     ``cluster``: address of the scheduler of a Dask cluster that makes the runs (docs/cluster.md). ``store``: file that
     keeps each run, so that what was ended goes on; by default as for verify. ``fresh``: take nothing from it.
     """
+    if figure == COMPARE_FIGURE:
+        check_figure("--figure", figure)
     asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh"}}
     from dpverify.cli.means import means_of
     from dpverify.compare import run_compare

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName
-from dpverify.cli.output import OK, BadInput
+from dpverify.cli.output import OK, BadInput, check_figure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -105,7 +105,7 @@ def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
     from dpverify.ledger.load import bundled
     from dpverify.ledger.results import decode
     from dpverify.report.collect import ReportError
-    from dpverify.report.files import finish
+    from dpverify.report.pages.folder import finish
 
     try:
         folder = bundled("reports") if report is None else report
@@ -146,8 +146,10 @@ def _draw(results: Sequence[Result], target: Path) -> None:
         raise BadInput("--figure", target, "the recorded run has no figure of this claim")
     try:
         check_target("--figure", target, suffix=".svg")
-        for number, picture in enumerate(found, start=1):
-            path = target if number == 1 else target.with_stem(f"{target.stem}-{number}")
+        further = [target.with_stem(f"{target.stem}-{number}") for number in range(2, len(found) + 1)]
+        for path in further:
+            check_figure("--figure", path)
+        for path, picture in zip((target, *further), found, strict=True):
             write_whole("--figure", path, svg(picture.name, picture.columns))
             print(f"wrote {path}: {caption(picture.name, picture.columns)}")
     except ArgumentError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from importlib.util import find_spec
@@ -47,20 +48,27 @@ def new_paper(key: str, folder: Path, /) -> None:
         raise BadInput("KEY", repr(key), "is a paper of dpverify")
     if find_spec(key) is not None and not (folder / key).exists():
         raise BadInput("KEY", repr(key), "is the name of a module that Python has already")
-    package, project = folder / key, folder / "pyproject.toml"
-    if package.exists():
+    package = folder / key
+    project = folder / "pyproject.toml"
+    if os.path.lexists(package):
         raise BadInput("FOLDER", package, "must not be there yet")
     template = Path(__file__).parents[1] / "papers" / "_template"
+    known = os.path.lexists(project)
     try:
-        shutil.copytree(template, package, ignore=shutil.ignore_patterns("__pycache__"))
+        package.mkdir(parents=True)
+    except OSError as error:
+        raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
+    try:
+        shutil.copytree(template, package, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
         (package / "specs" / "_template").rename(package / "specs" / key)
         for file in (*package.rglob("*.py"), *package.rglob("*.toml")):
             text = file.read_text(encoding="utf-8").replace("dpverify.papers._template", key)
             file.write_text(text.replace("_template", key), encoding="utf-8")
-        known = project.exists()
         if not known:
-            project.write_text((PROJECT + TABLE).format(key=key), encoding="utf-8")
+            with project.open("x", encoding="utf-8") as opened:
+                opened.write((PROJECT + TABLE).format(key=key))
     except OSError as error:
+        shutil.rmtree(package, ignore_errors=True)  # it was made by this command, and is not complete
         raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
     if known:
         complain(f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}")

@@ -7,15 +7,18 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar
 
 from cyclopts import Parameter, Token
 
 if TYPE_CHECKING:
     from dpverify.ledger.records import Record
+    from dpverify.report.recorded import RecordedPage
+
+    RecordT = TypeVar("RecordT", bound=Record)
 
 OK = 0
 BAD_INPUT = 2
@@ -130,6 +133,36 @@ def check_folder(option: str, folder: Path) -> None:
 
     with _refused():
         check(option, folder)
+
+
+def check_report(folder: Path, names: Iterable[str]) -> None:
+    """Make a report's folder; refuse it where one of these files of the report exists and is not of dpverify."""
+    check_folder("--report", folder)
+    from dpverify.report.collect import ReportError
+    from dpverify.report.pages.ownership import check_names
+
+    try:
+        check_names(folder, names)
+    except (ReportError, OSError) as error:
+        raise BadInput("--report", folder, str(error)) from error
+
+
+def write_page(page: RecordedPage[RecordT], run: RecordT, folder: Path) -> None:
+    """Record a run in a report's folder, and write its page."""
+    from dpverify.report.collect import ReportError
+
+    try:
+        page.write(run, folder)
+    except (ReportError, OSError) as error:
+        raise BadInput("--report", folder, f"cannot be written ({error})") from error
+
+
+def check_figure(option: str, target: Path) -> None:
+    """Refuse to overwrite a file that the user did not name, unless it is a figure that dpverify drew."""
+    from dpverify.report.pages.ownership import is_generated
+
+    if os.path.lexists(target) and not is_generated(target):
+        raise BadInput(option, target, "exists, and is no figure of dpverify; name another file, or move it away")
 
 
 def write_record(record: Record, target: str | None) -> None:

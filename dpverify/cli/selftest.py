@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dpverify.bench.machine import usable_cores
 from dpverify.cli.output import (
@@ -15,15 +15,20 @@ from dpverify.cli.output import (
     BadInput,
     Target,
     Whole,
-    check_folder,
     check_json,
+    check_report,
     complain,
+    write_page,
     write_record,
 )
 
 if TYPE_CHECKING:
+    from dpverify.ledger.records import Record
+    from dpverify.report.recorded import RecordedPage
     from dpverify.report.selftest import Selftest
     from dpverify.selftest.catalogue import Fault
+
+    RecordT = TypeVar("RecordT", bound=Record)
 
 MISSED = 1  # exit code where a fault is missed, or the code is red without one
 STATE = ".selftest"
@@ -70,8 +75,9 @@ def selftest(
     if (jobs is not None and jobs < 1) or limit < 1:
         raise BadInput("--jobs, --limit", f"{jobs}, {limit}", "must be at least 1")
     check_json(json)
-    if report is not None:
-        check_folder("--report", report)
+    from dpverify.report.selftest import SELFTEST_PAGE
+
+    _check_page(SELFTEST_PAGE, report)
     from dpverify.report.terminal import rounds_on_stderr
     from dpverify.selftest.run import NotGreen
     from dpverify.selftest.run import selftest as run_selftest
@@ -85,9 +91,7 @@ def selftest(
         return MISSED
     write_record(run, json)
     if report is not None:
-        from dpverify.report.selftest import SELFTEST_PAGE
-
-        SELFTEST_PAGE.write(run, report)
+        write_page(SELFTEST_PAGE, run, report)
     _show(run, on_stderr=json == STDOUT)
     return MISSED if run.missed else OK
 
@@ -98,9 +102,10 @@ def _search(only: str, root: Path, json: Target | None, report: Path | None) -> 
     if not (root / FILE).is_file():
         raise BadInput("--root", root, f"must be a checkout of dpverify, with {FILE}")
     check_json(json)
-    if report is not None:
-        check_folder("--report", report)
-    from dpverify.report.search import SEARCH_PAGE, summary
+    from dpverify.report.search import SEARCH_PAGE
+
+    _check_page(SEARCH_PAGE, report)
+    from dpverify.report.search import summary
     from dpverify.report.terminal import rounds_on_stderr
 
     planted = read_inequalities(root).named(only)
@@ -110,7 +115,7 @@ def _search(only: str, root: Path, json: Target | None, report: Path | None) -> 
         run = judge_search(planted, report=progress)
     write_record(run, json)
     if report is not None:
-        SEARCH_PAGE.write(run, report)
+        write_page(SEARCH_PAGE, run, report)
     print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
     return MISSED if run.wrong else OK
 
@@ -120,13 +125,13 @@ def _modules(
 ) -> int:
     _choose(root, None, None)
     check_json(json)
-    if report is not None:
-        check_folder("--report", report)
-    from dpverify.report.mutants import MUTANTS_PAGE, summary
+    from dpverify.report.mutants import MUTANTS_PAGE
+
+    before = _check_page(MUTANTS_PAGE, report)
+    from dpverify.report.mutants import summary
     from dpverify.report.terminal import rounds_on_stderr
     from dpverify.selftest.modules import change_modules
 
-    before = MUTANTS_PAGE.read(report) if report is not None else None
     state = _checked(state or root / f"{STATE}-modules")
     with rounds_on_stderr() as progress:
         run = change_modules(
@@ -137,9 +142,22 @@ def _modules(
         raise BadInput("--only", only, "no module that the catalogue leaves out has such a name")
     write_record(run, json)
     if report is not None:
-        MUTANTS_PAGE.write(run, report)
+        write_page(MUTANTS_PAGE, run, report)
     print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
     return INTERRUPTED if any(fnmatchcase(name, only) for name in run.waiting) else OK
+
+
+def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | None:
+    """Refuse a report's folder that could not take a page after the run; return the run that it holds, if any."""
+    if report is None:
+        return None
+    from dpverify.report.collect import ReportError
+
+    check_report(report, (f"data/{page.name}.json", f"{page.name}.md"))
+    try:
+        return page.read(report)
+    except ReportError as error:
+        raise BadInput("--report", report, f"holds a report that cannot be read ({error})") from error
 
 
 def _checked(state: Path) -> Path:
@@ -157,10 +175,11 @@ def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | N
     if seeds < 1:
         raise BadInput("--rates", seeds, "must be at least 1")
     check_json(json)
-    if report is not None:
-        check_folder("--report", report)
+    from dpverify.report.rates import RATES_PAGE
+
+    _check_page(RATES_PAGE, report)
     from dpverify.ledger import load_specs
-    from dpverify.report.rates import RATES_PAGE, summary
+    from dpverify.report.rates import summary
     from dpverify.report.terminal import rounds_on_stderr
     from dpverify.selftest.rates import measure_rates
 
@@ -170,7 +189,7 @@ def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | N
         raise BadInput("--only", only, "no claim with such an id has a check that spends an error rate")
     write_record(run, json)
     if report is not None:
-        RATES_PAGE.write(run, report)
+        write_page(RATES_PAGE, run, report)
     print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
     return MISSED if run.wrong else OK
 

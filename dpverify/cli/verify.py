@@ -19,8 +19,8 @@ from dpverify.cli.output import (
     Real,
     Target,
     Whole,
-    check_folder,
     check_json,
+    check_report,
     complain,
     whole,
     write_record,
@@ -28,7 +28,7 @@ from dpverify.cli.output import (
 from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from dpverify.ledger import Specs
     from dpverify.ledger.records import Status
@@ -113,6 +113,7 @@ def verify(
         from dpverify.ledger import load_specs
 
         loaded, blocks = load_specs(specs), opened(store)
+        _check_pages(report, {claim.paper for claim in loaded.select(claims, paper)})
         with connected(cluster) as remote, progress_on_stderr() as progress:
             most, spare = jobs or usable_cores(), jobs is None
             limit = _limit(loaded, checks) if timeout is None else timeout
@@ -168,7 +169,7 @@ def _check_report(folder: Path | None) -> None:
     """Refuse a folder that could not take the report, or that holds one that cannot be read."""
     if folder is None:
         return
-    check_folder("--report", folder)
+    check_report(folder, ())
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.front import recorded
 
@@ -176,6 +177,17 @@ def _check_report(folder: Path | None) -> None:
         recorded(folder)
     except (ReportError, OSError) as error:
         raise BadInput("--report", folder, f"holds a report that cannot be read ({error})") from error
+
+
+def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
+    """Refuse a folder with files of somebody else where the run would write its first pages, figures and data."""
+    if folder is None:
+        return
+    from dpverify.report.pages.index import OVERVIEW
+    from dpverify.report.pages.layout import INDEX
+
+    pages = (name for key in sorted(papers) for name in (f"data/{key}.json", f"{key}.md"))
+    check_report(folder, (INDEX, f"figures/{OVERVIEW}", *pages))
 
 
 def _write(run: Run, specs: Specs, folder: Path | None, json: str | None) -> None:

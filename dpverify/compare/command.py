@@ -16,6 +16,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, deliver
 from dpverify.report.pages.layout import INDEX
+from dpverify.report.pages.ownership import is_generated
 from dpverify.report.pages.write import regenerate
 from dpverify.report.terminal import rounds_on_stderr
 
@@ -66,6 +67,6 @@ def _report(request: CompareRequest, result: CompareResult, folder: Path | None,
         out.write("the page of comparisons is as it was: this one was interrupted\n")
         return
     changed = add(folder, recorded(request, result))
-    if (folder / INDEX).is_file():
+    if is_generated(folder / INDEX):
         changed += regenerate(folder)
     out.writelines(f"wrote {folder / name}\n" for name in changed)

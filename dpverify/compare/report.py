@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from dpverify.compare.page import figure_names, page
 from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison, source_of
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import check_folder, finish, outdated, update
+from dpverify.report.files import check_folder
+from dpverify.report.pages.folder import finish, outdated, update
+from dpverify.report.pages.ownership import check_names
 
 STEM = "comparison"  # name of the page and of its data, without their endings
 PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
@@ -24,9 +26,16 @@ NAME = "report"  # what the folder is called in messages
 def check_report(folder: Path | None) -> None:
     """Refuse a folder that could not take the report after the run, or whose comparisons cannot be read."""
     if folder is not None:
-        for inside in (folder, folder / "data", folder / "figures"):
-            check_folder(NAME, inside)
+        check_folder(NAME, folder)
         read(folder)
+        check_pages(folder, (PAGE, DATA))
+
+
+def check_pages(folder: Path, names: Sequence[str]) -> None:
+    """Refuse a folder that cannot be written to, or where one of these files is not of dpverify."""
+    check_names(folder, names)
+    for inside in (folder / "data", folder / "figures"):
+        check_folder(NAME, inside)
 
 
 def read(folder: Path) -> Comparisons | None:

@@ -7,6 +7,7 @@ Beside the certificates stands what each rested on when it was written, so that 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -183,6 +184,32 @@ def write(certified: Certified, directory: Path) -> Path | None:
     path = directory / certified.file
     path.write_text(certified.text, encoding="utf-8")
     return path
+
+
+def foreign_files(directory: Path) -> list[str]:
+    """Names in a folder that certificates may have, of files that are links or that dpverify did not write."""
+    paths = sorted(directory.glob("*.json"))
+    strangers = [path.name for path in paths if path.is_symlink() or not _is_certificate(path)]
+    evidence = directory / EVIDENCE
+    if evidence.is_symlink() or (evidence.exists() and not _is_evidence(evidence)):
+        strangers.append(EVIDENCE)
+    return strangers
+
+
+def _is_certificate(path: Path) -> bool:
+    """Whether a file begins like a certificate; whether it proves anything is for the checker to say."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return re.match(rb'\{"schema":\d+,"table":\[', file.read(40)) is not None
+
+
+def _is_evidence(path: Path) -> bool:
+    """Whether a file is a list of digests and names of certificates."""
+    if not path.is_file():
+        return False
+    lines = path.read_bytes().decode("utf-8", "replace").splitlines()
+    return all(re.fullmatch(r"[0-9a-f]{16}-\S+  [\w.-]+\.json", line) for line in lines)
 
 
 def write_evidence(found: Sequence[Certified], directory: Path) -> None:

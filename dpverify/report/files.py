@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import shutil
+import secrets
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-
-import msgspec
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
 from dpverify.report.collect import ReportError
-from dpverify.report.words import GENERATED
 
 STDOUT = "-"  # the target that stands for stdout
 
@@ -40,7 +35,7 @@ def check_folder(name: str, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArgumentError(name, str(folder), f"cannot be made a folder ({_why(error)})") from error
+        raise ArgumentError(name, str(folder), f"cannot be made a folder ({reason(error)})") from error
     _try_to_write(name, str(folder), folder)
 
 
@@ -52,17 +47,33 @@ def write_whole(name: str, target: Path, content: bytes) -> None:
         else:
             _replace(target, content)
     except OSError as error:
-        raise ArgumentError(name, str(target), f"must be a file that can be written ({_why(error)})") from error
+        raise ArgumentError(name, str(target), f"must be a file that can be written ({reason(error)})") from error
 
 
 def _replace(target: Path, content: bytes) -> None:
-    aside = target.with_name(f".{target.name}.part")
+    replace_together({target: content}, lambda: None)
+
+
+def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) -> None:
+    """Write new contents beside the files, call ``commit``, and put them in the files' places.
+
+    Where a content cannot be written, or ``commit`` raises, every file is as it was. The names of the new contents are
+    random, so that no file of the user's is in the way.
+    """
+    prepared: dict[Path, Path] = {}
     try:
-        aside.write_bytes(content)
-        aside.replace(target)
+        for target, content in files.items():
+            aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+            with aside.open("xb") as file:
+                prepared[target] = aside
+                file.write(content)
+        commit()
+        for target, aside in prepared.items():
+            aside.replace(target)
     finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
+        for aside in prepared.values():
+            with contextlib.suppress(OSError):
+                aside.unlink(missing_ok=True)
 
 
 def write_json(name: str, target: str, content: bytes) -> None:
@@ -94,121 +105,12 @@ def _try_to_write(name: str, value: str, folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ArgumentError(name, value, f"must be in a folder that can be written to ({_why(error)})") from error
+        raise ArgumentError(name, value, f"must be in a folder that can be written to ({reason(error)})") from error
 
 
-def _why(error: OSError) -> str:
+def reason(error: OSError) -> str:
+    """Why the system refused, in lower case."""
     return (error.strerror or str(error)).lower()
-
-
-FIGURES = {
-    "comparison": "comparison-",
-    "experiments": "experiment-",
-    "benchmarks": "bench-",
-    "selftest": "selftest-",
-    "search": "search-",
-    "rates": "rates-",
-    "mutants": "mutants-",
-    "peers": "peers-",
-}
-"""Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
-
-
-NEW = "UNFINISHED"  # in a report's folder: files that are finished, and not yet all in their places
-PART = ".part"  # the same before all are finished, and after all are in their places
-
-
-def outdated(folder: Path, wanted: Mapping[str, bytes], page: str = "") -> list[str]:
-    """Files that are missing or have another content, in the order of ``wanted``, then those whose data are gone.
-
-    Of the latter those of one page of :data:`FIGURES`, or else of the pages of verdicts. Paths below the folder.
-    """
-    changed = [name for name, content in wanted.items() if not _same(folder / name, content)]
-    found = [path for pattern in ("*.md", "*/*.md") for path in folder.glob(pattern) if _generated(path)]
-    names = [path.relative_to(folder).as_posix() for path in (*found, *folder.glob("figures/*.svg"))]
-    return [*changed, *(name for name in names if name not in wanted and _page_of(name) == page)]
-
-
-def update(
-    folder: Path, files: Mapping[str, bytes], page: str = "", elsewhere: Mapping[Path, bytes] | None = None
-) -> list[str]:
-    """Write the files that differ, and take those away whose data are gone: all of it or nothing, whatever ends it.
-
-    All is written aside first, and moved into place from there; whoever reads the folder next ends what was begun.
-    ``elsewhere``: files outside the folder that belong to it, by their absolute paths. The files that changed, sorted.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
-        _move(folder)
-        names = outdated(folder, files, page)
-        outside = {str(path): text for path, text in (elsewhere or {}).items()}
-        wanted = {name: files.get(name) for name in names} | outside
-        aside = folder / PART
-        shutil.rmtree(aside, ignore_errors=True)  # of a run that was ended before it had written all
-        aside.mkdir()
-        for number, content in enumerate(wanted.values()):
-            if content is not None:
-                (aside / str(number)).write_bytes(content)
-        (aside / "names").write_bytes(msgspec.json.encode(list(wanted)))
-        aside.rename(folder / NEW)  # until here the folder is as it was; from here on it is the new one
-        _move(folder)
-    return sorted(names)
-
-
-def finish(folder: Path) -> None:
-    """Put in their places what an update has written aside, and did not come to move; who reads a report does so first.
-
-    It waits for an update that is under way in another process; a ReportError where it cannot write.
-    """
-    if not (folder / NEW).is_dir():
-        return
-    try:
-        with _alone(folder):
-            _move(folder)
-    except OSError as error:
-        raise ReportError(f"{folder}: its last update was cut off, and cannot be ended here ({_why(error)})") from error
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Be the only process that changes a report; the lock goes with the process, whatever ends that."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _move(folder: Path) -> None:
-    if not (folder / NEW).is_dir():
-        return
-    names = msgspec.json.decode((folder / NEW / "names").read_bytes(), type=list[str])
-    for number, name in enumerate(names):
-        path, written = folder / name, folder / NEW / str(number)
-        if written.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _replace(path, written.read_bytes())
-        else:
-            path.unlink(missing_ok=True)
-            with contextlib.suppress(OSError):  # another file is in it
-                if path.parent != folder:
-                    path.parent.rmdir()
-    shutil.rmtree(folder / PART, ignore_errors=True)
-    (folder / NEW).rename(folder / PART)  # done, even if what follows is cut off
-    shutil.rmtree(folder / PART)
-
-
-def _page_of(name: str) -> str:
-    return next((page for page, figure in FIGURES.items() if name.startswith((f"{page}.md", f"figures/{figure}"))), "")
-
-
-def _generated(path: Path) -> bool:
-    return path.read_bytes().startswith(GENERATED.removesuffix(" -->").encode())
-
-
-def _same(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content
 
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130

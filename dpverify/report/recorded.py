@@ -11,7 +11,7 @@ import msgspec
 
 from dpverify.ledger.records import Record, encode
 from dpverify.report.collect import ReportError
-from dpverify.report.files import finish, outdated, update
+from dpverify.report.pages.folder import finish, outdated, update
 
 RunT = TypeVar("RunT", bound=Record)
 

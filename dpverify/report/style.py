@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from dpverify.report.numbers import show_float
+from dpverify.report.words import FIGURE_MARK
 
 BLACK = "#1a1a1a"
 BLUE = "#0072B2"
@@ -51,7 +52,8 @@ def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
         figure = draw()
         metadata = {"Title": title, "Date": None, "Creator": None, "Format": None, "Type": None}
         figure.savefig(out, format="svg", metadata=metadata)
-    return b"\n".join(line.rstrip() for line in out.getvalue().splitlines()) + b"\n"
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    return b"\n".join([*lines, FIGURE_MARK.encode(), b""])
 
 
 def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:

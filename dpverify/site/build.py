@@ -15,7 +15,7 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
-from dpverify.report.files import FIGURES
+from dpverify.report.pages.folder import FIGURES
 from dpverify.report.pages.front import recorded
 from dpverify.report.pages.write import drawn_elsewhere, other_pages, render
 from dpverify.site.claims import TABLE, claim_pages

@@ -16,6 +16,7 @@ from dpverify.compare.networks.figure import svg as networks_svg
 from dpverify.compare.networks.records import NetworkResult
 from dpverify.compare.networks.run import run_networks
 from dpverify.compare.networks.settings import EXPERIMENTS, NetworkRequest
+from dpverify.compare.report import check_pages
 from dpverify.compare.tables.figure import svg
 from dpverify.compare.tables.page import figures, page
 from dpverify.compare.tables.records import Experiments, TableResult
@@ -26,8 +27,10 @@ from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import STDOUT, answer, check_folder, deliver, finish, outdated, update
+from dpverify.report.files import STDOUT, answer, check_folder, deliver
+from dpverify.report.pages.folder import finish, outdated, update
 from dpverify.report.pages.layout import INDEX
+from dpverify.report.pages.ownership import is_generated
 from dpverify.report.pages.write import regenerate
 from dpverify.report.terminal import rounds_on_stderr
 
@@ -45,15 +48,15 @@ def run_experiment(
         kind = NetworkRequest if asked["experiment"] in EXPERIMENTS else TableRequest
         request = kind(**{name: value for name, value in asked.items() if _taken(kind, name, value)})
         if report is not None:
-            for inside in (report, report / "data", report / "figures"):
-                check_folder("report", inside)
+            check_folder("report", report)
             read(report)
+            check_pages(report, (PAGE, DATA))
         with rounds_on_stderr() as progress:
             result, text, drawn = _made(request, progress, means or Means())
         deliver(text, encode(result), json, figure, drawn)
         if report is not None and not result.interrupted:
             made = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
-            changed = add(report, made) + (regenerate(report) if (report / INDEX).is_file() else [])
+            changed = add(report, made) + (regenerate(report) if is_generated(report / INDEX) else [])
             (sys.stderr if json == STDOUT else sys.stdout).writelines(f"wrote {report / name}\n" for name in changed)
         return result.interrupted
 

@@ -18,8 +18,8 @@ from dpverify.report.bench import words
 from dpverify.report.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
 from dpverify.report.bench.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
 from dpverify.report.collect import ReportError
-from dpverify.report.files import finish, outdated, update
 from dpverify.report.numbers import show_float
+from dpverify.report.pages.folder import finish, outdated, update
 from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
 from dpverify.report.words import GENERATED, plural
 

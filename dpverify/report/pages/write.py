@@ -18,8 +18,8 @@ from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import ReportError, by_paper, pictures
 from dpverify.report.drawings import overview
-from dpverify.report.files import FIGURES, finish, outdated, update
 from dpverify.report.pages.figures import svg
+from dpverify.report.pages.folder import FIGURES, finish, outdated, update
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
 from dpverify.report.pages.layout import INDEX, OTHERS
 from dpverify.report.pages.paper import paper_pages

@@ -24,6 +24,7 @@ from dpverify.compare.report import check, command, merged, read, recorded, rege
 from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report
+from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.unit.report.rendering import dead_links, raw_tables
 from tests.unit.report.sample import sample_run
 
@@ -95,8 +96,8 @@ def test_several_comparisons_are_on_one_page_and_the_same_command_replaces_its_o
 
 def test_what_is_edited_or_left_over_is_found_and_repaired(tmp_path: Path) -> None:
     run_compare(**SMALL, report=tmp_path)
-    (tmp_path / "comparison.md").write_text("edited")
-    (tmp_path / "figures" / "comparison-old.svg").write_text("<svg/>")
+    (tmp_path / "comparison.md").write_text(f"{GENERATED}\nedited")
+    (tmp_path / "figures" / "comparison-old.svg").write_text(FIGURE_MARK)
     (tmp_path / "figures" / "other.svg").write_text("<svg/>")
     assert check(tmp_path) == ["comparison.md", "figures/comparison-old.svg"]
     regenerate(tmp_path)

@@ -14,6 +14,7 @@ from dpverify.report.search import (
     search_page,
     summary,
 )
+from dpverify.report.words import GENERATED
 
 SEEN, MISSED = Trial(seed=0, points=60, found={"N": "127"}, bits=8), Trial(seed=1, points=61)
 
@@ -56,7 +57,7 @@ def test_page_and_data_belong_together(tmp_path: Path) -> None:
     assert SEARCH_PAGE.check(tmp_path) == []
     assert SEARCH_PAGE.write(RUN, tmp_path) == ["data/search.json", "search.md"]
     assert SEARCH_PAGE.check(tmp_path) == []
-    (tmp_path / "search.md").write_text("edited", encoding="utf-8")
+    (tmp_path / "search.md").write_text(f"{GENERATED}\nedited", encoding="utf-8")
     assert SEARCH_PAGE.check(tmp_path) == ["search.md"]
     assert SEARCH_PAGE.regenerate(tmp_path) == ["search.md"]
     (tmp_path / "data" / "search.json").write_text("{", encoding="utf-8")

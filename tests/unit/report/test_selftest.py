@@ -15,6 +15,7 @@ from dpverify.report.selftest import (
     by_guard,
     selftest_page,
 )
+from dpverify.report.words import GENERATED
 
 TEST = "tests/unit/a/test_b.py::test_it"
 
@@ -62,7 +63,7 @@ def test_the_page_is_made_of_its_data(tmp_path: Path) -> None:
     assert SELFTEST_PAGE.check(tmp_path) == []
     assert SELFTEST_PAGE.write(RUN, tmp_path) == ["data/selftest.json", "selftest.md"]
     assert SELFTEST_PAGE.read(tmp_path) == RUN
-    (tmp_path / "selftest.md").write_text("changed")
+    (tmp_path / "selftest.md").write_text(f"{GENERATED}\nchanged")
     assert SELFTEST_PAGE.check(tmp_path) == ["selftest.md"]
     assert SELFTEST_PAGE.regenerate(tmp_path) == ["selftest.md"]
     (tmp_path / "data" / "selftest.json").write_bytes(encode(RUN).replace(b'"schema": 1', b'"schema": 3'))

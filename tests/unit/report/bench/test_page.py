@@ -25,6 +25,7 @@ from dpverify.report.bench.records import Bench, busy
 from dpverify.report.bench.statistics import median_interval
 from dpverify.report.bench.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
 from dpverify.report.collect import ReportError
+from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.unit.bench.runs import bench, case, info, record
 from tests.unit.report.rendering import cells, dead_links, raw_tables, shown, tables
 
@@ -173,8 +174,8 @@ def test_written_checked_and_written_again(tmp_path: Path) -> None:
     assert check_bench(tmp_path) == []
     assert regenerate_bench(tmp_path) == []
     assert recorded_bench(tmp_path) == example()
-    (tmp_path / "benchmarks.md").write_text("changed")
-    (tmp_path / "figures" / "bench-old.svg").write_text("old")
+    (tmp_path / "benchmarks.md").write_text(f"{GENERATED}\nchanged")
+    (tmp_path / "figures" / "bench-old.svg").write_text(FIGURE_MARK)
     (tmp_path / "figures" / "tran2022-x.svg").write_text("of others")
     assert check_bench(tmp_path) == ["benchmarks.md", "figures/bench-old.svg"]
     assert regenerate_bench(tmp_path) == ["benchmarks.md", "figures/bench-old.svg"]

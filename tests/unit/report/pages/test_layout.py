@@ -16,6 +16,7 @@ from dpverify.report.pages import layout, write
 from dpverify.report.pages.front import front_block, recorded
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
 from dpverify.report.pages.write import check, regenerate, render, write_report
+from dpverify.report.words import FIGURE_MARK
 from tests.unit.report.rendering import dead_links
 from tests.unit.report.sample import PAPER, lemma_12, result, sample_run
 
@@ -28,7 +29,7 @@ HOST = 500_000
 def _no_drawings() -> Iterator[None]:
     """Only pages are looked at here, and two thirds of the time of a report goes into its drawings."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(write, "svg", lambda name, columns: b"<svg/>\n")
+        patched.setattr(write, "svg", lambda name, columns: b"<svg/>\n" + FIGURE_MARK.encode())
         yield
 
 

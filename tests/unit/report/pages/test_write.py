@@ -16,6 +16,7 @@ from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages import write
 from dpverify.report.pages.figures import Columns, svg
 from dpverify.report.pages.write import check, regenerate, render, write_report
+from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.unit.report.sample import PAPER, about, epsilon_figure, lemma_12, noise_law, sample_run
 
 
@@ -86,9 +87,9 @@ def test_every_file_ends_with_one_newline_and_names_no_machine_path(reports: Pat
 
 
 def test_what_was_edited_lost_or_left_over_is_found_and_repaired(reports: Path) -> None:
-    (reports / "README.md").write_text("edited")
+    (reports / "README.md").write_text(f"{GENERATED}\nedited")
     (reports / "figures" / "overview.svg").unlink()
-    (reports / "figures" / "old.svg").write_text("<svg/>")
+    (reports / "figures" / "old.svg").write_text(FIGURE_MARK)
     (reports / "gone2001.md").write_bytes((reports / f"{PAPER}.md").read_bytes())
     differing = ["README.md", "figures/old.svg", "figures/overview.svg", "gone2001.md"]
     assert check(reports) == differing
@@ -160,8 +161,19 @@ def test_damaged_data_give_one_line(reports: Path, content: bytes, rule: str) ->
     assert (reports / "README.md").read_bytes() == before
 
 
-def test_damaged_data_of_a_paper_can_be_recorded_anew(reports: Path, run: Run) -> None:
-    (reports / "data" / f"{PAPER}.json").write_bytes(b"{")
+def test_data_that_cannot_be_told_from_those_of_somebody_else_are_not_overwritten(reports: Path, run: Run) -> None:
+    file = reports / "data" / f"{PAPER}.json"
+    file.write_bytes(b"{")
+    with pytest.raises(ReportError, match="was not written by dpverify; move it away"):
+        write_report([run], reports)
+    file.unlink()
+    assert write_report([run], reports) == [f"data/{PAPER}.json"]
+
+
+def test_data_of_a_version_with_other_fields_can_be_recorded_anew(reports: Path, run: Run) -> None:
+    file = reports / "data" / f"{PAPER}.json"
+    versions = {"dpverify": "0.0.1"}
+    file.write_bytes(msgspec.json.encode({"schema": 1, "run": {"versions": versions, "x": 1}, "results": [{}]}))
     assert write_report([run], reports) == [f"data/{PAPER}.json"]
 
 
