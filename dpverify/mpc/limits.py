@@ -12,3 +12,5 @@ RANGE: Final = 1 << 58  # sums and noise are below it in size
 LEAST_PARTIES: Final = 3  # two of two could not be a majority that is honest
 MOST_PARTIES: Final = 16  # keys of MPyC's shared randomness grow as binomial(m, t)
 LONGEST_TIMEOUT: Final = 60.0
+MOST_NUMBERS: Final = 1 << 22  # of one opening
+MOST_INSIDE: Final = 1 << 16  # numbers in a message of noise that is made inside: 256 bits of 256 coordinates

@@ -12,90 +12,17 @@ import asyncio
 import json
 import socket
 import time
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from mpyc.asyncoro import MessageExchanger
 from mpyc.runtime import Runtime
 
 from dpverify.mpc.errors import PartyError
+from dpverify.mpc.link import ALIVE, DONE, FAILED, MOST_HELLO, OPENS, PARTY, Link, numbers_of
 
-# Labels of messages that are not MPyC's: its own are hashes of 64 bits, which these are not but with chance 2^-62.
-HELLO, ALIVE, FAILED, OPENS, DONE = (-(1 << 63) + i for i in range(5))
 BEAT = 0.25  # part of the timeout between two signs of life
 LINGER = 5.0  # seconds for which who gives up waits at most until all others have read why
-MOST_HELLO = 1 << 16  # bytes that a party may say of itself or of its failure
-
-
-class Sorted(dict[int, Any]):
-    """Messages by their label, as MPyC keeps them; ours go to their link at once."""
-
-    def __init__(self, link: Link) -> None:
-        super().__init__()
-        self._link = link
-
-    def __setitem__(self, label: int, said: Any) -> None:
-        if label <= DONE:
-            self._link.ours(label, said)
-        else:
-            super().__setitem__(label, said)
-
-
-class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
-    """One connection; what arrives is MPyC's, or tells of the peer's life and end."""
-
-    __slots__ = ("__weakref__", "done", "heard", "hello", "knows", "mine", "theirs", "watch")
-
-    def __init__(self, watch: Peers, peer: int | None = None) -> None:
-        super().__init__(watch.runtime, peer)
-        self.buffers = Sorted(self)  # type: ignore[misc]  # a slot of MPyC's class
-        self.watch, self.heard, self.done = watch, time.monotonic(), False
-        self.knows = False  # that the run has failed: it said so
-        self.hello: asyncio.Future[bytes] = watch.loop.create_future()
-        self.mine, self.theirs = deque[str](), deque[str]()  # what each opens, until the other has said so too
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send what MPyC sends, and then our own settings; a server does so once it knows the peer."""
-        super().connection_made(transport)
-        # asyncio does so too, but not for sockets that `socket.create_server` accepts: small messages would wait.
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.watch.made.append(self)
-        if self.peer_pid is not None:
-            self.send(HELLO, self.watch.hello)
-        if self.watch.failed.done():  # too late
-            self.send(FAILED, self.watch.failed.result().encode()[:MOST_HELLO])
-
-    def data_received(self, data: bytes) -> None:
-        """Note that the peer lives, and let MPyC sort the messages."""
-        self.heard = time.monotonic()
-        unknown = self.peer_pid is None
-        try:
-            super().data_received(data)
-        except (KeyError, IndexError, AttributeError, asyncio.InvalidStateError):
-            self.watch.fail(f"party {self.peer_pid} sent what is no message of this protocol")
-            return
-        if unknown and self.peer_pid is not None:
-            self.send(HELLO, self.watch.hello)
-
-    def ours(self, label: int, said: bytes) -> None:
-        """Take a message that is not MPyC's."""
-        if label == HELLO and not self.hello.done():
-            self.hello.set_result(said)
-        elif label == OPENS:
-            self.theirs.append(said[:MOST_HELLO].decode("utf-8", "replace"))
-            self.watch.match(self)
-        elif label == DONE:
-            self.done = True
-        elif label == FAILED:
-            self.knows = True
-            self.watch.fail(said[:MOST_HELLO].decode("utf-8", "replace"))
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Name the peer, unless it is done; MPyC would raise here."""
-        del exc
-        if not self.done and self.peer_pid is not None:
-            self.watch.fail(f"party {self.peer_pid} left, or died")
+MOST_STRANGERS = 32  # connections that have not greeted yet; the oldest is dropped for a further one
 
 
 class Peers:
@@ -106,6 +33,7 @@ class Peers:
         self._same, self._own = dict(same), dict(own)
         self.hello = json.dumps([self._same, self._own]).encode()
         self.made: list[Link] = []  # those with peers that have not said who they are, too
+        self.opening = 0  # numbers of this party's latest opening
         self.failed: asyncio.Future[str] = self.loop.create_future()
         self._connected: asyncio.Future[None] = self.loop.create_future()
         runtime.parties[runtime.pid].protocol = self._connected
@@ -114,6 +42,25 @@ class Peers:
     def links(self) -> list[Link]:
         """Connections that stand, in the order of parties."""
         return [p.protocol for p in self.runtime.parties if isinstance(p.protocol, Link)]
+
+    def add(self, link: Link) -> None:
+        """Note a connection; of those that have not greeted yet only the latest are kept."""
+        self.made.append(link)
+        strangers = [each for each in self.made if each.peer_pid is None]
+        if len(strangers) > MOST_STRANGERS:
+            self.forget(strangers[0])
+            strangers[0].transport.abort()
+
+    def forget(self, link: Link) -> None:
+        """Forget a connection that is not a party's."""
+        if link in self.made:
+            self.made.remove(link)
+
+    def expected(self, begin: bytes | bytearray) -> bool:
+        """Whether a connection that begins so may be that of a party which is to connect and has not yet."""
+        pid = self.runtime.pid
+        names = [PARTY.pack(peer) for peer in range(pid) if not isinstance(self.runtime.parties[peer].protocol, Link)]
+        return any(name.startswith(bytes(begin[: PARTY.size])) for name in names)
 
     def fail(self, why: str) -> None:
         """End the run: what this party or another is at fault for; tell all, those too who are said to know it."""
@@ -127,6 +74,7 @@ class Peers:
 
     def announce(self, what: str) -> None:
         """Tell all what this party opens next; the message comes before those of the opening."""
+        self.opening = numbers_of(what)
         for link in self.links:
             link.send(OPENS, what.encode())
             link.mine.append(what)
@@ -142,6 +90,8 @@ class Peers:
     async def connect(self, listener: socket.socket, patience: float) -> list[dict[str, Any]]:
         """Listen for parties before this one, connect to those after it, compare settings; what each says of itself."""
         pid, parties = self.runtime.pid, self.runtime.parties
+        if len(self.hello) > MOST_HELLO:
+            raise PartyError(f"party {pid} has settings of {len(self.hello)} bytes, and {MOST_HELLO} is the most")
         server = await self.loop.create_server(lambda: Link(self), sock=listener) if pid else None
         deadline = time.monotonic() + patience
         calls = [self.loop.create_task(self._call(peer.pid, peer.host, peer.port)) for peer in parties[pid + 1 :]]

@@ -23,7 +23,7 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.errors import PartyError
-from dpverify.mpc.limits import LEAST_PARTIES, LONGEST_TIMEOUT, MODULUS, MOST_PARTIES, RANGE, Inside
+from dpverify.mpc.limits import LEAST_PARTIES, LONGEST_TIMEOUT, MODULUS, MOST_NUMBERS, MOST_PARTIES, RANGE, Inside
 from dpverify.mpc.noise import binomial_noise
 from dpverify.mpc.ratio import ratio_noise
 
@@ -121,6 +121,7 @@ class Session:
 
         The noise of a coordinate is that of :mod:`dpverify.privacy.binomial_noise`, or of ``ratio_noise`` beside it.
         """
+        check.whole(0, MOST_NUMBERS, numbers=len(values))
         mine = self._checked(values)
         how = {None: "", "bits": ", with noise from bits", "ratio": ", with noise by the ratio of uniforms"}
         self._watch.announce(f"{len(values)} numbers{how[inside]}")

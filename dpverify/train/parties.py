@@ -10,10 +10,8 @@ import dataclasses
 import io
 import json
 import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +20,12 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.mpc.errors import PartyError
+from dpverify.mpc.processes import PartyProcesses
 from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.records import Request
 
 BATCH_STREAM = 7  # of the seed, for the batches of party j: (seed, 7, j)
-HOST = "127.0.0.1"
+CHILD = "from dpverify.train.parties import main; raise SystemExit(main())"
 
 
 def rows_of(examples: int, parties: int, index: int) -> slice:
@@ -48,31 +47,31 @@ def run_parties(
     A PartyError tells what ended the run, if something did; no process outlives this call.
     """
     m = check.whole(1, parties=request.parties)
-    with _processes(m) as (children, listeners):
-        peers = [(HOST, s.getsockname()[1]) for s in listeners]
-        for j, child in enumerate(children):
+    with PartyProcesses(m, CHILD, timeout) as processes:
+        told = {"peers": processes.addresses, "stops": list(stops), "timeout": timeout, "width": x.shape[1]}
+        told["request"] = {k: v for k, v in dataclasses.asdict(request).items() if not isinstance(v, Path)}
+        messages = []
+        for j, listener in enumerate(processes.listeners):
             part = rows_of(len(x), m, j)
-            told = {"index": j, "peers": peers, "stops": list(stops), "timeout": timeout, "fd": listeners[j].fileno()}
-            told["request"] = {k: v for k, v in dataclasses.asdict(request).items() if not isinstance(v, Path)}
+            words = json.dumps(told | {"index": j, "fd": listener.fileno()}).encode()
             packed = io.BytesIO()
-            told["width"] = x.shape[1]
-            words = np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
-            np.savez(packed, **_packed(x[part]), y=y[part], told=words)
-            assert child.stdin is not None
-            with suppress(BrokenPipeError):  # it has ended; its last line says why
-                child.stdin.write(packed.getvalue())
-                child.stdin.close()
-        for t in stops:
-            lines = [child.stdout.readline() for child in children if child.stdout is not None]
-            if not all(lines):
-                break
-            if len(set(lines)) > 1:
-                raise PartyError(f"parties differ in what they opened by step {t}")
-            follow(t, np.array([float.fromhex(v) for v in lines[0].decode().split()]))
-        errors = [child.stderr.read().decode() for child in children if child.stderr is not None]
-        if any(child.wait() for child in children):
-            ends = [error.strip().splitlines()[-1] for error in errors if error.strip()]
-            raise PartyError(max(set(ends), key=ends.count) if ends else "a party died")
+            np.savez(packed, **_packed(x[part]), y=y[part], told=np.frombuffer(words, dtype=np.uint8))
+            messages.append(packed.getvalue())
+        processes.feed(messages)
+        follow_lines(processes.lines(), stops, follow)
+
+
+def follow_lines(lines: Iterator[Sequence[bytes]], stops: Sequence[int], follow: Callable[[int, Vector], None]) -> None:
+    """Hand on the iterate of each stop, which all parties must have written alike, and wait for the end of all."""
+    for t in stops:
+        written = next(lines, None)
+        if written is None:
+            raise PartyError(f"the parties ended before step {t}")
+        if len(set(written)) > 1:
+            raise PartyError(f"parties differ in what they opened by step {t}")
+        follow(t, np.array([float.fromhex(v) for v in written[0].decode().split()]))
+    for _ in lines:
+        pass
 
 
 SPARSE = ("starts", "columns", "values")
@@ -81,29 +80,6 @@ SPARSE = ("starts", "columns", "values")
 def _packed(x: Rows) -> dict[str, Any]:
     """Name the arrays of a party's rows."""
     return {name: getattr(x, name) for name in SPARSE} if isinstance(x, CsrRows) else {"x": x}
-
-
-@contextmanager
-def _processes(parties: int) -> Iterator[tuple[list[subprocess.Popen[bytes]], list[socket.socket]]]:
-    """Start a process for each party, with a listening socket of its own; none is left."""
-    listeners = [socket.create_server((HOST, 0), backlog=parties) for _ in range(parties)]
-    children: list[subprocess.Popen[bytes]] = []
-    try:
-        for listener in listeners:
-            command = [sys.executable, "-c", "from dpverify.train.parties import main; raise SystemExit(main())"]
-            pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-            children.append(subprocess.Popen(command, pass_fds=[listener.fileno()], **pipes))
-        yield children, listeners
-    finally:
-        for child in children:
-            child.kill()
-            for pipe in (child.stdin, child.stdout, child.stderr):
-                if pipe is not None:
-                    with suppress(BrokenPipeError):
-                        pipe.close()
-            child.wait()
-        for listener in listeners:
-            listener.close()
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpverify.bench.case import Usage
 from dpverify.mpc.noise import CHUNK, own_noise
+from dpverify.mpc.processes import python_command
 from dpverify.mpc.session import Session
 
 SHORTEST = 0.1  # seconds that one measurement lasts at least
@@ -69,7 +70,7 @@ class Parties:
         self._children = []
         for j, listener in enumerate(listeners):
             told = json.dumps([j, peers, listener.fileno()])
-            command = [sys.executable, "-c", f"from {__name__} import main; main()", told]
+            command = python_command(f"from {__name__} import main; main()", told)
             pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
             child = subprocess.Popen(command, pass_fds=[listener.fileno()], text=True, bufsize=1, **pipes)
             self._children.append(child)

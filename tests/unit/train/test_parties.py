@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 from inspect import signature
+from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.mpc.errors import PartyError
+from dpverify.mpc.processes import PartyProcesses
 from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
 from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
 from dpverify.problems.batch_gradient import RecursiveGradient
@@ -30,7 +32,7 @@ from dpverify.problems.rows import scale_rows
 from dpverify.train import parties as module
 from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
-from dpverify.train.parties import batch_seed, run_parties
+from dpverify.train.parties import batch_seed, follow_lines, run_parties
 from dpverify.train.party import compare_parties
 from dpverify.train.records import LEFT_OUT, Request
 from dpverify.train.run import train
@@ -64,26 +66,39 @@ def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, lab
         run_parties(x, y, Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None)
 
 
-@pytest.mark.parametrize("last", ["0x1.0p+0", "0x1.8p+0"])
-def test_parties_that_do_not_open_the_same_numbers_end_the_run(last: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    @contextmanager
-    def told(parties: int) -> Iterator[tuple[list[Any], list[Any]]]:
-        said = ["0x1.0p+0", "0x1.0p+0", last]
-        streams = [
-            {"stdin": io.BytesIO(), "stdout": io.BytesIO(f"{v}\n".encode()), "stderr": io.BytesIO()} for v in said
-        ]
-        listener = SimpleNamespace(getsockname=lambda: ("", 1), fileno=lambda: 0)
-        yield [SimpleNamespace(wait=lambda: 0, **three) for three in streams], [listener] * parties
-
-    monkeypatch.setattr(module, "_processes", told)
+@pytest.mark.parametrize("last", [b"0x1.0p+0", b"0x1.8p+0"])
+def test_parties_that_do_not_open_the_same_numbers_end_the_run(last: bytes) -> None:
     seen = list[float]()
     differ = pytest.raises(PartyError, match="parties differ in what they opened by step 2")
-    with nullcontext() if last == "0x1.0p+0" else differ:
+    with nullcontext() if last == b"0x1.0p+0" else differ:
+        follow_lines(iter([[b"0x1.0p+0", b"0x1.0p+0", last]]), [2], lambda t, w: seen.extend(w))
+    assert seen == ([1.0] if last == b"0x1.0p+0" else [])
+
+
+def test_parties_that_end_too_early_end_the_run() -> None:
+    with pytest.raises(PartyError, match="the parties ended before step 4"):
+        follow_lines(iter([[b"0x1.0p+0"] * 3]), [2, 4], lambda t, w: None)
+
+
+def test_a_party_that_is_stopped_ends_the_run_of_all_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stopped before it reads its rows, which are more than a pipe holds."""
+    started = list[int]()
+
+    class Stopping(PartyProcesses):
+        def feed(self, messages: list[bytes]) -> None:
+            super().feed(messages)
+            started.extend(party.process.pid for party in self.parties)
+            os.kill(started[1], signal.SIGSTOP)
+
+    monkeypatch.setattr(module, "PartyProcesses", partial(Stopping, clock=count(step=20).__next__))
+    x = np.full((30_000, 3), 0.1)
+    with pytest.raises(PartyError, match=r"^party 1 was stopped for 30 s$"):
         run_parties(
-            np.ones((3, 1)), np.zeros(3), Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2],
-            lambda t, w: seen.extend(w),
-        )  # fmt: skip
-    assert seen == ([1.0] if last == "0x1.0p+0" else [])
+            x, np.zeros(30_000), Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None
+        )
+    for pid in started:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 def test_each_party_has_a_batch_seed_of_its_own() -> None:
