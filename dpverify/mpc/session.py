@@ -37,7 +37,8 @@ def load_mpyc() -> ModuleType:
     sys.argv = sys.argv[:1]
     logging.disable(logging.CRITICAL)
     try:
-        asyncio.set_event_loop(asyncio.new_event_loop())
+        if "mpyc.runtime" not in sys.modules:  # MPyC takes the loop that is current, or makes one
+            asyncio.set_event_loop(asyncio.new_event_loop())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module("mpyc.runtime")

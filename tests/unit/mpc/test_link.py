@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -44,13 +42,9 @@ class Transport:
 
 
 @pytest.fixture(scope="module")
-def mpyc() -> Iterator[ModuleType]:
-    """MPyC; where it is loaded here, its event loop is closed again."""
-    loaded = sys.modules.get("mpyc.runtime")
-    yield loaded or load_mpyc()
-    if loaded is None:
-        asyncio.get_event_loop().close()
-        asyncio.set_event_loop(None)
+def mpyc() -> ModuleType:
+    """MPyC, loaded at most once: each loading makes an event loop, which stays open."""
+    return sys.modules.get("mpyc.runtime") or load_mpyc()
 
 
 @pytest.fixture
