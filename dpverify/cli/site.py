@@ -32,9 +32,13 @@ def site(*, out: Path, report: Path | None = None, specs: Path | None = None, ch
     from dpverify.site.build import build_site
 
     commands = build().generate_docs(output_format="markdown")
-    warnings = build_site(
-        out, bundled("reports") if report is None else report, load_specs(specs), commands, checks or PAPERS
-    )
+    from dpverify.report.collect import ReportError
+
+    reports = bundled("reports") if report is None else report
+    try:
+        warnings = build_site(out, reports, load_specs(specs), commands, checks or PAPERS)
+    except ReportError as error:
+        raise BadInput("dpverify site", f"--out {out}", str(error)) from error
     for line in warnings:
         complain(line)
     print(f"wrote {out / 'README.html'}")

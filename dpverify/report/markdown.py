@@ -6,6 +6,7 @@ markdown parser away from underscores and backslashes; the plain dollar form doe
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Sequence
 
@@ -24,6 +25,7 @@ _LINE_START = re.compile(
     r"^(?P<before>[ \t]*\d+(?=[.)](?:\s|$))|[ \t]*(?=#+(?:\s|$)|>|[+-](?:\s|$)|(?:=+|-+)[ \t]*$))", re.MULTILINE
 )
 _BARS = re.compile(r"\\\\|\\\||\|")
+_DOLLAR = re.compile(r"(?<!\\)\$")  # it would end the formula
 _OPERATOR_NAME = re.compile(r"\\operatorname\*?(?=\s*\{)")
 
 
@@ -43,7 +45,12 @@ def prose(text: str, *, emphasis: bool = False) -> str:
     for span in _SPANS.finditer(text):
         parts.append(escape(text[end : span.start()], emphasis=emphasis, inside_line=end > 0))
         formula = span["math"] or span["display"]
-        parts.append(inline_math(formula) if formula else span[0])
+        if formula:
+            parts.append(inline_math(formula))
+        elif span["code"] and ("\n" in span[0] or len(span["ticks"]) > 2):
+            parts.append(code(span[0].strip("`")))  # it would be a block, and might be a directive
+        else:
+            parts.append(span[0])
         end = span.end()
     parts.append(escape(text[end:], emphasis=emphasis, inside_line=end > 0))
     return "".join(parts)
@@ -66,13 +73,15 @@ def _github_latex(latex: str) -> str:
 def inline_math(latex: str) -> str:
     r"""An inline formula. Bars become ``\vert`` and ``\Vert``, so that it can stand in a table."""
     names = {"|": r"\vert ", r"\|": r"\Vert "}
-    flat = " ".join(_BARS.sub(lambda m: names.get(m[0], m[0]), _github_latex(latex)).split())
+    latex = _DOLLAR.sub(r"\\$", _github_latex(latex))
+    flat = " ".join(_BARS.sub(lambda m: names.get(m[0], m[0]), latex).split())
     return f"$`{flat.replace('`', chr(39))}`$" if flat else ""
 
 
 def math_block(latex: str) -> str:
     """A displayed formula."""
-    lines = [line.rstrip() for line in _github_latex(latex).splitlines() if line.strip()]
+    latex = _github_latex(latex).replace("`", "'")
+    lines = [line.rstrip() for line in latex.splitlines() if line.strip()]
     return "\n".join(["```math", *lines, "```"])
 
 
@@ -109,7 +118,7 @@ def cell(fragment: str) -> str:
 
 def anchor(name: str) -> str:
     """A place that a link can point to."""
-    return f'<a id="{name}"></a>'
+    return f'<a id="{html.escape(name)}"></a>'
 
 
 def link(text: str, target: str) -> str:

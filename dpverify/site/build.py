@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import posixpath
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from importlib.metadata import metadata
@@ -15,25 +14,37 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
+from dpverify.report.collect import ReportError
 from dpverify.report.pages.folder import FIGURES
 from dpverify.report.pages.front import recorded
+from dpverify.report.pages.ownership import is_generated
 from dpverify.report.pages.write import drawn_elsewhere, other_pages, render
 from dpverify.site.claims import TABLE, claim_pages
+from dpverify.site.fences import plain_fences
+from dpverify.site.output import check_out, check_picture, publish
 
 PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
 
 _LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\\[\[\]])*)\]\((?P<target>[^()\s:#]+)(?P<anchor>#[^()\s]*)?\)")
+_PATH = re.compile(r"(?:\w[\w.+-]*/)*\w[\w.+-]*", re.ASCII)
 _MATH = re.compile(r"\$`(.+?)`\$")
 
 CONFIG = {
     "project": "dpverify",
     "html_title": "dpverify",
     "root_doc": "README",
-    "extensions": ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "dpverify.site.mathml"],
+    "extensions": [
+        "myst_parser",
+        "sphinx.ext.autodoc",
+        "sphinx.ext.napoleon",
+        "dpverify.site.mathml",
+        "dpverify.site.safe",
+    ],
     "myst_enable_extensions": ["dollarmath", "alert"],
     "myst_fence_as_directive": ["math"],
     "myst_heading_anchors": 4,
     "myst_disable_syntax": ["myst_role", "myst_line_comment", "myst_block_break", "myst_target"],
+    "myst_url_schemes": ["http", "https", "mailto"],
     "html_math_renderer": "mathml",
     "html_theme": "furo",
     "html_theme_options": {"navigation_with_keys": True},
@@ -56,16 +67,21 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
     """
     from sphinx.application import Sphinx
 
+    check_out(out)
     with tempfile.TemporaryDirectory() as work:
-        source, warnings = Path(work) / "source", io.StringIO()
+        source = Path(work) / "source"
+        built = Path(work) / "html"
+        warnings = io.StringIO()
         for name, content in site_files(reports, specs, commands, checks).items():
+            if not _PATH.fullmatch(name):
+                raise ReportError(f"{name!r} is not a name that a page of the site can have")
             path = source / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         Sphinx(
-            str(source), None, str(out), str(Path(work) / "doctrees"), "html", CONFIG, status=None, warning=warnings
+            str(source), None, str(built), str(Path(work) / "doctrees"), "html", CONFIG, status=None, warning=warnings
         ).build()
-    shutil.rmtree(out / ".doctrees", ignore_errors=True)
+        publish(built, out)
     return warnings.getvalue().splitlines()
 
 
@@ -77,11 +93,12 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
     files = {f"reports/{name}": content for name, content in pages_of_papers.items()}
     for other in others:
         found = [reports / f"{other}.md", *(reports / "figures").glob(f"{FIGURES.get(other, other)}*.svg")]
-        files |= {f"reports/{path.relative_to(reports).as_posix()}": path.read_bytes() for path in found}
+        files |= {f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path) for path in found}
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+    pages |= claim_pages(runs, specs, checks)
+    pages = {name: text if name.startswith("source/") else plain_fences(text) for name, text in pages.items()}
     pages |= (
-        claim_pages(runs, specs, checks)
-        | dict(_guides())
+        dict(_guides())
         | dict(_reference())
         | {"api/commands.md": commands.replace("# dpverify", "# The command line", 1)}
     )
@@ -100,6 +117,14 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
         alone = name not in listed and not name.startswith(("reports/", "claims/", "source/", "api/"))
         files[name] = _adapted(name, f"---\norphan: true\n---\n\n{text}" if alone else text, pages).encode()
     return files
+
+
+def _of_folder(path: Path) -> bytes:
+    """Read a page or figure of a report's folder, which must be one that dpverify wrote, and not active."""
+    if not is_generated(path):
+        raise ReportError(f"{path}: was not written by dpverify; move it away")
+    content = path.read_bytes()
+    return check_picture(path.name, content) if path.suffix == ".svg" else content
 
 
 def _guides() -> Iterator[tuple[str, str]]:

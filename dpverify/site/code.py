@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -98,7 +99,8 @@ def _piece(lines: Sequence[str], start: int, end: int) -> str:
     while start < end and not lines[start].strip():
         start += 1
     text = "\n".join(lines[start:end]).rstrip()
-    return f"``````{{code-block}} python\n:lineno-start: {start + 1}\n\n{text}\n``````" if text else ""
+    fence = "`" * max(6, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{{code-block}} python\n:lineno-start: {start + 1}\n\n{text}\n{fence}" if text else ""
 
 
 def _below(module: str, package: str) -> bool:

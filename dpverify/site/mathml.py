@@ -2,21 +2,84 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from latex2mathml.converter import convert
-from latex2mathml.exceptions import (
-    ExtraLeftOrMissingRightError,
-    MissingEndError,
-    NoAvailableTokensError,
-    NumeratorNotFoundError,
-)
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-DAMAGED = (ExtraLeftOrMissingRightError, MissingEndError, NoAvailableTokensError, NumeratorNotFoundError)
+MATHML = "{http://www.w3.org/1998/Math/MathML}"
+ELEMENTS = frozenset(
+    [
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "ms",
+        "mspace",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "mstyle",
+        "msub",
+        "msup",
+        "msubsup",
+        "munder",
+        "mover",
+        "munderover",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mpadded",
+        "mphantom",
+        "menclose",
+    ]
+)
+ATTRIBUTES = frozenset(
+    [
+        "display",
+        "displaystyle",
+        "scriptlevel",
+        "mathvariant",
+        "stretchy",
+        "fence",
+        "form",
+        "separator",
+        "accent",
+        "accentunder",
+        "movablelimits",
+        "largeop",
+        "symmetric",
+        "minsize",
+        "maxsize",
+        "linethickness",
+        "width",
+        "height",
+        "depth",
+        "lspace",
+        "rspace",
+        "voffset",
+        "columnalign",
+        "rowalign",
+        "columnspacing",
+        "rowspacing",
+        "columnlines",
+        "rowlines",
+        "frame",
+        "notation",
+        "mathsize",
+        "mathcolor",
+        "mathbackground",
+    ]
+)
+_VALUE = re.compile(r"[\w #.%+-]*", re.ASCII)
+LONGEST = 20_000  # letters of a formula
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -26,11 +89,30 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def typeset(latex: str, display: str) -> str:
-    """A formula as MathML; one of a damaged text, whose brackets do not close, as it stands in the quotation."""
+    r"""A formula as MathML; one that is damaged or more than a formula, as it stands in the quotation.
+
+    The converter passes on what it does not know, such as tags in ``\text`` and targets of ``\href``: its result
+    counts only where every element and attribute is a known one of MathML.
+    """
     try:
-        return str(convert(latex, display=display))
-    except DAMAGED:
-        return f"<code>{escape(latex)}</code>"
+        made = str(convert(latex, display=display)) if len(latex) <= LONGEST else ""
+    except Exception:  # noqa: BLE001  the converter's errors for damaged formulas are of many types
+        made = ""
+    return made if is_formula(made) else f"<code>{escape(latex)}</code>"
+
+
+def is_formula(made: str) -> bool:
+    """Whether a text is MathML without links, scripts, styles or elements of HTML."""
+    try:
+        root = ElementTree.fromstring(made)
+    except ElementTree.ParseError:
+        return False
+    return root.tag == f"{MATHML}math" and all(
+        element.tag.startswith(MATHML)
+        and element.tag.removeprefix(MATHML) in ELEMENTS
+        and all(name in ATTRIBUTES and _VALUE.fullmatch(value) for name, value in element.attrib.items())
+        for element in root.iter()
+    )
 
 
 def _inline(writer: HTML5Translator, node: nodes.math) -> None:
