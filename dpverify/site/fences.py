@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_FENCE = re.compile(r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ \t]*\\*\{[^\n]*)$", re.MULTILINE)
+_FENCE = re.compile(r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ \t]*(?:\\*\{|&)[^\n]*)$", re.MULTILINE)
 
 
 def plain_fences(text: str) -> str:
