@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import Formula, free_names
+from dpverify.ledger.formula.size import MAX_BITS, bits, log2_of
 from dpverify.ledger.records import Amendment, Claim, Let, Quantity, Regime, Relation
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Vocabulary
@@ -119,6 +120,7 @@ class StatementReader:
         assumes = self.parts("assumes", vocabulary.tag, wording.assumes)
         let = self.definitions()
         nodes = (lhs, rhs, *requires, *(value for _, value in let))
+        self.check_size(let, [*filter(None, (lhs, rhs)), *(side for each in requires for side in each.operands)])
         names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
         hides = self.hidden(claim)
         names = vocabulary.with_domains(names | hides)
@@ -141,6 +143,15 @@ class StatementReader:
             measured=self.measured(),
             hides=hides,
         )
+
+    def check_size(self, let: Iterable[tuple[str, Formula]], sides: Iterable[Formula]) -> None:
+        """Refuse powers of powers that are put together by definitions."""
+        sizes: dict[str, tuple[float, float]] = {}
+        for name, value in let:
+            sizes[name] = bits(value, sizes), log2_of(value, sizes)
+        if any(bits(side, sizes) > MAX_BITS for side in sides) or any(size > MAX_BITS for size, _ in sizes.values()):
+            rule = f"the exact value of a formula has at most {MAX_BITS} bits, its definitions put in"
+            self.problems.append(self.place.at(self.wording.field("let")).error("", rule))
 
     def part(self, field: str, parse: Callable[[str], T], text: str | None) -> T | None:
         """Parse one text, or keep why it does not parse."""

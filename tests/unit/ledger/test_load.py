@@ -94,6 +94,7 @@ CLAIM_FAULTS = {
     "solved twice": (('{symbol = "W"', '{symbol = "V"'), "lemma-2", "let[1].symbol", "this one twice"),
     "unknown let": (('{symbol = "W"', '{symbol = "X"'), "lemma-2", "let[0].symbol", "unknown symbol"),
     "let of itself": (('value = "2*V"', 'value = "W + 1"'), "lemma-2", "let", "circle: W -> W"),
+    "let tower": (('value = "2*V"', 'value = "(V**9999)**390"'), "lemma-2", "let", "at most 4000000 bits"),
     "let cycle": (('"floor(log2(N))', '"W*floor(log2(N))'), "lemma-2", "let", "in a circle: V -> W -> V"),
     "let formula": (('value = "2*V"', 'value = "2V"'), "lemma-2", "let[0].value", "an operator is missing"),
     # tags
