@@ -120,7 +120,13 @@ class StatementReader:
         assumes = self.parts("assumes", vocabulary.tag, wording.assumes)
         let = self.definitions()
         nodes = (lhs, rhs, *requires, *(value for _, value in let))
-        self.check_size(let, [*filter(None, (lhs, rhs)), *(side for each in requires for side in each.operands)])
+        self.check_size(
+            let,
+            [
+                *(side for side in (lhs, rhs) if side is not None),
+                *(side for each in requires for side in each.operands),
+            ],
+        )
         names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
         hides = self.hidden(claim)
         names = vocabulary.with_domains(names | hides)
