@@ -32,7 +32,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Control:
-    """A kernel with a planted fault."""
+    """A kernel with a planted fault, or one for which the claim is true."""
 
     name: str  # short name: "node missing"
     fault: str  # the fault in words
@@ -50,6 +50,8 @@ class MonteCarloCheck(Check):
     simulate: Simulate = field(kw_only=True)
     judge: Judge = field(kw_only=True)  # turns samples into a judgement
     controls: Sequence[Control] = field(default=(), kw_only=True)  # faulty kernels, besides the automatic faults
+    # Kernels for which the claim is true: the check must not refute it for them.
+    neighbours: Sequence[Control] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)  # what the simulation covers, in words; the point is always added
 
     method: ClassVar[Method] = "monte-carlo"
@@ -102,7 +104,9 @@ class MonteCarloCheck(Check):
             return self._result(here, plan, status="inconclusive", message=reason)
         own, *faulty = [self.judge.decide(here, total[place], plan.alpha) for place in range(len(self._streams(here)))]
         streams = self._streams(here)[1:]
-        controls = [_control(stream, said) for stream, said in zip(streams, faulty, strict=True)]
+        others = [_control(stream, said) for stream, said in zip(streams, faulty, strict=True)]
+        count = len(others) - len(self.neighbours)
+        controls, spared = others[:count], others[count:]
         missed = missed_controls(controls)
         status, words = VERDICTS[own.says]
         return self._result(
@@ -115,11 +119,11 @@ class MonteCarloCheck(Check):
             kernel_disagrees=own.says == "disagrees",
             counterexamples=_counterexamples(here, plan, own),
             controls=controls,
-            true_neighbours=self._neighbours(here, total[0], plan.alpha) if status == "refuted" else [],
+            true_neighbours=[*self._moved(here, total[0], plan.alpha), *spared] if status == "refuted" else [],
             figures=own.figures,
         )
 
-    def _neighbours(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
+    def _moved(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
         """Judge the check's own sample, moved to where the claim just holds."""
         if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
             return []
@@ -144,14 +148,15 @@ class MonteCarloCheck(Check):
         return self.plan(context) if callable(self.plan) else self.plan
 
     def _streams(self, context: Context) -> list[Control]:
-        """The check's own sample, then the automatic faults, then the author's."""
+        """The check's own sample, then the automatic faults, the author's, and the author's true neighbours."""
         automatic = self.judge.planted(context, self._plan(context).effect)
         planted = [
             Control(f"planted {fault.name}", fault.fault, _changed(self.simulate, fault.change), at_declared_size=True)
             for fault in automatic
         ]
         authors = [replace(control, name=f"control {control.name}") for control in self.controls]
-        return [Control("", "", self.simulate), *planted, *authors]
+        true = [replace(control, name=f"kernel {control.name}") for control in self.neighbours]
+        return [Control("", "", self.simulate), *planted, *authors, *true]
 
 
 def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Generator], Sample]) -> Simulate:

@@ -177,3 +177,20 @@ def test_a_true_bound_is_not_refuted_though_it_is_tight(statements: dict[str, St
 def test_a_simulation_of_the_wrong_size_is_refused(statements: dict[str, Statement]) -> None:
     with pytest.raises(ValueError, match="simulate of 'law' must return 300 replications, got 2"):
         run(replace(CHECK, simulate=lambda _c, _r, _s: np.zeros((2, 2, 1))), statements["walk"])
+
+
+def test_a_refutation_counts_only_if_the_kernel_of_a_true_neighbour_is_not_refuted(
+    statements: dict[str, Statement],
+) -> None:
+    def constant(value: float) -> Any:
+        return lambda context, rng, size: np.full(size, value)
+
+    def neighbour(value: float) -> MonteCarloCheck:
+        return replace(BOUND, simulate=constant(9.0), neighbours=[Control("true", "a true kernel", constant(value))])
+
+    spared = run(neighbour(0.0), statements["size"])
+    assert (spared.status, [one.refuted for one in spared.true_neighbours]) == ("refuted", [False, False])
+    assert [one.name for one in spared.true_neighbours] == ["moved to the bound", "kernel true"]
+    refuted = run(neighbour(9.0), statements["size"])
+    assert refuted.status == "inconclusive"
+    assert refuted.error == "this check cannot pass: it refuted the true neighbour kernel true (a true kernel)"

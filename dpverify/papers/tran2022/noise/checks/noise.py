@@ -161,6 +161,7 @@ CHECKS.add(
         plan=Plan(ProportionEffect(1e-5, 0.003), seconds_each=2e-7),
         simulate=_below_the_grid(0.0),
         judge=ProportionBound(bound=lambda context: float(context.point["delta"])),
+        neighbours=[Control("gradient 1", "the gradient 1: the event has probability 0", _below_the_grid(1.0))],
         controls=[Control("less noise", "a tenth of the noise: ten times the event", _below_the_grid(0.0, 0.1))],
         region="four examples, the first of four steps; gradients 0 and 1; the event has probability 0 for gradient 1",
         leaves_out="the iterates, which show m-hat up to its length only",
