@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness import Outcome, Planted
+from dpverify.harness import MonteCarloCheck, Outcome, Planted, SearchCheck
 from dpverify.harness.planted import ChangedStatement, Rule
 from dpverify.harness.run.sources import PAPERS as SOURCE
 from dpverify.harness.run.sources import load_checks
@@ -24,8 +24,16 @@ def is_of_papers(function: FunctionType) -> bool:
     return function.__module__.startswith("dpverify.papers.") or function.__module__ == __name__
 
 
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """A code object and those of the functions that it makes."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested(constant)
+
+
 def reached(rule: Any) -> set[CodeType]:
-    """Code of papers that a rule is made of or may call."""
+    """Code of papers that a rule, a left side or a simulation is made of or may call."""
     found = set[CodeType]()
     seen = set[FunctionType]()
     waiting = [rule]
@@ -35,9 +43,10 @@ def reached(rule: Any) -> set[CodeType]:
             waiting += [value.func, *value.args, *value.keywords.values()]
         elif isinstance(value, FunctionType) and value not in seen:
             seen.add(value)
-            if value.__name__ != "<lambda>" and is_of_papers(value):
-                found.add(value.__code__)
-            names = {i.argval for i in dis.get_instructions(value) if i.opname in {"LOAD_GLOBAL", "LOAD_DEREF"}}
+            codes = list(nested(value.__code__))
+            found.update(code for code in codes if code.co_name != "<lambda>" and is_of_papers(value))
+            instructions = [each for code in codes for each in dis.get_instructions(code)]
+            names = {each.argval for each in instructions if each.opname == "LOAD_GLOBAL"}
             waiting += [value.__globals__[name] for name in names if name in value.__globals__]
             waiting += [cell.cell_contents for cell in value.__closure__ or ()]
     return found
@@ -78,6 +87,28 @@ def test_each_planted_rule_depends_on_what_is_checked() -> None:
         (name, why) for name, holds, changed in rules if changed.holds and (why := why_no_change(holds, changed.holds))
     ]
     assert wrong == []
+
+
+def changed_code() -> Iterator[tuple[str, Any, Any]]:
+    """Left sides and simulations of checks, each with a changed one."""
+    for paper in PAPERS:
+        checks = load_checks(SOURCE, paper)
+        for entry in checks.entries() if checks is not None else ():
+            check = entry.check
+            name = f"{paper}:{check.claim} {check.name}"
+            if isinstance(check, SearchCheck | ExhaustiveCheck) and check.lhs is not None:
+                for changed in (*check.planted, *check.neighbours):
+                    if changed.lhs is not None:
+                        yield f"{name}: {changed.name}", check.lhs, changed.lhs
+            if isinstance(check, MonteCarloCheck):
+                for control in (*check.controls, *check.neighbours):
+                    yield f"{name}: {control.name}", check.simulate, control.simulate
+
+
+def test_each_changed_left_side_and_simulation_runs_code_of_its_check() -> None:
+    pairs = list(changed_code())
+    assert len(pairs) > 50
+    assert [name for name, own, changed in pairs if not reached(own) & reached(changed)] == []
 
 
 def _measured(point: Any) -> Fraction:
