@@ -2,6 +2,11 @@
 
 import sys
 
+# Python puts the working directory first. It comes last here, as for the command dpverify, so that a file there cannot
+# stand in for a library; unless dpverify itself is in it.
+if not sys.flags.safe_path and sys.path[0] != __file__.removesuffix("/dpverify/__main__.py"):
+    sys.path.append(sys.path.pop(0))
+
 from dpverify.cli import main
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,6 +67,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command. The exit code: 0, 1, 2, 3 or 130 (141 where the reader of stdout went away)."""
     open_closed_streams()
     words = list(sys.argv[1:] if tokens is None else tokens)
+    if tokens is None:
+        # Inherited by every child process, those of multiprocessing included: none imports from the working directory.
+        os.environ["PYTHONSAFEPATH"] = "1"
     with interrupts_recorded():
         try:
             code = _run(words)

@@ -46,7 +46,7 @@ for stream in (0, 1):
     os.dup2(os.open(os.devnull, os.O_RDWR), stream)
 os.chdir(folder)
 os.environ["PYTHONPATH"] = folder
-sys.path.insert(1, folder)
+sys.path.insert(0, folder)
 def watch(launcher):
     while os.getppid() == launcher:
         time.sleep(1)
@@ -107,9 +107,9 @@ class Children:
 
 def _launcher() -> subprocess.Popen[bytes]:
     """Begin a launcher, whose children keep compiled kernels beside the sources of the copy that they work in."""
-    apart = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH"}
+    apart = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONSAFEPATH"}
     return subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, *LIBRARIES],
+        [sys.executable, "-P", "-c", LAUNCHER, *LIBRARIES],
         env={name: value for name, value in os.environ.items() if name not in apart},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True,
     )  # fmt: skip
