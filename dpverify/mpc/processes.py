@@ -63,16 +63,7 @@ class Party:
 class PartyProcesses:
     """All parties of a run on this machine, a process each with a listening socket of its own; ``with`` ends them.
 
-    Parameters
-    ----------
-    parties : int
-        How many.
-    code : str
-        What each runs.
-    timeout : float
-        Seconds for which one may be stopped before all are ended.
-    clock : callable
-        Seconds that have passed.
+    ``code``: what each runs. ``timeout``: seconds for which one may be stopped before all are ended, by ``clock``.
     """
 
     def __init__(self, parties: int, code: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:

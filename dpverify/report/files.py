@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) 
     prepared: dict[Path, Path] = {}
     try:
         for target, content in files.items():
-            aside = target.with_name(f".{target.name}.{secrets.token_hex(8)}.part")
+            aside = target.with_name(f".{target.name}.{uuid.uuid4().hex[:16]}.part")
             with aside.open("xb") as file:
                 prepared[target] = aside
                 file.write(content)

@@ -34,7 +34,7 @@ PREPARED = ".part"  # the same before all are finished, and after all are in the
 PLAN = "names"  # in one of these: which files are written and which are deleted
 
 
-class Plan(Record, frozen=True, kw_only=True):
+class UpdatePlan(Record, frozen=True, kw_only=True):
     """Files of an update, by their paths below the folder. The file with number i in ``write`` is prepared as ``i``."""
 
     kind: Literal["dpverify report update"] = "dpverify report update"
@@ -70,7 +70,7 @@ def update(
         check_names(folder, names)
         if unmarked := [name for name in names if name in files and not has_marker(name, files[name])]:
             raise ReportError(f"{folder}: {unmarked[0]} was made without the marker of dpverify")
-        plan = Plan(write=[n for n in names if n in files], delete=[n for n in names if n not in files])
+        plan = UpdatePlan(write=[n for n in names if n in files], delete=[n for n in names if n not in files])
         prepared = folder / PREPARED
         _remove(prepared)
         prepared.mkdir()
@@ -144,7 +144,7 @@ def _read_plan(prepared: Path) -> Plan:
     try:
         if prepared.is_symlink() or not is_regular(file):
             raise ReportError(f"{prepared}: {rule}")
-        return msgspec.json.decode(file.read_bytes(), type=Plan)
+        return msgspec.json.decode(file.read_bytes(), type=UpdatePlan)
     except (msgspec.DecodeError, UnicodeDecodeError, NotADirectoryError) as error:
         raise ReportError(f"{prepared}: {rule}") from error
 

@@ -11,40 +11,11 @@ import pytest
 
 from dpverify.selftest.children import _close, _launcher
 
-NAMES = tuple(
-    [
-        "asyncio",
-        "concurrent",
-        "flint",
-        "hashlib",
-        "hypothesis",
-        "json",
-        "logging",
-        "matplotlib",
-        "mpmath",
-        "mpyc",
-        "msgspec",
-        "multiprocessing",
-        "numba",
-        "numpy",
-        "pickle",
-        "pytest",
-        "random",
-        "rich",
-        "runpy",
-        "scipy",
-        "selectors",
-        "sklearn",
-        "socket",
-        "struct",
-        "subprocess",
-        "sympy",
-        "tempfile",
-        "threading",
-        "tomllib",
-        "warnings",
-    ]
-)
+NAMES = """
+asyncio concurrent flint hashlib hypothesis json logging matplotlib mpmath mpyc msgspec
+multiprocessing numba numpy pickle pytest random rich runpy scipy selectors sklearn socket struct
+subprocess sympy tempfile threading tomllib warnings
+"""
 TRACE = """
 import os
 with open({trace!r}, "a") as file:
@@ -77,7 +48,7 @@ COMMANDS = {
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
     """A folder with a file under the name of each library that the commands load."""
-    for name in NAMES:
+    for name in NAMES.split():
         (tmp_path / f"{name}.py").write_text(TRACE.format(trace=str(tmp_path / "trace")))
     return tmp_path
 

@@ -14,7 +14,7 @@ from dpverify.compare import report as comparison
 from dpverify.compare.tables import report as experiments
 from dpverify.report.bench.page import recorded_bench
 from dpverify.report.collect import ReportError
-from dpverify.report.pages.folder import Plan, finish, update
+from dpverify.report.pages.folder import UpdatePlan, finish, update
 from dpverify.report.pages.write import check, read_runs
 from dpverify.report.rates import RATES_PAGE
 from dpverify.report.words import GENERATED
@@ -105,7 +105,7 @@ def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(reader: str
 def test_what_an_interrupted_update_left_behind_is_no_obstacle(tmp_path: Path) -> None:
     prepared = tmp_path / ".part"
     prepared.mkdir()
-    (prepared / "names").write_bytes(msgspec.json.encode(Plan(write=["a.md"], delete=[])))
+    (prepared / "names").write_bytes(msgspec.json.encode(UpdatePlan(write=["a.md"], delete=[])))
     (prepared / "0").write_bytes(b"half")
     assert update(tmp_path, content(NEW)) == sorted(NEW)
     assert state(tmp_path) == content(NEW)

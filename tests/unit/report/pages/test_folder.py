@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from dpverify.report.collect import ReportError
-from dpverify.report.pages.folder import FINISHED, PLAN, PREPARED, Plan, finish, update
+from dpverify.report.pages.folder import FINISHED, PLAN, PREPARED, UpdatePlan, finish, update
 from dpverify.report.pages.ownership import has_marker
 from dpverify.report.words import FIGURE_MARK, GENERATED
 
@@ -149,7 +149,7 @@ def unfinished(folder: Path, plan: bytes, *contents: bytes) -> None:
 
 
 def planned(*, write: tuple[str, ...] = (), delete: tuple[str, ...] = ()) -> bytes:
-    return msgspec.json.encode(Plan(write=list(write), delete=list(delete)))
+    return msgspec.json.encode(UpdatePlan(write=list(write), delete=list(delete)))
 
 
 OUTSIDE = (
