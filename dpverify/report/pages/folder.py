@@ -137,7 +137,7 @@ def _move(folder: Path) -> None:
     _remove(folder / PREPARED)
 
 
-def _read_plan(prepared: Path) -> Plan:
+def _read_plan(prepared: Path) -> UpdatePlan:
     """Read which files an update writes and deletes; a ReportError where the folder was not written by dpverify."""
     file = prepared / PLAN
     rule = "exists, and was not written by this version of dpverify; move it away"
