@@ -30,31 +30,12 @@ def derive_first_term_below(statement: Statement) -> Derivation:
     return one_chain(statement, start, smaller)
 
 
-def derive_fewer_gradients(statement: Statement) -> Derivation:
-    """Derive that DP-SRM needs fewer gradients than DP-GD: over n epsilon/sqrt(d) it is the condition."""
-    start, end = sympy_sides(statement)
-    n, epsilon, d = (sympy_symbols(statement)[name] for name in ("n", "epsilon", "d"))
-    common, rest = n * epsilon / sqrt(d), sqrt(n * epsilon) / d ** Rational(1, 4) + 1
-    return one_chain(statement, start, Step(common * rest, "="), Step.order(common * HOLE, rest, n), Step(end, "="))
-
-
-def derive_fewer_than_squared(statement: Statement) -> Derivation:
-    """Derive that DP-SRM needs at most n^2 gradients: at most n (sqrt(n) + 1), and sqrt(n) is below a line."""
-    start, end = sympy_sides(statement)
-    n, epsilon, d = (sympy_symbols(statement)[name] for name in ("n", "epsilon", "d"))
-    first, fourth = n ** Rational(3, 2), d ** -Rational(3, 4)
-    one, mean = {"a": Integer(1), "b": d}, {"a": sqrt(n), "b": Integer(1), "c": Rational(4, 7)}
-    root = 2 * n / 7 + Rational(7, 8)
-    return one_chain(
-        statement,
-        start,
-        Step.order(first * HOLE ** Rational(3, 2) * fourth + n * epsilon / sqrt(d), epsilon, Integer(1)),
-        Step.order(first * fourth + n * HOLE / sqrt(d), epsilon, Integer(1)),
-        Step.within(first * HOLE ** Rational(3, 4) + n / sqrt(d), Integer(1), "reciprocal-monotone", one),
-        Step.within(first + n * sqrt(HOLE), Integer(1), "reciprocal-monotone", one),
-        Step.within(n * HOLE + n, root, "young", mean),
-        Step.order(HOLE, n * root + n, end),
-    )
+def derive_small_budget(statement: Statement) -> Derivation:
+    """Derive DP-GD's order where epsilon is at most log(1/delta): the sum is at most 3 log(1/delta)."""
+    start, _ = sympy_sides(statement)
+    epsilon, delta = (sympy_symbols(statement)[name] for name in ("epsilon", "delta"))
+    budget = 2 * log(1 / delta) + epsilon
+    return one_chain(statement, start, Step.order(start.subs(budget, HOLE), budget, 3 * log(1 / delta)))
 
 
 def derive_whole_steps(statement: Statement) -> Derivation:
@@ -130,7 +111,7 @@ def derive_first_step(statement: Statement) -> Derivation:
 
 
 def derive_without_noise(statement: Statement) -> Derivation:
-    """Derive (B.18) without its noise: T is above 4 L D_F/zeta^2, G above 1 and zeta at most 1/sqrt(2)."""
+    """Derive (B.18) without its noise for G above 1, and corrected for every G, by 2/G <= 1 + 1/G^2."""
     start, end = sympy_sides(statement)
     G, zeta = (sympy_symbols(statement)[name] for name in ("G", "zeta"))
     (whole,) = start.atoms(floor)
@@ -140,14 +121,27 @@ def derive_without_noise(statement: Statement) -> Derivation:
     fixed = (6 + sqrt(2) + fourth**3) * zeta
     with_g = fixed + sqrt(2) * zeta / G**2 + fourth * zeta / G
     small = zeta / 8 + zeta / (2 * sqrt(2))
-    return one_chain(
-        statement,
-        start,
+    common = (
         Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": whole.args[0]}, context=context),
         Step(with_g + square + sqrt(cube), "="),
         Step.order(with_g + HOLE + sqrt(cube), square, zeta / 8),
         Step.order(with_g + zeta / 8 + sqrt(HOLE), cube, zeta**2 / 8),
         Step(with_g + small, "="),
+    )
+    if statement.variant == "amended":
+        mean = {"a": Integer(1), "b": 1 / G, "c": Integer(1)}
+        with_square = fixed + small + sqrt(2) * zeta / G**2
+        return one_chain(
+            statement,
+            start,
+            *common,
+            Step.within(with_square + fourth * zeta * HOLE, Rational(1, 2) + 1 / (2 * G**2), "young", mean),
+            Step.order(HOLE, with_square + fourth * zeta * (Rational(1, 2) + 1 / (2 * G**2)), end),
+        )
+    return one_chain(
+        statement,
+        start,
+        *common,
         Step.within(fixed + small + sqrt(2) * zeta * HOLE + fourth * zeta / G, Integer(1), "reciprocal-monotone",
                     {"a": Integer(1), "b": G**2}),
         Step.within(fixed + small + sqrt(2) * zeta + fourth * zeta * HOLE, Integer(1), "reciprocal-monotone",

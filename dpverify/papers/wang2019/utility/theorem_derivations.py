@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from sympy import Rational, Symbol, sqrt
+from sympy import Integer, Rational, Symbol, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain, ranges
@@ -99,6 +99,88 @@ def derive_choices(statement: Statement) -> Derivation:
     return replace(chain, variables=where)
 
 
+def derive_printed_choices(statement: Statement) -> Derivation:
+    """Derive what the printed choices give for G above 1: four parts of the mean squared error."""
+    start, end = sympy_sides(statement)
+    names = ("L", "gap", "T", "zeta", "G", "b", "b_0", "d", "n", "epsilon", "delta", "beta")
+    L, gap, T, zeta, G, b, b_0, d, n, epsilon, delta, beta = (sympy_symbols(statement)[name] for name in names)
+    drop, gamma = L * gap, sqrt(2) * zeta
+    budget, least = log(1 / delta) / epsilon, 4 * drop / zeta**2
+    step, longest, shares = (1 - gamma) * zeta + gamma * G, (1 + sqrt(2)) * zeta * G, 1 / (beta * (1 - beta))
+    most = 28 * shares * zeta**4 / drop
+
+    def by_order(last: Any) -> Any:
+        return 14 * d * G**2 * (budget / (1 - beta) + last) / (beta * n**2 * epsilon)
+
+    def whole(square: Any, first: Any = drop / (T * zeta)) -> Any:
+        return first + Rational(2, 3) * zeta + 2 * sqrt(square)
+
+    def parts(over: Any, of_first: Any, of_later: Any, later: Any = step, steps: Any = T, noise: Any = most) -> Any:
+        return over / gamma * (G**2 * of_first / T + noise + later**2 * of_later + noise * steps * later**2 / G**2)
+
+    def with_noise(noise: Any) -> Any:
+        return whole(parts(1 / (2 - gamma), 1 / b_0, 1 / b, noise=noise))
+
+    def inverse(context: Any, smaller: Any, larger: Any) -> Step:
+        return Step.within(context, 1 / smaller, "reciprocal-monotone", {"a": smaller, "b": larger})
+
+    first_batch, later_batch = zeta**2 * drop / G**2, zeta / G**2
+    rest = (1 + sqrt(2)) ** 2 * zeta / sqrt(2) * (least + 1)
+    sampled = zeta**3 / (4 * sqrt(2)) + (1 + sqrt(2)) ** 2 * zeta**2 / sqrt(2)
+    quarter, spent = zeta / 4, 28 * shares / sqrt(2)
+    of_later, small = (1 + sqrt(2)) ** 2 * zeta**2, Rational(1, 8) + (1 + sqrt(2)) ** 2 / sqrt(2)
+    large = spent + spent * (1 + sqrt(2)) ** 2 * (2 * sqrt(2) + Rational(1, 2))
+
+    def by_start(ratio: Any) -> Any:
+        return sampled + spent * (ratio * zeta**2 + of_later * (4 * zeta + ratio * zeta**2))
+
+    def by_accuracy(weight: Any) -> Any:
+        of_steps = 1 + (1 + sqrt(2)) ** 2 * (2 * sqrt(2) * weight + weight**2 / 2)
+        return zeta**2 * (weight / 8 + (1 + sqrt(2)) ** 2 / sqrt(2) + spent * of_steps)
+
+    chain = one_chain(
+        statement,
+        start,
+        Step(with_noise(by_order(1)), "="),
+        Step.order(with_noise(by_order(HOLE)), 1, budget / (1 - beta)),
+        Step.order(with_noise(HOLE), by_order(budget / (1 - beta)), most),
+        Step.order(whole(parts(HOLE, 1 / b_0, 1 / b)), 1 / (2 - gamma), 1),
+        inverse(whole(parts(1, HOLE, 1 / b)), G**2 / (zeta**2 * drop), b_0),
+        inverse(whole(parts(1, first_batch, HOLE)), G**2 / zeta, b),
+        Step.order(whole(parts(1, first_batch, later_batch, HOLE)), step, longest),
+        Step.order(whole(parts(1, first_batch, later_batch, longest, HOLE)), T, least + 1),
+        Step(whole(zeta * drop / (sqrt(2) * T) + of_later / sqrt(2) + most * (1 / gamma + rest)), "="),
+        inverse(whole(zeta * drop / sqrt(2) * HOLE + of_later / sqrt(2) + most * (1 / gamma + rest)), least, T),
+        inverse(whole(sampled + most * (1 / gamma + rest), drop / zeta * HOLE), least, T),
+        Step(whole(sampled + most * (1 / gamma + rest), quarter), "="),
+        Step(whole(by_start(zeta / drop), quarter), "="),
+        Step.order(whole(by_start(HOLE), quarter), zeta / drop, 1),
+        Step(whole(by_accuracy(gamma), quarter), "="),
+        Step.order(whole(by_accuracy(HOLE), quarter), gamma, 1),
+        Step(whole(zeta**2 * (small + large), quarter), "="),
+        Step.order(whole(zeta**2 * (small * HOLE + large), quarter), 1, shares / 4),
+        Step.order(whole(zeta**2 * HOLE, quarter), small * shares / 4 + large, 405 * shares),
+        Step(Rational(11, 24) * zeta * 2 + 18 * sqrt(5) * end / 41, "="),
+        Step.within(
+            Rational(11, 24) * zeta * HOLE + 18 * sqrt(5) * end / 41,
+            sqrt(shares),
+            "sqrt-monotone",
+            {"a": Integer(4), "b": shares},
+        ),
+        Step(Rational(11, 24) * end / 41 + 18 * sqrt(5) * end / 41, "="),
+        Step.order(end * HOLE, (Rational(11, 24) + 18 * sqrt(5)) / 41, 1),
+    )
+    enough = G * sqrt(drop * d * log(1 / delta)) / (zeta**2 * epsilon)
+    where = {
+        "G": real(1, 9, open_lo=True), "zeta": real(0, sqrt(2) / 2, open_lo=True), "L": real(0, 9, open_lo=True),
+        "gap": real(zeta / L, zeta / L + 9), "T": integer(least, least + 1), "b": integer(G**2 / zeta, G**2 / zeta + 9),
+        "b_0": integer(G**2 / (zeta**2 * drop), G**2 / (zeta**2 * drop) + 9), "d": integer(1, 9),
+        "beta": real(0, 1, open_lo=True, open_hi=True), "delta": real(0, 1, open_lo=True, open_hi=True),
+        "epsilon": real(0, log(1 / delta), open_lo=True), "n": integer(enough, 2 * enough),
+    }  # fmt: skip
+    return replace(chain, variables=where)
+
+
 def derive_theorem(statement: Statement) -> Derivation:
     """Derive the corrected Theorem 4.4, or 5.2: our bound, and our choices put into it."""
     full = sympy_definitions(statement)
@@ -128,6 +210,38 @@ def derive_theorem(statement: Statement) -> Derivation:
     }  # fmt: skip
     chain = _of(statement, GRADIENT, "our bound at our choices", steps, premises)
     return replace(chain, variables={**where, "gradient": FromPremises()})
+
+
+def derive_regime(statement: Statement) -> Derivation:
+    """Derive the printed rate of Theorem 4.4 in the regime of note-printed-choices: beta away from 0 and 1."""
+    full = sympy_definitions(statement)
+    same = {name: full[name] for name in ("L", "gap", "T", "zeta", "G", "b", "b_0", "d")}
+    chosen = {name: full[name] for name in ("gamma", "variance", "variance_0")}
+    budget = {name: full[name] for name in ("epsilon", "delta", "beta")}
+    bound = refer(statement, "note-utility", GRADIENT, n=full["n"], **same, **chosen)
+    choices = refer(statement, "note-printed-choices", n=full["n"], **same, **budget)
+    premises = {"wang2019:note-utility": bound, "wang2019:note-printed-choices": choices}
+    zeta, share = full["zeta"], full["beta"] * (1 - full["beta"])
+    steps = (
+        Step(bound.rhs, "<=", "premise", {}, ("wang2019:note-utility",)),
+        Step(choices.lhs, "="),
+        Step(choices.rhs, "<=", "premise", {}, ("wang2019:note-printed-choices",)),
+        Step.within(41 * zeta * sqrt(HOLE), 1 / Rational(9, 100), "reciprocal-monotone",
+                    {"a": Rational(9, 100), "b": share}),
+    )  # fmt: skip
+    rounded = {
+        "T": 4 * full["L"] * full["gap"] / zeta**2,
+        "b": full["G"] ** 2 / zeta,
+        "b_0": full["G"] ** 2 / (zeta**2 * full["L"] * full["gap"]),
+    }
+    where = {
+        "G": real(1, 2, open_lo=True), "L": real(1, 2), "gap": real(2, 4), "epsilon": real(Rational(3, 10), 1),
+        "beta": real(Rational(1, 10), Rational(9, 10)), "delta": real(Rational(1, 1000), Rational(1, 20)),
+        "d": integer(1, 3), "n": integer(10**8, 10**9), "gradient": FromPremises(),
+        **{str(full[name]): integer(least, least + 1) for name, least in rounded.items()},
+    }  # fmt: skip
+    chain = _of(statement, GRADIENT, "our bound at the printed choices", steps, premises)
+    return replace(chain, variables=where)
 
 
 def _of(

@@ -20,12 +20,10 @@ AT: Values = {
     "T": 30, "gamma": "1/3", "zeta": "1/4", "Delta": 3, "rho": "1/7", "eta": "1/20", "length": 40,
 }  # fmt: skip
 REFUTED: tuple[tuple[str, str, Values, Build], ...] = (
-    ("section-2-reason", "n d epsilon delta", {}, derive_by_sign),
     ("section-3-gaussian-mechanism", "alpha Delta rho", {}, derive_by_algebra),
     ("algorithm-1-variance-most", "T gamma zeta G alpha beta n epsilon", {}, derive_by_sign),
     ("theorem-4-4-steps-least", "n d epsilon delta G L gap", {"n": 10, "gap": "1/100"}, derive_by_sign),
     ("theorem-4-4-b-0-least", "n d epsilon delta G L gap", {"gap": 4000}, derive_by_sign),
-    ("section-6-2-step", "eta length zeta L", {}, derive_by_sign),
 )
 for claim, letters, change, build in REFUTED:
     points = points_at({**AT, **change}, letters)
@@ -45,13 +43,6 @@ CHECKS.add(
         points=points_at({**AT, "n": 10**8, "d": 3, "epsilon": 1}, "n d epsilon delta G L gap beta"),
     ),
     DerivationCheck("theorem-4-4-first-step", "derivation", build=derive_first_step, variants=("amended",)),
-    SearchCheck(
-        "note-printed-choices", "search", region={"beta": ("1/100", "99/100")},
-        corners=(
-            {"n": 10**6, "d": 3, "epsilon": 1, "delta": "1/100000", "G": 2, "L": 1, "gap": 1, "beta": "1/2"},
-            {"n": 3000, "d": 9, "epsilon": "1/2", "delta": "3/5", "G": "101/100", "L": 1, "gap": "1/20", "beta": "1/2"},
-        ),
-    ),
     DerivationCheck("definition-3-6-measure", "derivation", build=derive_by_sign),
     SearchCheck("remark-3-8-order", "search", corners=({"sigma": 3, "tau": "1/1000", "alpha": 2},)),
 )  # fmt: skip

@@ -96,6 +96,13 @@ CHECKS.add(
 CHECKS.add(
     SearchCheck("equation-b-18", "search"),
     DerivationCheck("equation-b-18", "derivation", build=order.derive_without_noise),
+    SearchCheck("theorem-4-4-normalization", "search"),
+    DerivationCheck(
+        "theorem-4-4-normalization",
+        "derivation",
+        build=order.derive_without_noise,
+        variants=CORRECTED,
+    ),
 )
 CHECKS.add(
     ExhaustiveCheck("lemma-d-1", "subsets", points=_samples, lhs=_sampled_mean_square),

@@ -52,16 +52,25 @@ def _shrinking(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
     yield from ({"n": 10**k, "gap": Fraction(1, 10**k), **rest} for k in (3, 9, 15, 30))
 
 
+def _larger_budget(budget: Budget) -> Iterator[dict[str, int | str]]:
+    fixed: dict[str, int | str] = {"n": 1000, "d": 5, "G": 3, "L": 3, "gap": 3, "delta": "1/1000"}
+    yield from ({"epsilon": 10**k, **fixed} for k in (3, 9, 15, 30))
+
+
+def _more_dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:
+    yield from ({"n": 1000, "d": 10**k, "epsilon": "1/2"} for k in (3, 9, 15, 30))
+
+
 def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
     rest: dict[str, int | str] = {"T": 3, "G": 3, "alpha": 4, "beta": "1/3", "epsilon": "1/2"}
     yield from ({"n_party": 10**k, **rest} for k in (3, 9, 15, 30))
 
 
 for claim in (
-    "section-1-complexity", "section-1-factor", "table-1-dp-gd-utility",
-    "table-1-dp-gd-gradients", "table-1-dp-srm-utility", "table-1-dp-srm-gradients", "table-1-distributed-utility",
+    "section-1-complexity", "section-1-factor",
+    "table-1-dp-gd-gradients", "table-1-dp-srm-gradients",
     "table-1-distributed-gradients", "theorem-4-4-iterations-order", "theorem-4-4-b-0-order", "theorem-4-4-b-order",
-    "section-5-2-rate", "equation-b-20-root", "theorem-4-4-last", "theorem-5-2-gradients",
+    "equation-b-20-root", "theorem-4-4-last", "theorem-5-2-gradients", "remark-4-5-rrpsgd", "remark-4-5-dp-gd",
 ):  # fmt: skip
     CHECKS.add(DerivationCheck(claim, "derivation", build=order.derive_as_it_stands))
 for claim, build in (
@@ -76,10 +85,7 @@ for claim, build in (
 
 AT: Values = {"n": 10**4, "d": 123, "epsilon": "1/2", "delta": "1/100000", "G": 2, "L": 1, "gap": 1, "beta": "1/2"}
 REFUTED: tuple[tuple[str, str, Values, Build], ...] = (
-    ("section-1-rrpsgd-time", "n d epsilon", {}, derive.derive_by_sign),
     ("section-1-rrpsgd-utility", "n d epsilon delta", {"n": 2, "delta": "3/4"}, derive.derive_by_sign),
-    ("remark-4-5-rrpsgd", "n d epsilon", {"d": 3, "epsilon": 100}, order.derive_fewer_than_squared),
-    ("remark-4-5-dp-gd", "n d epsilon", {"n": 3, "d": 3, "epsilon": 10}, order.derive_fewer_gradients),
     ("theorem-4-4-gamma", "n d epsilon delta G L gap", {"n": 10, "L": 9}, derive.derive_by_sign),
     ("theorem-4-4-b-most", "n d epsilon delta G L gap", {"n": 100, "G": 50}, derive.derive_by_sign),
     ("theorem-4-4-b-0-most", "n d epsilon delta G L gap", {"gap": "1/100"}, derive.derive_by_sign),
@@ -129,6 +135,23 @@ CHECKS.add(
         DerivationCheck(claim, "derivation", build=order.derive_as_it_stands, variants=CORRECTED)
         for claim in ("equation-b-20-start", "equation-b-20-start-root")
     ),
+    *(
+        RuleCheck(
+            claim,
+            "growing",
+            points=points,
+            holds=_outgrown,
+            planted=[Planted("a rate that falls like 1/n besides", holds=partial(_outgrown, slower=Fraction(-1)))],
+            region=region,
+            variants=PRINTED,
+        )
+        for claim, points, region in (
+            ("table-1-dp-gd-utility", _larger_budget, "growing epsilon, everything else held fixed"),
+            ("section-1-rrpsgd-time", _more_dimensions, "growing d, everything else held fixed"),
+        )
+    ),
+    DerivationCheck("table-1-dp-gd-utility", "derivation", build=order.derive_small_budget, variants=("held",)),
+    DerivationCheck("section-1-rrpsgd-time", "derivation", build=derive.derive_by_sign, variants=CORRECTED),
     RuleCheck(
         "section-5-1-local",
         "growing",

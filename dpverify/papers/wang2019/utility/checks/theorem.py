@@ -12,12 +12,16 @@ from flint import arb
 from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.utility import theorem_derivations as derive
-from dpverify.symbolic.exact.numbers import ball
+from dpverify.symbolic.exact.numbers import ball, working_precision
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
 CHECKS = PaperChecks("wang2019", __name__)
 
 MILLION = 10**6
+TOGETHER = ("theorem-4-4", "table-1-dp-srm-utility", "abstract-utility", "section-1-utility", "remark-4-5-utility")
+BY_PARTY = ("theorem-5-2", "table-1-distributed-utility", "section-5-2-rate")
+"""Theorems 4.4 and 5.2, and the cells and sentences that say the same of the algorithm."""
+
 DROWNED: list[dict[str, Any]] = [
     {
         "n": 10**n,
@@ -45,26 +49,36 @@ def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1
     if not start < ball(point["G"]):
         raise ValueError(f"the start must lie where the loss is a parabola, got {dict(point)}.")
     least = known["variance"].min(known["variance_0"]).sqrt()
-    moved = (
-        (known["steps_real"] + 1) * known["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
-    )
+    moved = ball(point["T"]) * known["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
     limit = MILLION * ball(times) * ball(evaluate_statement(statement, point)[1])
     return Outcome(not start - moved > limit, start - moved, limit, "right side: a million times what is printed")
 
 
+def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:
+    """The point with the printed choices for n examples, rounded up: T = 4 L D_F/zeta^2, b and b_0."""
+    with working_precision(512):
+        G, drop = ball(point["G"]), ball(point["L"] * point["gap"])
+        scale = (drop * point["d"] * (1 / ball(Fraction(point["delta"]))).log()).sqrt()
+        square = G * scale / (ball(n) * ball(point["epsilon"]))
+        choices = {"T": 4 * drop / square, "b": G**2 / square.sqrt(), "b_0": G**2 / (square * drop)}
+        return {**point, **{name: int(value.ceil().unique_fmpz()) for name, value in choices.items()}}
+
+
 def _together(budget: Budget) -> Iterator[dict[str, Any]]:
-    yield from DROWNED
+    yield from (_with_choices(point, point["n"]) for point in DROWNED)
 
 
 def _by_party(budget: Budget) -> Iterator[dict[str, Any]]:
     for point in DROWNED:
         rest = {name: value for name, value in point.items() if name != "n"}
-        yield {**rest, "m": 10, "n_party": point["n"] // 10, "beta": point["beta"] / 10**34}
+        whole = {**rest, "m": 10, "n_party": point["n"] // 10, "beta": point["beta"] / 10**34}
+        yield _with_choices(whole, point["n"])
 
 
 CHECKS.add(
     DerivationCheck("note-utility", "derivation", build=derive.derive_utility),
     DerivationCheck("note-choices", "derivation", build=derive.derive_choices),
+    DerivationCheck("note-printed-choices", "derivation", build=derive.derive_printed_choices),
     *(
         RuleCheck(
             claim,
@@ -78,10 +92,14 @@ CHECKS.add(
             variants=("printed",),
             region="two problems in many dimensions, beta so small that the conditions of Theorem 4.1 or 5.1 hold",
         )
-        for claim, points in (("theorem-4-4", _together), ("theorem-5-2", _by_party))
+        for claim, points in (
+            *((restated, _together) for restated in TOGETHER),
+            *((restated, _by_party) for restated in BY_PARTY),
+        )
     ),
     *(
         DerivationCheck(claim, "derivation", build=derive.derive_theorem, variants=("amended",))
         for claim in ("theorem-4-4", "theorem-5-2")
     ),
+    *(DerivationCheck(claim, "regime", build=derive.derive_regime, variants=("held",)) for claim in TOGETHER),
 )
