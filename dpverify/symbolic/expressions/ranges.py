@@ -13,6 +13,7 @@ from random import Random
 from typing import Any, Literal, Protocol
 
 from flint import arb, ctx, fmpq
+from sympy import S
 
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import (
@@ -80,6 +81,21 @@ class AnyVector:
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
         """Draw small rational entries, zeros and repetitions among them."""
         return Vector(tuple(fmpq(rng.randint(-6, 6), rng.choice((1, 1, 2, 7))) for _ in range(self.length)))
+
+
+@dataclass(frozen=True)
+class BoundedVector(AnyVector):
+    """An arbitrary random variable whose values are at most a bound."""
+
+    bound: Any = S.One  # at least 0; may use the numbers that are declared before
+
+    def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
+        """Draw as the base does, and shrink to the bound."""
+        drawn = super().draw(rng, point)
+        value = compile_expr(self.bound)(dict(numbers_of(point)), 64)
+        bound = fmpq(int((value * 2**40).floor().unique_fmpz() or 0), 2**40) if isinstance(value, arb) else value
+        largest = max((abs(entry) for entry in drawn.entries), default=fmpq(0))
+        return drawn if largest <= bound else drawn * (bound / largest)
 
 
 class _GaussianNormValue(Datum):

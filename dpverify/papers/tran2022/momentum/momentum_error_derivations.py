@@ -6,13 +6,9 @@ iterates, plus *lag*, the momentum of full gradients minus the present one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from random import Random
 from typing import Any
 
 import sympy
-from flint import arb, fmpq
 from sympy import Integer, Lambda, Symbol, sqrt
 from sympy import Sum as SumOf
 
@@ -20,9 +16,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import HOLE, Moment, Norm
-from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Variable, Vector, integer, numbers_of, real
+from dpverify.symbolic.expressions.ranges import BoundedVector, FromPremises, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 i = Symbol("i", integer=True)
@@ -250,21 +245,6 @@ def changes() -> Derivation:
 
 
 SAMPLING, DRIFT, LAG = Symbol("sampling"), Symbol("drift"), Symbol("lag")
-
-
-@dataclass(frozen=True)
-class BoundedVector(AnyVector):
-    """An arbitrary random variable whose values are at most a bound."""
-
-    bound: Any = sympy.S.One  # at least 0; may use the numbers that are declared before
-
-    def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
-        """Draw as the base does, and shrink to the bound."""
-        drawn = super().draw(rng, point)
-        value = compile_expr(self.bound)(dict(numbers_of(point)), 64)
-        bound = fmpq(int((value * 2**40).floor().unique_fmpz() or 0), 2**40) if isinstance(value, arb) else value
-        largest = max((abs(entry) for entry in drawn.entries), default=fmpq(0))
-        return drawn if largest <= bound else drawn * (bound / largest)
 
 
 def lemma_11(statement: Statement) -> Derivation:

@@ -11,14 +11,13 @@ from typing import Final
 from sympy import Integer, Min, Rational, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum.momentum_error_derivations import BoundedVector
 from dpverify.papers.tran2022.noise import sr_total_derivations as sr_total
 from dpverify.papers.tran2022.reorder import reorder_lemma_derivations as lemma
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.expressions.functions import Moment
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
+from dpverify.symbolic.expressions.ranges import BoundedVector, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 NOISE, OWN, MOVED = sr_total.NOISE, Symbol("own"), Symbol("moved")

@@ -1,7 +1,7 @@
 """Theorems 4.4 and 5.2, corrected: from one step's descent and the estimate's error to a bound with constants.
 
-Letters: ``gradient``, the expected norm at the output; ``mean_error``, the mean over the run of the estimate's expected
-error, and ``mean_square`` that of its mean square.
+Letters: ``gradient``, the expected norm at the output; ``error``, the estimate's error at a step of the run, drawn
+uniformly, whose moments are the means over the run of its expected norm and square.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from sympy import Integer, Rational, Symbol, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain, ranges
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import FromPremises, integer, real
+from dpverify.symbolic.expressions.functions import HOLE, Moment
+from dpverify.symbolic.expressions.ranges import BoundedVector, FromPremises, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
-GRADIENT, ERROR, SQUARE = (Symbol(name, nonnegative=True) for name in ("gradient", "mean_error", "mean_square"))
-LETTERS: Final = ("gradient", "mean_error", "mean_square")
+GRADIENT = Symbol("gradient", nonnegative=True)
+ERROR = Symbol("error")
 DESCENT: Final = "the mean over the run of note-descent; no loss is below the minimum, and |grad F| <= |v| + |e|"
-JENSEN: Final = "Jensen's inequality"
 RECURSION: Final = (
-    "note-error, as a step keeps (1 - gamma)^2 of the squared error; noise and, by Lemma D.1, a batch add"
+    "each step keeps (1 - gamma)^2 of the expected squared error; noise and, by Lemma D.1, a batch of note-sampling add"
 )
 
 
@@ -34,23 +34,38 @@ def derive_utility(statement: Statement) -> Derivation:
     names = ("L", "gap", "T", "zeta", "gamma", "G", "b", "b_0", "d", "variance", "variance_0")
     L, gap, T, zeta, gamma, G, b, b_0, d, variance, variance_0 = (sympy_symbols(statement)[name] for name in names)
     first, added = G**2 / b_0 + d * variance_0, ((1 - gamma) * zeta + gamma * G) ** 2 / b + d * variance
-    square = first / (T * gamma * (2 - gamma)) + added / (gamma * (2 - gamma))
+    errors = refer(statement, "note-error", start_error=first, added=added)
 
     def whole(error: Any) -> Any:
         return L * gap / (T * zeta) + Rational(2, 3) * zeta + 2 * error
 
+    square = errors.rhs
+    recursion = Derivation(
+        "the recursion over the run",
+        "ours",
+        {**ranges(statement), "error": BoundedVector(3, sqrt(errors.lhs))},
+        sympy_conditions(statement),
+        Moment(ERROR, 2),
+        (
+            Step(errors.lhs, "<=", "premise", {}, (RECURSION,)),
+            Step(square, "<=", "premise", {}, ("wang2019:note-error",)),
+        ),
+        {RECURSION: Premise(Moment(ERROR, 2), "<=", errors.lhs), "wang2019:note-error": errors},
+        local=("error",),
+    )
     premises = {
-        DESCENT: Premise(GRADIENT, "<=", whole(ERROR)),
-        JENSEN: Premise(ERROR, "<=", sqrt(SQUARE)),
-        RECURSION: Premise(SQUARE, "<=", square),
+        DESCENT: Premise(GRADIENT, "<=", whole(Moment(ERROR, 1))),
+        recursion.name: cite(recursion),
     }
     steps = (
-        Step(whole(ERROR), "<=", "premise", {}, (DESCENT,)),
-        Step(whole(sqrt(SQUARE)), "<=", "premise", {}, (JENSEN,)),
-        Step(whole(sqrt(square)), "<=", "premise", {}, (RECURSION,)),
+        Step(whole(Moment(ERROR, 1)), "<=", "premise", {}, (DESCENT,)),
+        Step.within(whole(HOLE), sqrt(Moment(ERROR, 2)), "jensen-sqrt", {"X": ERROR}),
+        Step(whole(sqrt(square)), "<=", "premise", {}, (recursion.name,)),
         Step(sympy_sides(statement)[1], "="),
     )
-    return _of(statement, GRADIENT, "descent and error", steps, premises)
+    chain = _of(statement, GRADIENT, "descent and error", steps, premises)
+    variables = {**chain.variables, "gradient": FromPremises(), "error": BoundedVector(3, sqrt(square))}
+    return replace(chain, variables=variables, local=("error", "gradient"))
 
 
 def derive_choices(statement: Statement) -> Derivation:
@@ -247,7 +262,7 @@ def derive_regime(statement: Statement) -> Derivation:
 def _of(
     statement: Statement, letter: Any, name: str, steps: tuple[Step, ...], premises: Mapping[str, Premise]
 ) -> Derivation:
-    bounded = {str(premise.lhs) for premise in premises.values()} & set(LETTERS)
-    variables = {**ranges(statement), **dict.fromkeys(bounded, FromPremises())}
-    local = tuple(sorted(bounded))
-    return Derivation(name, "ours", variables, sympy_conditions(statement), letter, steps, premises, local=local)
+    variables = {**ranges(statement), "gradient": FromPremises()}
+    return Derivation(
+        name, "ours", variables, sympy_conditions(statement), letter, steps, premises, local=("gradient",)
+    )
