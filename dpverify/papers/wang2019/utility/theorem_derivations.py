@@ -1,7 +1,8 @@
 """Theorems 4.4 and 5.2, corrected: from one step's descent and the estimate's error to a bound with constants.
 
-Letters: ``gradient``, the expected norm at the output; ``error``, the estimate's error at a step of the run, drawn
-uniformly, whose moments are the means over the run of its expected norm and square.
+Letters: ``gradient``, the expected norm at the output.
+``estimate`` and ``error`` are the estimate at a step of the run that is
+drawn uniformly, and what the gradient is more than it: their moments are means over the run.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from dpverify.symbolic.expressions.ranges import BoundedVector, FromPremises, in
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
 GRADIENT = Symbol("gradient", nonnegative=True)
-ERROR = Symbol("error")
-DESCENT: Final = "the mean over the run of note-descent; no loss is below the minimum, and |grad F| <= |v| + |e|"
+ESTIMATE, ERROR = Symbol("estimate"), Symbol("error")
+DESCENT: Final = (
+    "the mean over the run of note-descent, whose left sides add up to no less than the minimum less the start"
+)
 RECURSION: Final = (
     "each step keeps (1 - gamma)^2 of the expected squared error; noise and, by Lemma D.1, a batch of note-sampling add"
 )
@@ -53,19 +56,25 @@ def derive_utility(statement: Statement) -> Derivation:
         {RECURSION: Premise(Moment(ERROR, 2), "<=", errors.lhs), "wang2019:note-error": errors},
         local=("error",),
     )
+    length, error = Moment(ESTIMATE, 1), Moment(ERROR, 1)
+    descent = refer(statement, "note-descent", length=length, error=error)
     premises = {
-        DESCENT: Premise(GRADIENT, "<=", whole(Moment(ERROR, 1))),
+        DESCENT: Premise(-gap / T, "<=", descent.rhs),
         recursion.name: cite(recursion),
     }
     steps = (
-        Step(whole(Moment(ERROR, 1)), "<=", "premise", {}, (DESCENT,)),
+        Step(length + error, "<=", "moment-triangle", {"u": ESTIMATE, "w": ERROR}),
+        Step(2 * error + Rational(2, 3) * zeta - L / zeta * descent.rhs, "="),
+        Step.within(2 * error + Rational(2, 3) * zeta - L / zeta * HOLE, -gap / T, "premise", premises=(DESCENT,)),
+        Step(whole(error), "="),
         Step.within(whole(HOLE), sqrt(Moment(ERROR, 2)), "jensen-sqrt", {"X": ERROR}),
         Step(whole(sqrt(square)), "<=", "premise", {}, (recursion.name,)),
         Step(sympy_sides(statement)[1], "="),
     )
-    chain = _of(statement, GRADIENT, "descent and error", steps, premises)
-    variables = {**chain.variables, "gradient": FromPremises(), "error": BoundedVector(3, sqrt(square))}
-    return replace(chain, variables=variables, local=("error", "gradient"))
+    chain = _of(statement, Moment(ESTIMATE + ERROR, 1), "descent and error", steps, premises)
+    lengths = {"error": BoundedVector(3, sqrt(square)), "estimate": BoundedVector(3, 2 * zeta / 3)}
+    variables = {**ranges(statement), **lengths}
+    return replace(chain, variables=variables, local=("error", "estimate"))
 
 
 def derive_choices(statement: Statement) -> Derivation:
