@@ -79,7 +79,15 @@ def _runs(*runs: tuple[int, int, str]) -> Iterator[PointLike]:
 
 
 def _short(budget: Budget) -> Iterator[PointLike]:
-    return _runs((2, 7, "1/2"), (3, 9, "1/2"), (4, 11, "1/4"), (6, 4, "1/8"), (3, 10, "1"))
+    return _runs(
+        (2, 7, "1/2"),
+        (3, 9, "1/2"),
+        (4, 11, "1/4"),
+        (6, 4, "1/8"),
+        (3, 10, "1"),
+        (5, 8, "1/16"),
+        (2, 10, "3/4"),
+    )
 
 
 def _long(budget: Budget) -> Iterator[PointLike]:
