@@ -5,6 +5,7 @@ planted fault: Planted, Outcome, Control; true neighbour: TrueNeighbour; budget:
 them is in ``harness.run``.
 """
 
+from dpverify.harness.admissible import Property
 from dpverify.harness.budget import BUDGETS, Budget
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context, Point
@@ -41,6 +42,7 @@ __all__ = [
     "Plan",
     "Planted",
     "Point",
+    "Property",
     "ProportionBound",
     "ProportionEffect",
     "RuleCheck",

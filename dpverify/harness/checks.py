@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import msgspec
-
+from dpverify.harness.admissible import Property
 from dpverify.harness.budget import BudgetName
 from dpverify.harness.context import Context
 from dpverify.ledger.results import CheckResult, ControlResult, Method
@@ -25,6 +24,9 @@ class Check:
     name: str  # name of the check, unique for the claim: "noise-law"
     readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # choices it is about; empty for all
     variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)  # any of these and "held"
+    # By which property of its problems each assumption of the statement holds, by the assumption's name; a condition
+    # whose letters the points lack is declared by its text.
+    meets: Mapping[str, Property] = field(default_factory=dict, kw_only=True)
     leaves_out: str = field(default="", kw_only=True)  # what the evidence leaves out, for the report
     # The smallest budget in which the check runs; in smaller ones it costs nothing and its statement stays untested.
     least_budget: BudgetName = field(default="smoke", kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from dpverify.foreign import is_interrupt
+from dpverify.harness.admissible import admitted
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
@@ -69,7 +69,9 @@ class _RunningJob:
         """Turn the parts into a result."""
         if not self.error:
             with self._own_errors():
-                self.result = self.job.find().finish(self.job.context, self.total)
+                check = self.job.find()
+                context = self.job.context
+                self.result = admitted(check, context.statement, check.finish(context, self.total))
         if self.result is None or self.error:  # an error of ours, never a verdict on the paper
             self.result = self._without_verdict("inconclusive", f"error: {self.error}", self.error)
         self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from dpverify.foreign import is_interrupt
+from dpverify.harness.admissible import Property
 from dpverify.harness.checks import Check
 from dpverify.ledger.errors import SpecError
 
@@ -21,11 +22,15 @@ class Entry(NamedTuple):
 
 
 class PaperChecks:
-    """The checks of one paper, by its key, or of one of its files; ``module``: the name of what makes them."""
+    """The checks of one paper, by its key, or of one of its files; ``module``: the name of what makes them.
 
-    def __init__(self, key: str, module: str) -> None:
+    ``meets``: properties that the problems of all these checks have; those of a check itself come first.
+    """
+
+    def __init__(self, key: str, module: str, meets: Mapping[str, Property] | None = None) -> None:
         self.key = key
         self.module = module
+        self.meets = dict(meets or {})
         self._own: dict[tuple[str, str], Entry] = {}
         self._announced: list[tuple[str, frozenset[str]]] = []
         self._found: dict[str | None, dict[tuple[str, str], Entry]] = {}  # what was asked for, by claim
@@ -36,7 +41,8 @@ class PaperChecks:
             if not check.name or set(check.name) & set("[]|:= "):
                 rule = "must be a word without []|:= and spaces"
                 raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
-            _put(self._own, Entry(check, self.module))
+            own = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
+            _put(self._own, Entry(own, self.module))
         self._found.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:

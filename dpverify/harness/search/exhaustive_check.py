@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar
 
+from dpverify.harness.admissible import unmet_conditions
 from dpverify.harness.budget import BUDGETS, Budget
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
@@ -23,7 +24,6 @@ from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.statements import requires_hold
 
 PointLike = Mapping[str, int | Fraction | str]
 NO_NUMBER = Number(float="nan")
@@ -100,10 +100,8 @@ class ExhaustiveCheck(Check):
         )
 
     def meets_conditions(self, point: Point, statement: Statement) -> bool:
-        """Whether a point certainly meets the conditions, as far as they are about its symbols."""
-        if not statement.requires or (self.holds is not None and not point.keys() >= set(statement.free)):
-            return True
-        return requires_hold(statement, point) is True
+        """Whether a point certainly meets the conditions and domains, as far as they are about its symbols."""
+        return not unmet_conditions(statement, point)
 
     def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
         """Probe a point of a recorded counterexample, if this budget or the standard one has it."""

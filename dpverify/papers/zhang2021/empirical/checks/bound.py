@@ -25,7 +25,7 @@ from dpverify.symbolic.exact.numbers import Exact, ball
 CHECKS = PaperChecks("zhang2021", __name__)
 
 
-def _eta(point: Point) -> arb:
+def eta_of(point: Point) -> arb:
     """The first step size that c_4 asks for."""
     with_momentum = point["t_0"] / (2 * (1 - point["rho"]))
     return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - point["t_0"] + with_momentum))
@@ -49,7 +49,7 @@ def noise_of(point: Point) -> arb:
     return injected(total, *letters)
 
 
-def _excess(*parts: str, eta: Callable[[Point], arb] = _eta) -> LeftSide:
+def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
     """Exact excess risk from some of its sources: the start, the batches, the noise."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
@@ -129,8 +129,8 @@ def _over_stages(context: Context) -> dict[str, Columns]:
 
 def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
     """Columns of exact risks and both bounds."""
-    printed = corrected.siblings["theorem-3-2"].statement({"output": "loop"})
-    exact = _excess("start", "batches", "noise", eta=_given)
+    printed = corrected.siblings["theorem-3-2"].statement({"output": "loop", "region": "ball"})
+    exact = excess_of("start", "batches", "noise", eta=_given)
     return {
         f"x:{over}": [float(point[over]) for point in points],
         "exact": [float(ball(exact(point, corrected)).mid()) for point in points],
@@ -158,18 +158,22 @@ def simulated(point: Point, runs: int) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-for claim, parts in (
-    ("theorem-3-2-start", ("start",)),
-    ("theorem-3-2-sampling", ("batches",)),
-    ("theorem-3-2-noise", ("noise",)),
-    ("theorem-3-2", ("start", "batches", "noise")),
-):
+PARTS: dict[str, tuple[str, ...]] = {
+    "theorem-3-2-start": ("start",),
+    "theorem-3-2-sampling": ("batches",),
+    "theorem-3-2-noise": ("noise",),
+    "theorem-3-2": ("start", "batches", "noise"),
+}
+"""Which sources of the excess risk a claim is about."""
+
+for claim, parts in PARTS.items():
     CHECKS.add(
         ExhaustiveCheck(
             claim,
             "quadratics",
+            variants=("amended",),
             points=_grid,
-            lhs=_excess(*parts),
+            lhs=excess_of(*parts),
             region="quadratics of one curvature, T^0 up to 100, momentum up to 9/10, c_4 from 1/20 to 1.9",
             leaves_out="other losses than quadratics of one curvature",
         )
@@ -179,7 +183,7 @@ CHECKS.add(
         "note-theorem-3-2",
         "quadratics",
         points=short_steps,
-        lhs=_excess("start", "batches", "noise", eta=_given),
+        lhs=excess_of("start", "batches", "noise", eta=_given),
         planted=[Planted("a twentieth of it", rhs="printed/20")],
         figures=_over_stages,
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",

@@ -130,6 +130,13 @@ def _settings(budget: Budget) -> Iterator[Values]:
     yield {**benign, "B": 64, "K": 3, "T_0": 100, "t_0": 10, "rho": "9/10", "theta": 1, "mu": "1/100", "c_4": 1}
 
 
+def _constants(budget: Budget) -> Iterator[Values]:
+    """Settings of runs on constant losses, the smallest values and larger ones."""
+    rest: Values = {"L": 1, "theta": 2, "mu": 1, "beta": 1, "c_4": "19/10"}
+    yield {**rest, "n": 2, "B": 1, "K": 1, "T_0": 1, "t_0": 1, "rho": "1/2"}
+    yield {**rest, "n": 60000, "B": 64, "K": 2, "T_0": 10, "t_0": 1, "rho": "1/10"}
+
+
 SHOWN: Values = {
     "n": 10**6, "B": 1, "T_0": 10, "t_0": 1, "rho": "1/10", "L": 1, "theta": 2, "mu": 1, "beta": 1, "a": 1,
     "c_4": "19/10",
@@ -173,7 +180,15 @@ CHECKS.add(
         leaves_out="larger data",
     ),
     ExhaustiveCheck(
-        "theorem-3-3", "quadratics", points=_grid, lhs=_unstable,
+        "theorem-3-3", "constant-losses", readings={"region": "everywhere"}, points=_constants,
+        lhs=lambda point, statement: Fraction(0),
+        planted=[Planted("runs that differ by 2", lhs=lambda point, statement: Fraction(2))],
+        why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
+        "so is each loss: runs lose the same, and no printed term is below 0",
+        region="constant losses, the only ones with the assumptions",
+    ),
+    ExhaustiveCheck(
+        "theorem-3-3", "quadratics", readings={"region": "ball"}, points=_grid, lhs=_unstable,
         planted=[Planted("a thousandth of it", rhs="printed/1000")], figures=_over_stages,
         region="quadratics of one curvature, T^0 up to 1000, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",

@@ -9,7 +9,15 @@ import pytest
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.context import as_point
 from dpverify.ledger import load_specs
-from dpverify.papers.zhang2021.empirical.checks.bound import SHOWN, _eta, _excess, _given, _grid, short_steps, simulated
+from dpverify.papers.zhang2021.empirical.checks.bound import (
+    SHOWN,
+    _given,
+    _grid,
+    eta_of,
+    excess_of,
+    short_steps,
+    simulated,
+)
 from dpverify.symbolic.exact.numbers import ball, nearest_float
 
 
@@ -31,14 +39,14 @@ def test_short_steps_are_as_many_as_a_stage_needs_to_leave_half() -> None:
 
 def test_the_first_step_size_counts_steps_with_momentum_by_what_they_move() -> None:
     point = as_point({**SHOWN, "T_0": 40, "t_0": 20, "rho": "1/2", "c_4": "1/5", "theta": 2})
-    assert nearest_float(_eta(point)) == pytest.approx(1 / (0.2 * 2 * 1 * (20 + 20)))
+    assert nearest_float(eta_of(point)) == pytest.approx(1 / (0.2 * 2 * 1 * (20 + 20)))
 
 
 def test_runs_have_the_exact_excess_in_their_interval() -> None:
     statement = load_specs().claim("zhang2021:note-theorem-3-2").statement({})
     for changed in ({}, {"B": 1, "sigma": 3}):
         point = as_point({**SHOWN, "K": 2, **changed})
-        exact = nearest_float(ball(_excess("start", "batches", "noise", eta=_given)(point, statement)))
+        exact = nearest_float(ball(excess_of("start", "batches", "noise", eta=_given)(point, statement)))
         low, high = simulated(point, runs=40)
         assert low < exact < high
         assert high - low < 1.5 * exact

@@ -1,0 +1,185 @@
+"""Theorem 3.2 and what rests on it under all printed assumptions, in both readings of where these hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+from flint import arb
+
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness.planted import Rule
+from dpverify.harness.sides import LeftSide
+from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.empirical.checks.bound import PARTS, eta_of, excess_of, noise_of, run_of
+from dpverify.papers.zhang2021.empirical.checks.local_losses import PROPERTIES, escape_excess, lost_by_leaving
+from dpverify.symbolic.exact.numbers import Exact, ball
+
+CHECKS = PaperChecks("zhang2021", __name__)
+
+Values = dict[str, int | str | Fraction]
+
+ONLY_CONSTANTS = (
+    "by Assumptions 2.1 and 2.4 the excess is at most L^2/(2 mu) everywhere; by 2.5 it grows along a ray from w* at "
+    "least like the power theta of the distance from any point where it is above 0: F_S is constant, the excess 0, "
+    "and no printed term is below 0"
+)
+MILLION = 10**6
+
+
+def _constants(budget: Budget) -> Iterator[Values]:
+    """Settings of a run on constant losses, the smallest values and larger ones."""
+    least: Values = {"K": 1, "T_0": 1, "t_0": 0, "rho": 0, "d": 1, "n": 1, "B": 1, "sigma": 0, "gap": 0}
+    rest: Values = {"theta": 1, "mu": "1/2", "beta": 1, "a": 1, "c_2": 6, "L": 1, "delta": "1/100", "epsilon": 1}
+    for c_4 in ("1/20", "1", "19/10"):
+        yield {**least, **rest, "c_4": c_4}
+        yield {
+            **least,
+            **rest,
+            "c_4": c_4,
+            "K": 6,
+            "T_0": 100,
+            "t_0": 50,
+            "rho": "9/10",
+            "d": 100,
+            "n": 10**6,
+            "B": 100,
+        }
+        yield {**least, **rest, "c_4": c_4, "T_0": 100, "n": 10**6}
+
+
+def _on_quadratic(point: Point, statement: Statement) -> Exact:
+    """Excess risk that a stage leaves on a quadratic, which is not constant, from an excess of 1."""
+    return run_of(point, statement, eta_of).excess(arb(1), arb(0))
+
+
+def _local(budget: Budget) -> Iterator[Values]:
+    """Schedules at which a stage leaves most, batches add most, and short steps show the factor eta^0."""
+    rest: Values = {
+        "t_0": 0,
+        "rho": 0,
+        "d": 1,
+        "n": 10**6,
+        "epsilon": 1,
+        "delta": "1/1000000",
+        "c_2": 6,
+        "a": 1,
+        "beta": 1,
+    }
+    loss: Values = {"theta": 2, "r": "4/5", "L": "81/100", "gap": "2/25"}
+    for K in (1, 2) if budget.name == "smoke" else (1, 2, 4):
+        yield {**rest, **loss, "K": K, "T_0": 100, "c_4": "19/10", "mu": 1, "B": 100, "sigma": "1/100"}
+        yield {**rest, **loss, "K": K, "T_0": 100, "c_4": "1/20", "mu": "1/10", "B": 1, "sigma": "1/100"}
+        yield {**rest, **loss, "K": K, "T_0": 100, "c_4": 1, "mu": 1, "B": 100, "sigma": "1/100"}
+
+
+def _at_least(*parts: str) -> LeftSide:
+    """Excess risk on plateau losses from below: that on the quadratic without what runs add that have left it."""
+    on_quadratic = excess_of(*parts)
+
+    def lhs(point: Point, statement: Statement) -> Exact:
+        a = ball(point["a"])
+        start = (2 * ball(point["gap"]) / a).sqrt() if "start" in parts else arb(0)
+        noise = noise_of(point) if "noise" in parts else arb(0)
+        return ball(on_quadratic(point, statement)) - lost_by_leaving(point, eta_of(point), start, noise)
+
+    return lhs
+
+
+def _rate(point: Point, *, with_data: bool) -> arb:
+    """The rate of Theorem 3.2, or that of Theorem 3.4, which has a case without privacy."""
+    size = point["theta"] ** 2 * point["mu"] * point["n"] ** 2 * point["epsilon"] ** 2
+    empirical = ball(point["d"] * point["L"] ** 2 / size) * -ball(point["delta"]).log()
+    data = (1 / ball(point["theta"] * point["mu"] * point["n"])).sqrt()
+    return empirical.max(data) if with_data else empirical
+
+
+def _escapes(point: Point, statement: Statement, *, with_data: bool, share: int = 1) -> Outcome:
+    """Excess risk of runs that leave the ball against a million times the rate."""
+    left = escape_excess(point) / share
+    right = MILLION * _rate(point, with_data=with_data)
+    return Outcome(False if left > right else None, left, right, "right side: a million times the rate")
+
+
+def _no_excess(point: Point, statement: Statement, *, with_data: bool, excess: int = 0) -> Outcome:
+    """The excess risk of constant losses against the rate."""
+    left = ball(excess)
+    right = _rate(point, with_data=with_data)
+    return Outcome(bool(left <= right), left, right, "excess risk of constant losses, and the rate")
+
+
+def _growing(budget: Budget) -> Iterator[Values]:
+    """Growing n, K = log2 of the inverse of the rate, rounded up, and balls that shrink like 1/K."""
+    rest: Values = {"T_0": 100, "t_0": 0, "rho": 0, "c_4": 1, "eta_0": "1/200", "B": 1, "d": 1, "c_2": 6}
+    loss: Values = {
+        "epsilon": 1,
+        "delta": "1/1000000",
+        "a": 1,
+        "beta": 1,
+        "mu": 1,
+        "theta": 2,
+        "L": 1,
+        "sigma": 0,
+        "gap": 0,
+    }
+    for digits in (9, 30, 40):
+        inverse = 4 * 10 ** (2 * digits) / (6 * math.log(10))
+        K = math.ceil(math.log2(inverse))
+        yield {**rest, **loss, "n": 10**digits, "K": K, "r": Fraction(1, 10 * K)}
+
+
+for claim, parts in PARTS.items():
+    CHECKS.add(
+        ExhaustiveCheck(
+            claim,
+            "constant-losses",
+            readings={"region": "everywhere"},
+            variants=("printed",),
+            points=_constants,
+            lhs=lambda point, statement: Fraction(0),
+            planted=[Planted("a quadratic, which is not constant", lhs=_on_quadratic)],
+            why_sufficient=ONLY_CONSTANTS,
+            region="constant F_S, the only ones with the assumptions",
+        ),
+        ExhaustiveCheck(
+            claim,
+            "plateaus",
+            readings={"region": "ball"},
+            variants=("printed",),
+            points=_local,
+            lhs=_at_least(*parts),
+            meets=PROPERTIES,
+            region="losses on a line, quadratic near the minimum and constant far from it, without momentum",
+            leaves_out="other losses",
+        ),
+    )
+
+RATES: dict[str, bool] = {"theorem-3-2-rate": False, "remark-4": False, "theorem-3-4": True}
+"""Claims about rates, and whether the rate has a case without privacy."""
+
+for claim, with_data in RATES.items():
+    escapes: Rule = partial(_escapes, with_data=with_data)
+    CHECKS.add(
+        RuleCheck(
+            claim,
+            "constant-losses",
+            readings={"region": "everywhere"},
+            points=_constants,
+            holds=partial(_no_excess, with_data=with_data),
+            planted=[Planted("an excess of 2", holds=partial(_no_excess, with_data=with_data, excess=2))],
+            why_sufficient=ONLY_CONSTANTS,
+            region="constant F_S, the only ones with the assumptions",
+        ),
+        RuleCheck(
+            claim,
+            "small-balls",
+            readings={"region": "ball"},
+            points=_growing,
+            holds=escapes,
+            planted=[Planted("a hundredth of the excess", holds=partial(_escapes, with_data=with_data, share=100))],
+            meets=PROPERTIES,
+            region="growing n, runs from the minimizer of losses whose ball has the radius 1/(10 K), without momentum",
+        ),
+    )
