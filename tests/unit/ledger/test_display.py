@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -10,7 +11,7 @@ from dpverify.ledger import Specs, Statement, load_specs
 from dpverify.ledger.display import Line, display, texts
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import AmendmentResult
-from dpverify.ledger.vocabulary import parse_domain, parse_tag
+from dpverify.ledger.vocabulary import Assumption, parse_domain, parse_tag
 from dpverify.report.statements import statement_in_line
 from tests.unit.ledger.latex_reader import Reader, UnreadableError, normal
 
@@ -27,13 +28,19 @@ def content(said: Statement) -> Content:
     return (*sides, words, *conditions, tuple(said.reading.items()))
 
 
+@cache
+def tags_of_papers() -> dict[str, Assumption]:
+    """Tags of all papers, those that a paper declares included."""
+    return {name: said for paper in load_specs().papers.values() for name, said in paper.vocabulary.assumptions.items()}
+
+
 def read_back(shown: str, quantities: frozenset[str]) -> Content:
     """What a reader of the lines makes of them, with the formula language and nothing else."""
     lines = shown.splitlines()
     after = {word: [line[len(word) + 1 :] for line in lines if line.startswith(f"{word} ")] for word in WORDS}
     let = tuple((name, parse(value)) for name, _, value in (text.partition(" = ") for text in after["with"]))
     conditions = tuple(map(parse_relation, after["if"]))
-    assumed = tuple(map(parse_tag, after["assuming"]))
+    assumed = tuple(parse_tag(text, tags_of_papers()) for text in after["assuming"])
     domains = tuple((name, parse_domain(rest)) for name, _, rest in (text.partition(" ") for text in after["where"]))
     hidden = tuple(after["constant may depend on"])
     reading = tuple((name, choice) for name, _, choice in (text.partition(" = ") for text in after["reading"]))

@@ -9,7 +9,7 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.planted import Rule
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
@@ -132,9 +132,10 @@ def _growing(budget: Budget) -> Iterator[Values]:
 
 for claim, parts in PARTS.items():
     CHECKS.add(
-        ExhaustiveCheck(
+        RuleCheck(
             claim,
             "constant-losses",
+            seconds=0.02,
             readings={"region": "everywhere"},
             variants=("printed",),
             points=_constants,
@@ -143,9 +144,10 @@ for claim, parts in PARTS.items():
             why_sufficient=ONLY_CONSTANTS,
             region="constant F_S, the only ones with the assumptions",
         ),
-        ExhaustiveCheck(
+        RuleCheck(
             claim,
             "plateaus",
+            seconds=0.05,
             readings={"region": "ball"},
             variants=("printed",),
             points=_local,
@@ -165,6 +167,7 @@ for claim, with_data in RATES.items():
         RuleCheck(
             claim,
             "constant-losses",
+            seconds=0.02,
             readings={"region": "everywhere"},
             points=_constants,
             holds=partial(_no_excess, with_data=with_data),
@@ -175,6 +178,7 @@ for claim, with_data in RATES.items():
         RuleCheck(
             claim,
             "small-balls",
+            seconds=0.02,
             readings={"region": "ball"},
             points=_growing,
             holds=escapes,

@@ -1,0 +1,70 @@
+"""Derivations of comparisons between rates, from the conditions under which one is below the other."""
+
+from __future__ import annotations
+
+from sympy import Integer, Rational, log, sqrt
+
+from dpverify.ledger.statements import Statement
+from dpverify.papers.zhang2021.empirical.derivations import chain
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
+
+
+def few_dimensions(statement: Statement) -> Derivation:
+    """Derive E-3 where d <= log(1/delta): d is sqrt(d) times at most sqrt(log(1/delta))."""
+    start, end = sympy_sides(statement)
+    d, n, epsilon, delta = (sympy_symbols(statement)[name] for name in ("d", "n", "epsilon", "delta"))
+    context = sqrt(d) * HOLE / (n * epsilon)
+    most = log(1 / delta)
+    bounded = Step.within(context, sqrt(most), "sqrt-monotone", {"a": d, "b": most})
+    return chain(statement, start, Step(context.xreplace({HOLE: sqrt(d)}), "="), bounded, Step(end, "="))
+
+
+def few_dimensions_of_ball(statement: Statement) -> Derivation:
+    """Derive P-2 for the ball where log(n d)^2 <= d, to the fourth power."""
+    start, end = sympy_sides(statement)
+    d, n, epsilon = (sympy_symbols(statement)[name] for name in ("d", "n", "epsilon"))
+    context = HOLE / sqrt(n * epsilon)
+    quarter = Rational(1, 4)
+    least = log(n * d) ** 2
+    bounded = Step.within(context, d**quarter, "power-monotone", {"a": least, "b": d, "p": quarter})
+    return chain(statement, start, Step(context.xreplace({HOLE: least**quarter}), "="), bounded, Step(end, "="))
+
+
+def logarithm_above_one(statement: Statement) -> Derivation:
+    """Derive that a square of log(n) costs nothing from n = 3 on."""
+    start, end = sympy_sides(statement)
+    n = sympy_symbols(statement)["n"]
+    context = start * HOLE**2
+    steps = (
+        Step.within(context, log(3), "order", {"a": Integer(1), "b": log(3)}),
+        Step.within(context, log(n), "log-monotone", {"a": Integer(3), "b": n}),
+    )
+    return chain(statement, start, *steps, Step(end, "="))
+
+
+def case_without_privacy(statement: Statement) -> Derivation:
+    """Derive the case of Theorem 3.4 where the data count: its condition is the inequality, squared."""
+    start, end = sympy_sides(statement)
+    names = ("d", "L", "theta", "mu", "n", "epsilon", "delta")
+    d, L, theta, mu, n, epsilon, delta = (sympy_symbols(statement)[name] for name in names)
+    context = HOLE / (theta**2 * mu * n**2 * epsilon**2)
+    small = d**2 * L**4 * log(1 / delta) ** 2
+    large = theta**3 * mu * n**3 * epsilon**4
+    bounded = Step.within(context, sqrt(large), "sqrt-monotone", {"a": small, "b": large})
+    return chain(statement, start, Step(context.xreplace({HOLE: sqrt(small)}), "="), bounded, Step(end, "="))
+
+
+def case_of_privacy(statement: Statement) -> Derivation:
+    """Derive the case of Theorem 3.4 where privacy counts: its condition is the inequality, squared."""
+    start, end = sympy_sides(statement)
+    names = ("d", "L", "theta", "mu", "n", "epsilon", "delta")
+    d, L, theta, mu, n, epsilon, delta = (sympy_symbols(statement)[name] for name in names)
+    context = HOLE / (theta**2 * mu * n**2 * epsilon**2)
+    large = d**2 * L**4 * log(1 / delta) ** 2
+    small = theta**3 * mu * n**3 * epsilon**4
+    lower = Step(
+        context.xreplace({HOLE: sqrt(small)}), ">=", "sqrt-monotone", {"a": small, "b": large}, context=context
+    )
+    return chain(statement, start, Step(context.xreplace({HOLE: sqrt(large)}), "="), lower, Step(end, "="))
