@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Integer, Rational, log, sqrt
+from sympy import Integer, Rational, Sum, Symbol, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical.derivations import chain
@@ -68,3 +68,34 @@ def case_of_privacy(statement: Statement) -> Derivation:
         context.xreplace({HOLE: sqrt(small)}), ">=", "sqrt-monotone", {"a": small, "b": large}, context=context
     )
     return chain(statement, start, Step(context.xreplace({HOLE: sqrt(large)}), "="), lower, Step(end, "="))
+
+
+def worse_than_without_privacy(statement: Statement) -> Derivation:
+    """Derive that P-1 is no better at n = d: 1/sqrt(n) <= 1 <= n/log(n)."""
+    start, end = sympy_sides(statement)
+    n = sympy_symbols(statement)["n"]
+    one = Integer(1)
+    steps = (
+        Step.within(HOLE, one, "reciprocal-monotone", {"a": one, "b": sqrt(n)}),
+        Step.within(n * HOLE, 1 / log(n), "reciprocal-monotone", {"a": log(n), "b": n}),
+        Step.order(HOLE, n / log(n), end),
+    )
+    return chain(statement, start, *steps)
+
+
+def steps_of_all_stages(statement: Statement) -> Derivation:
+    """Derive the number of steps of all stages: T^0 (2^(K + 1) - 2), by the geometric sum."""
+    start, end = sympy_sides(statement)
+    K = sympy_symbols(statement)["K"]
+    T_0 = sympy_symbols(statement)["T_0"]
+    i = Symbol("i", integer=True)
+    total = T_0 * (2 * 2**K - 2)
+    summed = Step(2 * T_0 * (2**K - 1), "=", "geometric-sum", {"x": Integer(2), "m": K}, context=2 * T_0 * HOLE)
+    return chain(
+        statement,
+        start,
+        Step(2 * T_0 * Sum(2**i, (i, 0, K - 1)), "="),
+        summed,
+        Step(total, "="),
+        Step.order(HOLE, total, end),
+    )
