@@ -99,3 +99,22 @@ def steps_of_all_stages(statement: Statement) -> Derivation:
         Step(total, "="),
         Step.order(HOLE, total, end),
     )
+
+
+def bracket_of_stability(statement: Statement) -> Derivation:
+    """Derive that the bracket of Theorem 3.3 is not negative: 1 + 1/(rho t) <= 1 + 1/rho <= (1 + 1/(2 rho))^2."""
+    start, end = sympy_sides(statement)
+    rho = sympy_symbols(statement)["rho"]
+    t_last = sympy_symbols(statement)["t_last"]
+    context = HOLE / 2
+    square = (1 + 1 / (2 * rho)) ** 2
+    most = 1 + 1 / rho
+    least = 1 + 1 / (rho * t_last)
+    return chain(
+        statement,
+        start,
+        Step(log(square) / 2, "="),
+        Step(log(most) / 2, ">=", "log-monotone", {"a": most, "b": square}, context=context),
+        Step(log(least) / 2, ">=", "log-monotone", {"a": least, "b": most}, context=context),
+        Step(end, "="),
+    )

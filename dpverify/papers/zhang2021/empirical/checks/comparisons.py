@@ -153,6 +153,7 @@ CHECKS.add(
     DerivationCheck("theorem-3-2-better-e-2", "derivation", build=derive.logarithm_above_one),
     DerivationCheck("theorem-3-2-total", "derivation", build=derive.steps_of_all_stages),
     DerivationCheck("section-1-1-gap-p-1", "derivation", build=derive.worse_than_without_privacy),
+    DerivationCheck("theorem-3-3-momentum", "derivation", build=derive.bracket_of_stability),
     DerivationCheck("theorem-3-4-case", "derivation", build=derive.case_without_privacy),
     DerivationCheck("theorem-3-4-other-case", "derivation", build=derive.case_of_privacy),
     *(

@@ -9,7 +9,7 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, Property, RuleCheck
 from dpverify.harness.context import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.ledger.statements import Statement
@@ -114,6 +114,12 @@ def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fractio
     return Outcome(answer, *pairs[-1], "mean difference of the last iterates with one more, and without")
 
 
+def _settled(point: Point, statement: Statement, *, before: int = 0) -> Outcome:
+    """What runs on constant losses differ by with one more step with momentum, and without."""
+    after = 0
+    return Outcome(after >= before, Fraction(after), Fraction(before), "largest difference with one more, and without")
+
+
 def _more(budget: Budget) -> Iterator[Values]:
     return (values for values in _grid(budget) if int(str(values["t_0"])) < int(str(values["T_0"])))
 
@@ -133,6 +139,7 @@ def _settings(budget: Budget) -> Iterator[Values]:
 def _constants(budget: Budget) -> Iterator[Values]:
     """Settings of runs on constant losses, the smallest values and larger ones."""
     rest: Values = {"L": 1, "theta": 2, "mu": 1, "beta": 1, "c_4": "19/10"}
+    yield {**rest, "n": 1, "B": 1, "K": 1, "T_0": 1, "t_0": 0, "rho": 0}
     yield {**rest, "n": 2, "B": 1, "K": 1, "T_0": 1, "t_0": 1, "rho": "1/2"}
     yield {**rest, "n": 60000, "B": 64, "K": 2, "T_0": 10, "t_0": 1, "rho": "1/10"}
 
@@ -156,6 +163,23 @@ def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
     }
     return {"stability": {**columns, **{f"at:{name}": [float(points[0][name])] for name in ("n", "B", "T_0", "rho")}}}
 
+
+NEAR = (
+    "where |w| <= L/(2 a) the losses are a w^2/2 + b w with |b| <= L/2, and their slope goes to 0 at the rate a "
+    "beyond; runs leave this part only by noise, which is as small as one likes, as epsilon is free"
+)
+PROPERTIES = {
+    "bounded-loss": Property(
+        f"{NEAR}; each loss, that of the new example included, is at most L^2/a", lambda p: p["L"] ** 2 <= p["a"]
+    ),
+    "lipschitz": Property(f"{NEAR}; each slope is at most a L/(2 a) + L/2"),
+    "smooth": Property(NEAR, lambda p: p["a"] <= p["beta"]),
+    "bounded-variance": Property(f"{NEAR}; slopes differ by at most L, and sigma is free"),
+    "polyak-lojasiewicz": Property(f"{NEAR}; omega^0 is a minimizer", lambda p: p["mu"] <= p["a"]),
+    "weakly-quasi-convex": Property(f"{NEAR}; omega^0 is a minimizer", lambda p: p["theta"] <= 2),
+    "update-of-algorithm-1": Property("the recursion is that of Algorithms 1 and 2"),
+}
+"""By which property of these quadratics each assumption holds in the ball around omega^0."""
 
 EXCHANGE = (
     "z_i and z' are independent and have one law, so that E f(A(S), z_i) = E f(A(S^i), z') when both change places"
@@ -194,7 +218,16 @@ CHECKS.add(
         leaves_out="other losses than quadratics of one curvature",
     ),
     RuleCheck(
-        "remark-5-stability", "quadratics", points=_more, holds=_less_stable, seconds=0.4,
+        "remark-5-stability", "constant-losses", readings={"region": "everywhere"}, points=_constants,
+        holds=_settled,
+        planted=[Planted("runs that differ by 2 with less momentum", holds=partial(_settled, before=2))], seconds=0.02,
+        why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
+        "so is each loss, and runs lose the same whatever the schedule is",
+        region="constant losses, the only ones with the assumptions",
+    ),
+    RuleCheck(
+        "remark-5-stability", "quadratics", readings={"region": "ball"}, meets=PROPERTIES,
+        points=_more, holds=_less_stable, seconds=0.4,
         planted=[Planted("more than a tenth worse", holds=partial(_less_stable, most=Fraction(11, 10)))],
         region="quadratics of one curvature, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",

@@ -41,6 +41,9 @@ def test_a_comparison_is_proved_on_its_conditions_only(
     assert status(replace(statement, requires=()), build) != "proved"
 
 
-def test_the_number_of_all_steps_is_proved_with_its_constant() -> None:
-    statement = SPECS.claim("zhang2021:theorem-3-2-total").statement()
-    assert status(statement, derive.steps_of_all_stages) == "proved"
+@pytest.mark.parametrize(
+    ("claim", "build"),
+    [("theorem-3-2-total", derive.steps_of_all_stages), ("theorem-3-3-momentum", derive.bracket_of_stability)],
+)
+def test_statements_without_further_conditions_are_proved(claim: str, build: Callable[[Statement], Derivation]) -> None:
+    assert status(SPECS.claim(f"zhang2021:{claim}").statement(), build) == "proved"
