@@ -16,6 +16,7 @@ from dpverify.harness import (
     PaperChecks,
     Plan,
     Point,
+    Property,
     SearchCheck,
     TrajectoryEffect,
     TrajectoryLaw,
@@ -57,6 +58,12 @@ def _delta(point: Point, statement: Statement) -> arb:
     return delta_ball(1 / sigma, point["epsilon"])
 
 
+MECHANISM = {
+    "gaussian-mechanism": Property("the exact delta is that of one release with Gaussian noise"),
+    "bounded-sensitivity": Property("the query changes by exactly 1"),
+}
+"""By which property of the mechanism each assumption of Theorem 1 holds; a refutation without it is refused."""
+
 CHECKS.add(
     MonteCarloCheck(
         "algorithm-1",
@@ -69,5 +76,5 @@ CHECKS.add(
     ),
     DerivationCheck("lemma-1", "derivation", build=derive_lemma_1),
     SearchCheck("lemma-1", "search", lhs=_variance, corners=[{"t": 2**k - 1, "sigma": 1} for k in range(1, 20)]),
-    SearchCheck("theorem-1", "search", lhs=_delta),
+    SearchCheck("theorem-1", "search", lhs=_delta, meets=MECHANISM),
 )
