@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import msgspec
+
 from dpverify.harness.admissible import Property
 from dpverify.harness.budget import BudgetName
 from dpverify.harness.context import Context

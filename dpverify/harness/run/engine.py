@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
+from dpverify.foreign import is_interrupt
 from dpverify.harness.admissible import admitted
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import KeptBlocks

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
+from dpverify.foreign import is_interrupt
 from dpverify.harness.admissible import Property
 from dpverify.harness.checks import Check
 from dpverify.ledger.errors import SpecError

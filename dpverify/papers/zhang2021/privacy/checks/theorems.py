@@ -123,6 +123,7 @@ for theorem in ("theorem-2-1", "theorem-3-1"):
             points=_constants,
             holds=_promised(Fraction(1)),
             planted=[Planted("half of that delta promised", holds=_promised(Fraction(1, 2)))],
+            neighbours=[TrueNeighbour("the 10^8th root of that delta", holds=_promised(Fraction(1), NEARLY_NONE))],
             meets=PROPERTIES,
             region="c_1 and c_2 from 1/1000 to 1000; the argument is the same for all",
         )
@@ -139,6 +140,7 @@ CHECKS.add(
         "opposite-gradients",
         points=_rates,
         lhs=_opposite,
+        neighbours=[TrueNeighbour("five times the printed side", rhs="5*printed")],
         meets=PROPERTIES,
         region="B/n from 1/1000 to 1, L/pi from 1/10 to 2 (to 1 at the smoke budget)",
         leaves_out="one pair of neighbours",
