@@ -166,7 +166,7 @@ def faults(found: Sequence[Certified], allowed: Container[str]) -> list[str]:
         fault = "no certificate" if one.derived and not listed else ""
         if one.text is not None:
             data = written[one.name]
-            given = k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],))
+            given = k.open_premises(seals, k.given_in(data))
             other = bool(given) != (one.status == "proved given")
             fault = f"pinned as {one.status}, and its certificate is given {given or 'nothing'}" if other else ""
             fault = "is listed, and has one" if listed else fault

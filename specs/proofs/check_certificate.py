@@ -31,6 +31,8 @@ BITS = 256  # of enclosures of numbers
 MOST_EXPANDED = 24  # integer powers of sums up to this one are multiplied out
 MOST_TERMS = 6000
 MOST_FACTORED = 10**48  # numbers of which a power is taken have prime factors that can be found
+MOST_BITS = 200_000  # of a coefficient
+MOST_WRITTEN = 200_000  # terms of sums in a certificate that are written out, and parts of an expression
 MOST_SHOWN = 80  # characters of an expression in the name of what is given
 MOST_POWER = 50_000  # of a number that is written out
 FEW = 6  # finite sums of so few terms are written out
@@ -139,11 +141,20 @@ SHORT = {  # functions that are said by others, of a and b
 
 
 def read_table(rows):
-    """The expressions of a table, each of which may name those before it."""
-    table = []
+    """The expressions of a table, each of which may name those before it; none is longer than what can be written."""
+    table, sizes = [], []
     for one in rows:
+        sizes.append(parts_in(one, sizes))
+        need(sizes[-1] < MOST_WRITTEN, "an expression with too many parts")
         table.append(read(one, table))
     return table
+
+
+def parts_in(data, sizes):
+    """Number of parts of an expression in the prefix format, those of rows of the table included."""
+    if isinstance(data, list):
+        return 1 + sum(parts_in(x, sizes) for x in data)
+    return sizes[data] if isinstance(data, int) else 1
 
 
 def put(e, where, memo=None):
@@ -233,6 +244,7 @@ class Form(dict):
 
 
 def form_of(terms):
+    need(all(c == 0 or fmpq(c).height_bits() < MOST_BITS for c in terms.values()), "a coefficient that is too long")
     key = frozenset((m, c.p, c.q) for m, c in terms.items() if c != 0)  # a rational's own hash is slow
     found = FORMS.get(key)
     if found is None:
@@ -305,6 +317,8 @@ SAID = {">=": 1, "!=": 2, ">": 3, "=": 0}  # what is known of a form's sign: 1 i
 
 class Scope:
     """The facts that hold at a place, and forms of expressions under them. Cases and ranges of indices nest."""
+
+    written = 0  # terms of sums that a certificate has written out
 
     def __init__(self, kinds, facts, depth=0):
         self.kinds, self.depth, self.converging, self.index = kinds, depth, set(), {}  # series that converge; signs
@@ -615,6 +629,8 @@ class Scope:
             need(self.integer(key), "the length of a range is not known to be an integer")
             count = key.constant()
             if count is not None and count < FEW:
+                Scope.written += int(count.p) + 1
+                need(Scope.written < MOST_WRITTEN, "sums of too many terms that are written out")
                 return sum((self.form(put(body, {index: lo + rational(k)})) for k in range(int(count.p) + 1)), ZERO)
         term, scope = self.term(op, index, lo, hi, body)
         inner = scope.form(term)
@@ -760,7 +776,7 @@ class Proof(Rule):
         said = {**data, **({"relation": "<=", "rhs": data["order"]["last"]} if data["relation"] in ORDERS else {})}
         super().__init__(said, checker.table)
         self.checker, self.data, self.table, local = checker, data, checker.table, data["local"]
-        self.premises, self.stepped = {}, set()
+        self.premises, self.stepped, self.logged = {}, set(), set()  # logged: letters of logarithms that O~ hides
         more = Rule({**said, "letters": local["letters"]}, self.table)
         need(not self.letters.keys() & more.letters.keys(), "a letter of its own that the statement has")
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
@@ -782,6 +798,7 @@ class Proof(Rule):
         about = rule.free() | rule.letters.keys()
         if data["kind"] == "definition":
             self.checker.definitions.add(rule, seal(data, self.checker.data["table"]))
+            need(self.kinds.get(rule.lhs[1]) == "sequence", f"{rule.lhs[1]} is declared as something else")
             self.fixed |= rule.free()
             self.checker.used.setdefault("definition", set()).add(data["name"])
         elif any((self.kinds | rule.letters).get(name) in FUNCTIONS for name in about):
@@ -814,6 +831,7 @@ class Proof(Rule):
             for (op, form), exponent in term.items():
                 small = exponent > 0 or self.scope.sign(form - constant(2)) & 1
                 need(op == "log" and small, "a term that is no product of the right side's")
+                self.logged |= letters_in(form)
                 need(exponent < 0 or self.data["relation"] == "O~", "a logarithm, which O does not hide")
 
     def at_most(self, small, large):
@@ -957,6 +975,9 @@ class Proof(Rule):
             scope.defined(put(side, values))
         need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
         need(source != "lemma" or not rule.free(), "the lemma is about letters of its own")
+        own = known[name].data["local"]["letters"] if source == "lemma" else {}
+        tied = [one for one in rule.fixed & own.keys() if own[one] not in FUNCTIONS]
+        need(not tied, f"a function depends on {', '.join(tied)}, which the lemma alone has")
         moved = {one for one, value in values.items() if value not in (one, letter(one))}
         need(not moved & rule.fixed, f"{', '.join(moved & rule.fixed)} is what a premise is about")
         self.fixed |= rule.fixed
@@ -1083,7 +1104,8 @@ class Definitions:
 
     def is_start(self, rule):
         """Whether an equation says what a function is at one place, and not by itself."""
-        return len(rule.lhs) == 3 and rule.lhs[2][0] == "q" and rule.lhs[1] not in letters_in(rule.rhs)
+        one_place = len(rule.lhs) == 3 and rule.lhs[2][0] == "q"
+        return one_place and not rule.letters and rule.lhs[1] not in letters_in(rule.rhs)
 
     def check_step(self, rule, name, starts):
         """Refuse an equation that is not for all places, or, by the function itself, not for all above its start."""
@@ -1103,7 +1125,7 @@ class Definitions:
         if starts:
             need(granted(scope, ">", place - starts[0].lhs[2]), f"{name} is defined twice at its start")
         else:
-            bounds = (scope.form(gap) - scope.form(place) for _, gap in facts)
+            bounds = (scope.form(gap) - scope.form(place) for relation, gap in facts if relation in (">=", ">"))
             need(any(bound.constant() is not None for bound in bounds), f"the recursion of {name} has no start")
 
 
@@ -1129,7 +1151,7 @@ class Checker:
 
     def run(self, data):
         need(data["schema"] == 3, "the schema is not 3")
-        self.data = data
+        self.data, Scope.written = data, 0
         self.table += read_table(data["table"])
         for proof in (*data["lemmas"], data["statement"]):
             need(proof["name"] not in self.lemmas, f"{proof['name']} is proved twice")
@@ -1175,11 +1197,13 @@ def given_in(data):
     found = [(f"{quantity} is {start}", None)] if quantity else []
     for proof in (*data["lemmas"], data["statement"]):
         local = proof["local"]
-        for name, one in proof["premises"].items():
-            if one["kind"] == "claim":
+        for one in proof["premises"].values():
+            if one.get("measured"):
+                found.append((f"{reference(one)}, whose left side is {shown(read(one['lhs'], table))}", None))
+            elif one["kind"] == "claim":
                 found.append((reference(one), one["seal"]))
             elif one["kind"] != "definition":
-                found.append((name, None))
+                found.append((one["name"], None))
         for relation, *sides in local["conditions"]:
             a, b = (read(side, table) for side in sides)
             sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)
@@ -1187,12 +1211,19 @@ def given_in(data):
     return {name: one if all(other == one for n, other in found if n == name) else None for name, one in found}
 
 
-def open_premises(seals, given, seen=()):
+def open_premises(seals, given):
     """Names of premises that no accepted certificate proves; what is proven from itself is not."""
-    found = {}
-    for name, one in given.items():
-        below = None if one in seen else seals.get(one)
-        found |= {name: None} if below is None else dict.fromkeys(open_premises(seals, below, (*seen, one)))
+    grounded, size = set(), -1
+    while len(grounded) > size:
+        size = len(grounded)
+        grounded |= {one for one in seals if all(p in grounded or p not in seals for p in seals[one].values())}
+    found, todo, seen = {}, list(given.items()), set()
+    for name, one in todo:
+        if one not in grounded:
+            found[name] = None
+        elif one not in seen:
+            seen.add(one)
+            todo += seals[one].items()
     return list(found)
 
 

@@ -27,7 +27,9 @@ if "check_certificate" not in sys.modules:
 import check_certificate as k
 
 MAX_BYTES = 2_000_000  # of a file
+MAX_CERTIFICATE = 50_000_000  # bytes
 MAX_DEPTH = 60  # of brackets within brackets
+CHARACTERS = re.compile(r"[A-Za-z0-9_+*/(),.<>= -]*\Z")  # of a formula
 OPERATORS = {ast.Add: "+", ast.Mult: "*", ast.Pow: "^"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
 FUNCTIONS = {name: name for name in (*k.ARITY, *k.SHORT, "max")} | {"dot": "inner"}
@@ -40,6 +42,7 @@ TWO = ["q", "2"]
 
 def tree(text):
     """Python's tree of a formula; nothing is executed."""
+    k.need(CHARACTERS.match(text), f"{text!r} has a character that no formula has")
     depth = 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -58,7 +61,7 @@ def parsed(node, text):
             k.need(len(number) < 100 and NUMBER.match(number), f"{number} is no number")
             return ["q", str(Fraction(number))]
         case ast.Name(id=name):
-            return name
+            return letter_name(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return ["*", k.MINUS, parsed(operand, text)]
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
@@ -74,6 +77,11 @@ def parsed(node, text):
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return applied(name, [parsed(argument, text) for argument in arguments])
     raise k.Refused(f"{text!r} is no formula")
+
+
+def letter_name(name):
+    """Name of a letter in the checker, where pi is the number; in records it can only be a symbol of the paper."""
+    return "pi_" if name == "pi" else name
 
 
 def applied(name, arguments):
@@ -119,7 +127,7 @@ def domain(text):
 
 def solved(let):
     """Values of the symbols that ``let`` defines, in letters that it does not define."""
-    values = {one["symbol"]: formula(one["value"]) for one in let}
+    values = {letter_name(one["symbol"]): formula(one["value"]) for one in let}
     k.need(len(values) == len(let), "a symbol is defined twice")
     for _ in let:
         values = {name: k.put(value, values) for name, value in values.items()}
@@ -137,7 +145,8 @@ class Statement:
         self.kinds, self.facts = kinds, facts
         self.left, self.relation, self.right, self.hides = left, relation, right, frozenset(hides)
         self.values = {}  # of the symbols that ``let`` defines
-        self.equations = []  # definitions of its functions
+        self.equations = []  # definitions of its functions, with their records
+        self.own = frozenset()  # letters that are not of definitions alone
         self.quantity = ""  # what code measures, if no formula says what that is
         self.meaning = self.text = ""  # the definition of what is measured; the statement in the record's formulas
 
@@ -195,7 +204,7 @@ def follows(wanted, known, proven=None):
     functions = (wanted.names() | known.names()) - wanted.kinds.keys() - known.kinds.keys()
     rows = [e for one in (known, wanted) for e in one.rows()]
     scope = scope_of(dict.fromkeys(functions, "sequence") | wanted.kinds, wanted.facts, rows)
-    for name in known.kinds.keys() & known.names():
+    for name in known.kinds.keys() & (known.names() | wanted.kinds.keys()):
         wider = known.kinds[name] == "real" and wanted.kinds.get(name) == "integer"
         k.need(wider or wanted.kinds.get(name) == known.kinds[name], f"{name} is no {known.kinds[name]} there")
     for relation, gap in known.facts:
@@ -215,7 +224,8 @@ class Paper:
         claims, verdicts, definitions = (read_toml(folder / f"{name}.toml") for name in FILES)
         self.claims = {one["id"]: one for one in claims["claim"]}
         k.need(len(self.claims) == len(claims["claim"]), "two claims have one id")
-        self.texts = {name: one["domain"] for name, one in claims["symbols"].items()}
+        self.texts = {letter_name(name): one["domain"] for name, one in claims["symbols"].items()}
+        self.functions = claims.get("functions", {}).keys()
         self.domains = {name: domain(text) for name, text in self.texts.items()}
         self.verdicts = verdicts.get("verdict", [])
         self.definitions = definitions.get("definition", [])
@@ -264,9 +274,11 @@ class Paper:
         made = self.made(record, left, formula(record["printed"]), record["relation"])
         quantity = record.get("quantity", "")
         meant = self.definition(quantity, "", claim, reading) if quantity and measured else None
+        own = frozenset(made.kinds)
         if meant is not None:
             made = self.measured(made, meant)
         made.quantity, made.reading = quantity if meant is None else "", reading
+        made.own = own
         self.add_equations(made, claim, reading)
         which = {"claim": f"{self.key}:{claim}", "reading": reading, "variant": variant}
         made.meaning = "" if meant is None else text_of(meant)
@@ -275,7 +287,9 @@ class Paper:
 
     def made(self, record, left, right, relation):
         """A statement of a record's fields: letters with their domains, conditions, and what ``let`` defines put in."""
-        domains = self.domains | {name: domain(one["domain"]) for name, one in record.get("letters", {}).items()}
+        letters = {name: domain(one["domain"]) for name, one in record.get("letters", {}).items()}
+        k.need(not letters.keys() & self.domains.keys(), "a letter of a definition is a symbol of the paper")
+        domains = self.domains | letters
         values = solved(record.get("let", []))
         facts = [one for text in record.get("requires", []) for one in conditions(text)]
         made = Statement({}, facts, left, relation, right, record.get("hides", ()))
@@ -319,7 +333,7 @@ class Paper:
                 own = equation.kinds.keys() - bound - statement.kinds.keys()
                 statement.kinds |= {name: equation.kinds[name] for name in own}
                 statement.facts += [one for one in equation.facts if k.letters_in(one[1]) <= own]
-                statement.equations += [] if record.get("argued") else [(record, equation)]
+                statement.equations.append((record, equation))
                 todo |= equation.names() - seen
 
     def equation(self, record, values):
@@ -334,7 +348,9 @@ class Paper:
         parts += [f"where {one['symbol']} = {one['value']}" for one in record.get("let", [])]
         parts += [f"for {name}: {self.texts[name]}" for name in sorted(statement.kinds.keys() & self.texts.keys())]
         parts += [f"if {text}" for text in record.get("requires", [])]
-        parts += [text_of(one) for one in ([] if meant is None else [meant]) + [one for one, _ in statement.equations]]
+        parts += [f"up to a constant that may depend on {', '.join(record['hides'])}"] if record.get("hides") else []
+        said = ([] if meant is None else [meant]) + [one for one, _ in statement.equations]
+        parts += [text_of(one) for one in said if not one.get("argued")]
         return " ".join("; ".join(parts).split())
 
 
@@ -389,13 +405,17 @@ class Records:
         proof = checker.statement
         data = proof.data
         paper, wanted = self.statement(data["claim"], data["reading"], data["variant"])
+        unknown = sorted(wanted.names() - wanted.kinds.keys() - paper.functions)
+        k.need(not unknown, f"{', '.join(unknown)} of the record is declared nowhere")
         own = sorted(wanted.kinds.keys() & data["local"]["letters"].keys())
         k.need(not own, f"{', '.join(own)} of the statement is a letter of the proof alone")
         k.need(data["quantity"] == wanted.quantity, "it is about another quantity")
         follows(wanted, stated(proof, data, checker.table), proof.scope)
         free = wanted.left is None and proof.scope.form(proof.lhs) is proof.scope.form(proof.rhs)
         k.need(not free, "what is measured is said to be the right side itself, which proves nothing")
+        k.need(proof.logged <= wanted.own, "a logarithm that is hidden is of a letter that the record does not have")
         for one in checker.lemmas.values():
+            k.need(all(one.kinds.get(name) != "bits" for name in paper.functions), "a function of bits")
             for name, rule in one.premises.items():
                 try:
                     self.compare_premise(paper, wanted, one, rule, one.data["premises"][name])
@@ -406,6 +426,7 @@ class Records:
     def compare_premise(self, paper, statement, proof, rule, data):
         """Refuse a definition, a fact or a claim that is not the record's; what is given is shown as it stands."""
         if data["kind"] == "given":
+            k.need(not re.match(r"[A-Za-z0-9_]+:[a-z0-9-]", data["name"]), "it has the name of a claim")
             return
         premise = stated(rule, data, proof.table)
         premise.kinds = statement.kinds | proof.kinds | premise.kinds
@@ -415,6 +436,11 @@ class Records:
             functions = known.names() - known.kinds.keys()
             alike = all(reading.get(name, choice) == choice for name, choice in data["reading"].items())
             k.need(not functions or (alike and data["claim"].startswith(f"{paper.key}:")), "its functions are others")
+            for record, equation in known.equations:
+                same = paper.chosen(record, claim, reading)
+                mine = paper.equation(record, statement.values)
+                same = same and (mine.left, mine.right, mine.facts) == (equation.left, equation.right, equation.facts)
+                k.need(same, f"{record['name']} means something else there")
             bound = known.kinds.keys()
         else:
             records = paper.definitions if data["kind"] == "definition" else [*paper.known, *paper.definitions]
@@ -422,6 +448,8 @@ class Records:
             meant = [one for one in meant if "citation" in one or paper.chosen(one, claim, reading)]
             k.need(meant, "there is no such record for this claim and reading")
             record = meant[0]
+            argued = data["kind"] == "definition" and record.get("argued")
+            k.need(not argued, "a definition that is argued in words is a fact")
             known = paper.equation(record, statement.values)
             bound = record.get("letters", {}).keys() | k.letters_in(formula(record.get("at", "0")))
         # Of letters that a lemma is for all values of, it does not hold what holds of the statement's, unless a
@@ -431,11 +459,21 @@ class Records:
         premise.facts += [one for one in proof.assumed if not k.letters_in(one[1]) & rule.letters.keys()]
         premise.facts += [one for one in statement.facts if not k.letters_in(one[1]) & others]
         k.need(rule.letters.keys() <= bound, "it is not for all values of its letters")
-        known = known.put({name: k.read(value, proof.table) for name, value in data.get("where", {}).items()})
-        unseen = known.kinds.keys() - premise.kinds.keys()  # letters of the record that drop out of its formula
-        premise.kinds |= {name: known.kinds[name] for name in unseen}
-        premise.facts += [one for one in known.facts if k.letters_in(one[1]) <= unseen]
+        where = {name: k.read(value, proof.table) for name, value in data.get("where", {}).items()}
+        for name, value in where.items():
+            k.need(known.kinds.get(name) in k.NUMBERS and proof.scope.sort(value) == "number", f"{name} is no number")
+            whole = known.kinds[name] == "real" or proof.scope.integer(proof.scope.form(value))
+            k.need(whole, f"{name} is not known to be an integer")
+        known = known.put(where)
+        for name in known.kinds.keys() - premise.kinds.keys():  # letters that drop out of the record's formula
+            about = [gap for _, gap in known.facts if name in k.letters_in(gap)]
+            bound = len(about) < 2 and all(k.letters_in(gap) == {name} and is_bound(gap, name) for gap in about)
+            k.need(bound, f"{name} drops out, and it is not known that there are such values")
+            premise.kinds[name] = known.kinds[name]
+            premise.facts += [one for one in known.facts if name in k.letters_in(one[1])]
         if data.get("measured"):
+            seen = k.letters_in(proof.scope.form(premise.left)) - statement.kinds.keys()
+            k.need(seen, "what is measured is no letter of the proof")
             premise.left = None
         follows(premise, known)
 
@@ -446,9 +484,21 @@ def stated(rule, data, table):
     return Statement(rule.letters, facts, rule.lhs, data["relation"], k.read(data["rhs"], table), data.get("hides", ()))
 
 
+def is_bound(gap, name):
+    """Whether an expression is a letter, or its negative, and a number: then it is positive at some values."""
+    scope = k.Scope({name: "real"}, ())
+    form, alone = scope.form(gap), scope.form(k.letter(name))
+    return (form - alone).constant() is not None or (form + alone).constant() is not None
+
+
 def certificate_name(data):
     """Name of the file of a certificate's statement."""
     return "-".join([*data["claim"].split(":"), *data["reading"].values(), data["variant"]]) + ".json"
+
+
+def print_line(text):
+    """Print one line, whatever characters a record or a certificate has in its names."""
+    print("".join(character if character.isprintable() else " " for character in text))
 
 
 def main(words):
@@ -461,17 +511,24 @@ def main(words):
     records, accepted = Records(folder), {}
     for file in files:
         try:
+            k.need(file.stat().st_size <= MAX_CERTIFICATE, "the file is too large")
             checker = k.run(json.loads(file.read_bytes()), rules)
             statement = records.bound(checker)
             k.need(file.name == certificate_name(checker.statement.data), "it is stored under the name of another one")
             accepted[file] = checker.data, checker.used, statement
-        except (k.Refused, OSError, ValueError, RecursionError) as error:
-            print(f"refused: {file.name}: {error or type(error).__name__}")
+        except k.Refused as error:
+            print_line(f"refused: {file.name}: {error}")
+        except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            print_line(f"refused: {file.name}: malformed: {type(error).__name__}: {error}")
     seals = {data["statement"]["seal"]: k.given_in(data) for data, _, _ in accepted.values()}
     for data, used, statement in accepted.values():
-        given = k.open_premises(seals, k.given_in(data), (data["statement"]["seal"],))
+        given = k.open_premises(seals, k.given_in(data))
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print(f"{word}: {statement.text}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
+        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
+        for proof in (*data["lemmas"], data["statement"]):
+            for one in (one for one in proof["premises"].values() if one["kind"] == "given"):
+                sides = [k.shown(k.read(one[side], k.read_table(data["table"]))) for side in ("lhs", "rhs")]
+                print_line(f"  given {one['name']}: {sides[0]} {one['relation']} {sides[1]}")
     print(f"{len(accepted)} of {len(files)} accepted")
     return 0 if accepted and len(accepted) == len(files) else 1
 

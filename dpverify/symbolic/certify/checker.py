@@ -37,9 +37,15 @@ k = _loaded("check_certificate")
 
 
 @cache
+def reader() -> Any:
+    """The statement reader as a module; loaded when it is needed."""
+    return _loaded("read_statement")
+
+
+@cache
 def records_of(folder: Path) -> Any:
     """The records of a specs folder, as the statement reader reads them."""
-    return _loaded("read_statement").Records(folder)
+    return reader().Records(folder)
 
 
 @cache

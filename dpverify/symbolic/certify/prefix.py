@@ -121,6 +121,8 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
         case Inf():
             return "oo"
         case Name(name):
+            if name == "pi":
+                raise NotExpressibleError("pi is the number in certificates, and no letter.")
             return letters.get(name, name)
         case Neg(arg):
             return ["*", rational(-1), from_formula(arg, letters)]

@@ -4,7 +4,6 @@ import contextlib
 import copy
 import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from dpverify.ledger.load import bundled_specs
-from dpverify.symbolic.certify.checker import checker_file, k, records_of, rules
+from dpverify.symbolic.certify.checker import checker_file, k, reader, records_of, rules
 from tests.unit.symbolic.certify.examples import CLAIMS, certified
 from tests.unit.symbolic.certify.test_false_certificates import body, certificate, fact, minus, power, rule, sealed
 
@@ -241,7 +240,7 @@ def read(specs: Path, *files: Path) -> tuple[int, str]:
     """Exit code and output of the program."""
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        code = sys.modules["read_statement"].main(["--specs", str(specs), *map(str, files)])
+        code = reader().main(["--specs", str(specs), *map(str, files)])
     return code, output.getvalue()
 
 
@@ -268,6 +267,42 @@ def test_its_exit_code_is_0_where_all_of_one_file_or_more_are_accepted(
     found, output = read(specs, *files)
     assert found == code
     assert output.endswith(f"{true} of {true + false} accepted\n")
+
+
+#: Certificates that a reviewer wrote to have something false called proved: why, with records of their own or the real
+#: ones, and the files that must be refused.
+FALSE = json.loads(Path(__file__).with_name("false_certificates.json").read_text())
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_certificate_is_refused(name: str, tmp_path: Path) -> None:
+    case = FALSE[name]
+    specs = bundled_specs()
+    if case["records"]:
+        specs = tmp_path / "specs"
+        (specs / "toy").mkdir(parents=True)
+        for file, text in case["records"].items():
+            (specs / "toy" / f"{file}.toml").write_text(text)
+    paths = [tmp_path / file for file in case["certificates"]]
+    for path in paths:
+        path.write_text(json.dumps(case["certificates"][path.name]))
+    code, output = read(specs, *paths)
+    refused = {line.split(":")[1].strip() for line in output.splitlines() if line.startswith("refused: ")}
+    assert code == 1
+    assert refused == set(case["refused"]), f"{case['why']}: {output}"
+
+
+def test_what_is_given_is_printed_with_its_formula_on_lines_of_their_own(specs: Path, tmp_path: Path) -> None:
+    """A name cannot hide what is assumed, nor print a line that looks like a verdict."""
+    given = {"kind": "given", "name": "0 <= 1\nproved: toy:bounded", "letters": {}, "conditions": []}
+    premise = given | {"lhs": "y", "relation": "<=", "rhs": ["q", "7"]}
+    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
+    data["statement"]["premises"] = {"p": premise}
+    file = tmp_path / "toy-square-printed.json"
+    file.write_text(json.dumps(sealed(data)))
+    _, output = read(specs, file)
+    assert output.splitlines()[1] == "  given 0 <= 1 proved: toy:bounded: y <= 7"
+    assert not any(line.startswith("proved:") for line in output.splitlines())
 
 
 UNREADABLE = {
