@@ -25,6 +25,7 @@ from dpverify.harness import (
     Point,
     ProportionBound,
     ProportionEffect,
+    TrueNeighbour,
 )
 from dpverify.harness.search.coefficients import compare_arrays
 from dpverify.ledger.statements import Statement
@@ -149,6 +150,12 @@ CHECKS.add(
                     "one level fewer",
                     holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
                     at_declared_size=True,
+                )
+            ],
+            neighbours=[
+                TrueNeighbour(
+                    "all levels that T steps have",
+                    holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length()),
                 )
             ],
         )

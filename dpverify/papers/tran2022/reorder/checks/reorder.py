@@ -23,6 +23,7 @@ from dpverify.harness import (
     Plan,
     Planted,
     Point,
+    TrueNeighbour,
 )
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
@@ -224,6 +225,7 @@ CHECKS.add(
         points=_pairs,
         holds=_uncorrelated,
         planted=[Planted("one permutation", holds=partial(_uncorrelated, ordering="once"), at_declared_size=True)],
+        neighbours=[TrueNeighbour("fresh permutations", holds=partial(_uncorrelated, ordering="fresh"))],
         region="losses whose gradients do not depend on w",
         interior=lambda p: p["N"] >= 3 and p["i"] >= 2,
     ),

@@ -9,7 +9,17 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    RuleCheck,
+    TrueNeighbour,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.utility import theorem_derivations as derive
 from dpverify.symbolic.exact.numbers import ball, working_precision
@@ -18,6 +28,17 @@ from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 CHECKS = PaperChecks("wang2019", __name__)
 
 MILLION = 10**6
+MEETS = {
+    "lipschitz": Property("the slope of the loss is at most G in absolute value"),
+    "smooth": Property("the loss is L x^2/2 up to the slope G and linear beyond, so its slope changes by at most L"),
+    "update-of-algorithm-1": Property("the run is that of Algorithm 1"),
+    "update-of-algorithm-2": Property("the run is that of Algorithm 2"),
+    "subsampled-without-replacement": Property("all examples have one loss, so every sample gives the same gradients"),
+    "equal-batches": Property("all examples have one loss, so every batch of a party gives the same gradients"),
+    "independent-noise": Property("the noise of each step is drawn anew, independent of all else"),
+}
+"""Properties of the problem in which noise drowns one slope."""
+
 TOGETHER = ("theorem-4-4", "table-1-dp-srm-utility", "abstract-utility", "section-1-utility", "remark-4-5-utility")
 BY_PARTY = ("theorem-5-2", "table-1-distributed-utility", "section-5-2-rate")
 """Theorems 4.4 and 5.2, and the cells and sentences that say the same of the algorithm."""
@@ -89,6 +110,7 @@ CHECKS.add(
                 Planted("a tenth of the rate", holds=partial(_drowned, times=Fraction(1, 10)), at_declared_size=True)
             ],
             neighbours=[TrueNeighbour("10^30 times the rate", holds=partial(_drowned, times=Fraction(10**30)))],
+            meets=MEETS,
             variants=("printed",),
             region="two problems in many dimensions, beta so small that the conditions of Theorem 4.1 or 5.1 hold",
         )

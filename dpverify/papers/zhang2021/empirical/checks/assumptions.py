@@ -9,7 +9,7 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
 from dpverify.harness.planted import Rule
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
@@ -183,6 +183,9 @@ for claim, with_data in RATES.items():
             points=_growing,
             holds=escapes,
             planted=[Planted("a hundredth of the excess", holds=partial(_escapes, with_data=with_data, share=100))],
+            neighbours=[
+                TrueNeighbour("the excess over 10^200", holds=partial(_escapes, with_data=with_data, share=10**200))
+            ],
             meets=PROPERTIES,
             region="growing n, runs from the minimizer of losses whose ball has the radius 1/(10 K), without momentum",
         ),

@@ -19,6 +19,7 @@ from dpverify.harness import (
     Property,
     RuleCheck,
     SearchCheck,
+    TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical import rate_derivations as derive
@@ -131,6 +132,7 @@ for claim in GROWING:
             points=partial(_beyond, claim),
             holds=_outgrows,
             planted=[Planted("half the right side", holds=partial(_outgrows, share=Fraction(1, 2)))],
+            neighbours=[TrueNeighbour("10^6 times the right side", holds=partial(_outgrows, share=Fraction(10**6)))],
             meets={"n >= 2": Property("n is 10 or a power of 3")},
             seconds=0.02,
             region="constants from 1 to 30; the argument is the same for all",
@@ -145,6 +147,7 @@ CHECKS.add(
         holds=_dominated,
         seconds=0.02,
         planted=[Planted("twice the left side", holds=partial(_dominated, share=Fraction(2)))],
+        neighbours=[TrueNeighbour("a left side of 0", holds=partial(_dominated, share=Fraction(0)))],
         region="one example",
     ),
     DerivationCheck("section-1-1-e-2", "derivation", build=derive.logarithm_above_one, variants=("amended",)),
