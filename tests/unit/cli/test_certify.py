@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_it_writes_a_file_per_verdict_and_a_summary(tmp_path: Path, capsys: pyte
 
 
 def example(status: str, *, quantity: str = "", text: bool = True) -> Certified:
-    said = {"seal": "1", "premises": {}, "local": {"letters": {}, "conditions": []}, "quantity": quantity}
+    said = {"seal": "1", "premises": {}, "local": {"letters": {}, "conditions": []}, "quantity": quantity, "lhs": "x"}
     data = json.dumps({"table": [], "lemmas": [], "statement": said}) if text else None
     return Certified("p:c", {}, "printed", data, status=status)
 
@@ -43,7 +44,7 @@ def test_a_missing_certificate_or_another_word_is_a_fault() -> None:
     assert faults([replace(example("proved", text=False), derived=False)], {}) == []
     assert "is listed, and has one" in faults([example("derived")], listed)[0]
     assert "is listed, and has one" in faults([example("proved")], listed)[0]
-    assert "is given ['noise']" in faults([example("proved", quantity="noise")], {})[0]
+    assert "is given ['noise is x']" in faults([example("proved", quantity="noise")], {})[0]
     assert faults([example("proved given", quantity="noise")], {}) == []
     assert "is given nothing" in faults([example("proved given")], {})[0]
 
@@ -93,7 +94,7 @@ def test_a_tenth_is_written_with_what_has_changed_and_what_is_missing_and_the_re
 
 def test_what_has_no_certificate_is_listed_with_a_reason_and_pinned_as_derived_alone() -> None:
     specs = load_specs()
-    variants: tuple[Variant, Variant] = ("printed", "amended")
+    variants: tuple[Variant, ...] = get_args(Variant)
     references = [
         Reference(claim=claim.key, reading=reading, variant=variant)
         for claim in specs.claims()

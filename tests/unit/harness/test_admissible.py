@@ -9,7 +9,7 @@ from fractions import Fraction
 import msgspec
 import pytest
 
-from dpverify.harness import BUDGETS, Budget, ExhaustiveCheck, PaperChecks, Property
+from dpverify.harness import BUDGETS, Budget, ExhaustiveCheck, PaperChecks, Property, TrueNeighbour
 from dpverify.harness.admissible import admitted, unmet_conditions
 from dpverify.harness.context import Context, as_point
 from dpverify.harness.run.engine import run_jobs
@@ -32,7 +32,11 @@ def points(budget: Budget) -> Iterator[Mapping[str, int | str]]:
 
 
 def check(meets: Mapping[str, Property]) -> ExhaustiveCheck:
-    return ExhaustiveCheck("theorem-3-2-start", "demo", points=points, lhs=lambda p, s: Fraction(9), meets=meets)
+    none = TrueNeighbour("nothing left", lhs=lambda p, s: Fraction(0))
+    nine = Fraction(9)
+    return ExhaustiveCheck(
+        "theorem-3-2-start", "demo", points=points, lhs=lambda p, s: nine, neighbours=[none], meets=meets
+    )
 
 
 def refuted(
@@ -64,7 +68,7 @@ def test_the_domain_of_a_defined_letter_counts() -> None:
     """So it was with alpha = 1.043 of tran2022's theorem-9-display-alpha, where alpha <= 1."""
     statement = load_specs().claim("tran2022:theorem-9-display-alpha").statement()
     point = as_point({"G": 1, "K": 1, "L": 0, "N": 2, "R": 1, "T": 3, "d": 1, "epsilon": 1})
-    assert unmet_conditions(statement, point) == ["0 < alpha <= 1"]
+    assert unmet_conditions(statement, point) == ["0 < alpha <= 1", "alpha <= 1"]
     assert unmet_conditions(statement, as_point({**point, "T": 16})) == []
 
 

@@ -66,6 +66,6 @@ def test_the_page_is_made_of_its_data(tmp_path: Path) -> None:
     (tmp_path / "selftest.md").write_text(f"{GENERATED}\nchanged")
     assert SELFTEST_PAGE.check(tmp_path) == ["selftest.md"]
     assert SELFTEST_PAGE.regenerate(tmp_path) == ["selftest.md"]
-    (tmp_path / "data" / "selftest.json").write_bytes(encode(RUN).replace(b'"schema": 1', b'"schema": 3'))
+    (tmp_path / "data" / "selftest.json").write_bytes(encode(RUN).replace(b'"schema": 1', b'"schema": 2'))
     with pytest.raises(ReportError, match=r"selftest\.json: Invalid enum value 2 - at `\$\.schema`"):
         SELFTEST_PAGE.read(tmp_path)
