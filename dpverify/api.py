@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -117,8 +118,9 @@ def verify_run(
     cluster : dpverify.harness.run.cluster.Cluster, optional
         A Dask cluster whose workers do the work in place of ``jobs`` processes here; results do not depend on it.
     limit : float
-        Seconds that one block of a check may take; with it, checks run in worker processes only, which are ended then.
-        0 for none.
+        Seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks. With it,
+        checks run in processes of their own, which are ended then, and the check is inconclusive. The calling script
+        needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`. 0 for none.
 
     Returns
     -------
@@ -133,14 +135,22 @@ def verify_run(
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
     from dpverify.harness.recorded_proof import RecordedRun
+    from dpverify.harness.run.judge_apart import verify_apart
     from dpverify.harness.run.runner import verify as judge
     from dpverify.harness.run.sources import PAPERS
 
     proofs = None if fresh or budget != "smoke" else RecordedRun()
     source = checks or PAPERS
-    return judge(
-        loaded, chosen, budget, seed, jobs, progress, source, spare, early, proofs, store, fresh, cluster, limit
-    )
+    options: dict[str, Any] = {
+        "specs": loaded, "claims": chosen, "budget": budget, "seed": seed, "jobs": jobs, "source": source,
+        "spare": spare, "proofs": proofs, "fresh": fresh,
+    }  # fmt: skip
+    if limit <= 0.0:
+        return judge(**options, progress=progress, early=early, store=store, cluster=cluster)
+    if early is not None:  # it would do nothing, and hold memory
+        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
+            early.shutdown(wait=False, cancel_futures=True)
+    return verify_apart(limit, progress=progress, store=store, cluster=cluster, **options)
 
 
 def audit(

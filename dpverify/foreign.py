@@ -1,7 +1,7 @@
 """Code that is not ours: every way in which a call of it ends is an error that names it, and long calls can be watched.
 
 Foreign code may raise anything, SystemExit and KeyboardInterrupt included, end the process, or never return. The first
-becomes a `ForeignError` here. For the others, `dpverify.processes.run_apart` runs it in a process of its own, which
+becomes a `ForeignError` here. For the others, `dpverify.apart.run_apart` runs it in a process of its own, which
 marks each call of foreign code where the parent can read it.
 """
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
-LABEL_BYTES = 200  # of the name of the code that runs, for the parent
+LABEL_BYTES = 2000  # of the name of the code that runs, for the parent
 
 
 class ForeignError(Exception):
@@ -29,18 +29,66 @@ class ForeignError(Exception):
         return f"{self.name} {self.reason}"
 
 
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception in one line; foreign exceptions may fail to give one."""
+    try:
+        return " ".join(str(error).split())
+    except BaseException as failure:  # whatever the exception's own code raises
+        if is_interrupt(failure):
+            raise
+        return f"(its message raised {type(failure).__name__})"
+
+
 def error_text(error: BaseException) -> str:
     """Write an exception in one line: its type and its message."""
-    message = " ".join(str(error).split())
+    message = message_of(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 _pressed = threading.Event()  # set by the user's Ctrl-C
+_held = threading.Event()  # set while Ctrl-C waits
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    again = _pressed.is_set()
     _pressed.set()
-    raise KeyboardInterrupt
+    if again or not _held.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Let a recorded Ctrl-C wait until the block is left, so that what the block sends is whole."""
+    before = _pressed.is_set()
+    _held.set()
+    try:
+        yield
+    finally:
+        _held.clear()
+    if _pressed.is_set() and not before:
+        raise KeyboardInterrupt
+
+
+class InterruptCounter:
+    """Count Ctrl-C instead of raising KeyboardInterrupt, up to the second one, which is raised."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: Any = None
+
+    def __enter__(self) -> InterruptCounter:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, number: int, frame: FrameType | None) -> None:
+        self.count += 1
+        if self.count > 1:
+            raise KeyboardInterrupt
 
 
 @contextmanager

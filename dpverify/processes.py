@@ -14,21 +14,24 @@ import pickle
 import signal
 import sys
 import tempfile
-import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from dpverify.foreign import LABEL_BYTES, ForeignError, error_text, interrupts_recorded, mark_calls
-
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future, ProcessPoolExecutor
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+START_SECONDS = 120.0  # that a process may take to start
+
+
+class ProcessStartError(RuntimeError):
+    """A child process ended or hung before it could do anything."""
 
 
 SAFE_PATH = "PYTHONSAFEPATH"  # the environment variable for -P, also read by helpers that multiprocessing starts
@@ -63,7 +66,32 @@ def collect_seldom() -> None:
     atexit.register(gc.freeze)
 
 
-def _begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
+_process = 0  # the number of this process where it has its own group
+
+
+def own_group() -> None:
+    """Make a group of this process and those that foreign code starts in it, so that they can be ended together."""
+    global _process  # noqa: PLW0603  a process has one
+    with suppress(OSError):  # it has one already
+        os.setsid()
+    _process = os.getpid()
+
+
+def end_copies() -> None:
+    """End this process if it is a copy that foreign code made by a fork: only the original answers."""
+    if _process not in {0, os.getpid()}:
+        os._exit(1)
+
+
+def end_group(process: Any) -> None:
+    """End a child and all processes of its group; until it has made one, it has started none."""
+    if process.pid is not None:
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()  # also where it is stopped
+
+
+def begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
     """Begin a worker, which ends when the process that started it does, whatever ended that.
 
     ``safe``: the parent's own setting of -P, for processes that foreign code starts.
@@ -73,6 +101,8 @@ def _begin(safe: str | None, prepare: Callable[..., object] | None, arguments: t
 
     def watch(sentinel: int) -> None:
         wait([sentinel])
+        if _process == os.getpid():
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
 
     if safe is None:
@@ -113,9 +143,9 @@ def process_pool(
             return future
 
     before = set(multiprocessing.active_children())
-    begin = (os.environ.get(SAFE_PATH), prepare, arguments)
+    setting = (os.environ.get(SAFE_PATH), prepare, arguments)
     with starting():  # the pool's locks start a process that cleans up after them
-        pool = Pool(workers, multiprocessing.get_context("spawn"), _begin, begin)
+        pool = Pool(workers, multiprocessing.get_context("spawn"), begin, setting)
     done = False
     try:
         yield pool
@@ -123,15 +153,20 @@ def process_pool(
     finally:
         if not (done and wait):
             for child in set(multiprocessing.active_children()) - before:
-                child.kill()  # also where it is stopped
+                end_group(child)
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the processes have ended
             pool.shutdown(cancel_futures=True)  # waits for the pool's thread: later it may meet the closed pipe
 
 
 def end_workers(pool: Executor) -> None:
     """End the processes of a pool at once, whatever they do; their work fails with a BrokenProcessPool."""
-    for process in list(getattr(pool, "_processes", {}).values()):
-        process.kill()
+    for process in workers_of(pool):
+        end_group(process)
+
+
+def workers_of(pool: Executor) -> list[Any]:
+    """Return the processes of a pool."""
+    return list((getattr(pool, "_processes", None) or {}).values())
 
 
 @contextmanager
@@ -146,108 +181,3 @@ def spooled(value: object) -> Iterator[str]:
 def unspooled(path: str) -> Any:
     """Read the value that the parent process has written."""
     return pickle.loads(Path(path).read_bytes())
-
-
-POLL = 0.05  # seconds between two looks at a child
-
-
-def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-    """Run a generator that calls foreign code in a process of its own, and yield what it yields.
-
-    Foreign code may then end its process, or hang in C: either becomes a `ForeignError`. Ctrl-C ends the process.
-
-    ``limit``: seconds that one call of foreign code may take; 0 runs the generator in this process, without a limit.
-    """
-    if limit <= 0:
-        yield from function(*args, **kwargs)
-        return
-    import multiprocessing
-
-    context = multiprocessing.get_context("spawn")
-    reader, writer = context.Pipe(duplex=False)
-    with spooled((function, args, kwargs)) as file:
-        with starting():
-            marks = context.RawValue("q", 0)
-            label = context.RawArray("c", LABEL_BYTES)
-            arguments = (os.environ.get(SAFE_PATH), _serve, (file, writer, marks, label))
-            child = context.Process(target=_begin, args=arguments)
-            child.start()
-        writer.close()  # so that the pipe ends with the child
-        try:
-            yield from _answers(limit, child, reader, marks, label)
-        finally:
-            child.kill()
-            child.join()
-            reader.close()
-
-
-PATIENCE = 5.0  # seconds that foreign code has to return after Ctrl-C
-
-
-def _answers(limit: float, child: Any, reader: Any, marks: Any, label: Any) -> Iterator[Any]:
-    """Yield what a child sends until it is done. The first Ctrl-C is handed on: it may answer with what it has."""
-    seen = marks.value
-    since = time.monotonic()
-    interrupted = False
-    while True:
-        try:
-            if reader.poll(POLL):
-                kind, value = reader.recv()
-                if kind == "done":
-                    return
-                if kind == "error":
-                    raise value
-                yield value
-                since = time.monotonic()
-            elif marks.value != seen or seen % 2 == 0:  # no call of foreign code, or another one
-                seen = marks.value
-                since = time.monotonic()
-            elif time.monotonic() - since > limit:
-                if interrupted:
-                    raise KeyboardInterrupt
-                raise ForeignError(_name(label), f"did not return within {limit:g} s")
-        except EOFError:
-            child.join()
-            how = f"by signal {-child.exitcode}" if child.exitcode < 0 else f"with exit code {child.exitcode}"
-            raise ForeignError(_name(label), f"ended its process {how}") from None
-        except KeyboardInterrupt:
-            if interrupted:
-                raise
-            interrupted = True
-            limit = min(limit, PATIENCE)
-            os.kill(child.pid, signal.SIGINT)
-
-
-def _name(label: Any) -> str:
-    return label.value.decode("utf-8", "replace") or "foreign code"
-
-
-def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
-    """Run the generator of a file in this process, and send what it yields."""
-    os.setsid()  # Ctrl-C in a terminal reaches the parent alone, which hands it on
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    mark_calls(marks, label)
-    with interrupts_recorded():
-        try:
-            function, args, kwargs = unspooled(file)
-            for value in function(*args, **kwargs):
-                writer.send(("value", value))
-            message: tuple[str, BaseException | None] = ("done", None)
-        except BaseException as error:  # noqa: BLE001  the parent raises it again
-            message = ("error", _sendable(error))
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-    writer.send(message)
-    writer.close()
-    os._exit(0)  # nothing that foreign code leaves behind, such as threads, may delay the end
-
-
-def _sendable(error: BaseException) -> BaseException:
-    """Return the exception with its traceback as a note, or its text where it cannot be sent."""
-    error.add_note("".join(traceback.format_exception(error)))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except BaseException:  # noqa: BLE001  whatever an exception's own code does
-        return RuntimeError(error_text(error))
-    return error

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from dpverify.apart import run_apart
 from dpverify.cli.audit_words import lines
 from dpverify.cli.output import (
     INTERRUPTED,
@@ -29,7 +30,6 @@ from dpverify.cli.output import (
     write_record,
 )
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.processes import run_apart
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult, Law

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
 from dpverify.cli.output import OK, BadInput, Real, Whole, check_folder
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.processes import run_apart
 
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from dpverify.apart import run_apart
 from dpverify.foreign import ForeignError, foreign_code, interrupts_recorded
-from dpverify.processes import run_apart
 
 ERRORS = (SystemExit(0), GeneratorExit(), StopIteration(1), MemoryError(), KeyError("a"), KeyboardInterrupt())
 

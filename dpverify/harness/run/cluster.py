@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from threadpoolctl import threadpool_limits
 
 from dpverify.harness.run.manifest import versions
-from dpverify.harness.run.task_pool import DIED, PER_WORKER, Outcomes
+from dpverify.harness.run.task_pool import DIED, PER_WORKER, Outcomes, run_limited
 from dpverify.harness.run.tasks import BlockOutcome, Runnable, Task, describe, run_task
 
 if TYPE_CHECKING:
@@ -65,8 +65,13 @@ class Cluster:
             self._client.close()
             raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
 
-    def outcomes(self, jobs: Sequence[Runnable], tasks: deque[Task]) -> Outcomes:
+    def __reduce__(self) -> tuple[type[Cluster], tuple[str]]:
+        return Cluster, (self.address,)  # another process connects anew
+
+    def outcomes(self, jobs: Sequence[Runnable], tasks: deque[Task], limit: float = 0.0) -> Outcomes:
         """Run tasks on all workers, those that join later too, until all are done or the scheduler is gone.
+
+        ``limit``: seconds that a task may take; with it, a worker runs tasks in a process of its own, which is ended.
 
         The jobs go to the scheduler once, together, and from there once to each worker; a block is its two numbers.
         """
@@ -87,7 +92,7 @@ class Cluster:
                         raise _no_worker()
                 while tasks and len(under_way) < most:
                     task = tasks.popleft()
-                    sent = self._client.submit(run_on_worker, held, task, fingerprint(), pure=False)
+                    sent = self._client.submit(run_on_worker, held, task, fingerprint(), limit, pure=False)
                     under_way[sent] = task
                     sent.add_done_callback(ended.put)
                 with suppress(Empty):
@@ -176,7 +181,7 @@ def _client_at(address: str) -> Client:
     return found
 
 
-def run_on_worker(held: bytes, task: Task, expected: dict[str, str]) -> BlockOutcome:
+def run_on_worker(held: bytes, task: Task, expected: dict[str, str], limit: float = 0.0) -> BlockOutcome:
     """Run a block of the jobs that are held in a worker's process, alone in it."""
     if what := difference(expected):
         raise ClusterError(f"all workers must run the same code: a worker has {what}")
@@ -185,7 +190,7 @@ def run_on_worker(held: bytes, task: Task, expected: dict[str, str]) -> BlockOut
             jobs = _jobs_of(held)
         except Exception as error:
             raise ClusterError(f"a worker cannot load the work: {describe(error)}") from error
-        return run_task(jobs[task[0]], task[1])
+        return run_limited(jobs, task, limit) if limit > 0.0 else run_task(jobs[task[0]], task[1])
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ Parts of a check are joined in the order of its blocks, few of which are under w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 from threadpoolctl import threadpool_limits
 
-from dpverify.foreign import is_interrupt
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.admissible import admitted
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
-from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, run_task
+from dpverify.harness.run.tasks import OF, BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult
 
@@ -61,7 +61,7 @@ class _RunningJob:
             self.seconds += ready.seconds
             self.error = self.error or ready.error
             if not self.error:
-                with self._own_errors():
+                with self._own_errors("fold"):
                     self.total = self.job.find().fold(self.total, ready.part)
         if self.folded == self.blocks:
             self.finish()
@@ -69,39 +69,36 @@ class _RunningJob:
     def finish(self) -> None:
         """Turn the parts into a result."""
         if not self.error:
-            with self._own_errors():
+            with self._own_errors("finish"):
                 check = self.job.find()
                 context = self.job.context
                 self.result = admitted(check, context.statement, check.finish(context, self.total))
         if self.result is None or self.error:  # an error of ours, never a verdict on the paper
-            self.result = self._without_verdict("inconclusive", f"error: {self.error}", self.error)
+            self.result = _without_verdict(self.job, "inconclusive", f"error: {self.error}", self.error)
         self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))
         self.total = None
 
     def close(self) -> CheckResult:
         """Give the result; that of an interrupted job says so."""
-        return self.result or self._without_verdict("inconclusive", INTERRUPTED)
-
-    def _without_verdict(self, status: Status, message: str, error: str = "") -> CheckResult:
-        method = self.job.find().method
-        return CheckResult(name=self.job.check, method=method, status=status, message=message, error=error)
+        return self.result or _without_verdict(self.job, "inconclusive", INTERRUPTED)
 
     @contextmanager
-    def _own_errors(self) -> Iterator[None]:
+    def _own_errors(self, stage: str) -> Iterator[None]:
         try:
-            yield
-        except BaseException as error:  # as in run_task: it is this check's error
-            if is_interrupt(error):
-                raise
-            self.error = describe(error)
+            with foreign_code(f"{stage}{OF}{self.job.label}"):
+                yield
+        except ForeignError as error:  # as in run_task: it is this check's error
+            self.error = describe(error.__cause__ or error)
 
     @classmethod
-    def opened(cls, job: Job) -> _RunningJob:
-        """Plan a job; it is finished already where it has no blocks."""
-        opened = cls(job, 0)
-        with opened._own_errors():
+    def opened(cls, job: Job, known: Mapping[str, CheckResult | str]) -> _RunningJob:
+        """Plan a job; it is finished already where it has no blocks, or where its result or error is known."""
+        opened = cls(job, 0, result=_given(job, known))
+        if opened.result is not None:
+            return opened
+        with opened._own_errors("plan"):
             if not job.due:
-                opened.result = opened._without_verdict("untested", job.find().runs_from)
+                opened.result = _without_verdict(job, "untested", job.find().runs_from)
                 return opened
             opened.blocks = job.find().blocks(job.context)
         if opened.blocks == 0:
@@ -117,20 +114,26 @@ def run_jobs(
     kept: KeptBlocks | None = None,
     cluster: Cluster | None = None,
     limit: float = 0.0,
+    known: Mapping[str, CheckResult | str] | None = None,
 ) -> tuple[list[CheckResult], bool]:
     """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first.
 
     ``kept``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
     processes of this machine; where it is lost, that counts as Ctrl-C. ``limit``: seconds that one block may take; with
-    it, blocks run in worker processes only, which are ended then. 0 for none.
+    it, blocks run in worker processes only, which are ended then. 0 for none. ``known``: results and errors of checks
+    that are not run again, by their labels.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
     with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads
-        running = [_RunningJob.opened(job) for job in jobs]
+        running = [_RunningJob.opened(job, known or {}) for job in jobs]
         tasks = deque(sorted(_to_run(running, kept), key=lambda task: jobs[task[0]].rank))
         total = len(tasks)
-        run = cluster.outcomes(list(jobs), tasks) if cluster else _outcomes(list(jobs), tasks, workers, early, limit)
+        run = (
+            cluster.outcomes(list(jobs), tasks, limit)
+            if cluster
+            else _outcomes(list(jobs), tasks, workers, early, limit)
+        )
         interrupted, compiling = False, 0.0
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
@@ -145,6 +148,21 @@ def run_jobs(
         finally:
             run.close()
     return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
+
+
+def stopped(job: Job, known: Mapping[str, CheckResult | str]) -> CheckResult:
+    """Give what is known of a check that is not run any more."""
+    return _RunningJob(job, 0, result=_given(job, known)).close()
+
+
+def _given(job: Job, known: Mapping[str, CheckResult | str]) -> CheckResult | None:
+    """Return the result of a check that is known; an error is one of ours, never a verdict on the paper."""
+    given = known.get(job.label)
+    return _without_verdict(job, "inconclusive", f"error: {given}", given) if isinstance(given, str) else given
+
+
+def _without_verdict(job: Job, status: Status, message: str, error: str = "") -> CheckResult:
+    return CheckResult(name=job.check, method=job.find().method, status=status, message=message, error=error)
 
 
 def _to_run(running: Sequence[_RunningJob], kept: KeptBlocks | None) -> Iterator[Task]:

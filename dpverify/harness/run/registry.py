@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
-from dpverify.foreign import is_interrupt
+from dpverify.foreign import ForeignError, foreign_code, message_of
 from dpverify.harness.admissible import Property
 from dpverify.harness.checks import Check
 from dpverify.ledger.errors import SpecError
@@ -94,14 +94,14 @@ class PaperChecks:
 def import_checks(module: str) -> PaperChecks:
     """Import a file with checks; whatever is wrong with it becomes one line that names it."""
     try:
-        checks: PaperChecks = import_module(module).CHECKS
-    except BaseException as error:
-        if is_interrupt(error):
-            raise
+        with foreign_code(module):
+            checks: PaperChecks = import_module(module).CHECKS
+    except ForeignError as failure:
+        error = failure.__cause__ or failure
         where = traceback.extract_tb(error.__traceback__)[-1]
         line = error.lineno if isinstance(error, SyntaxError) else where.lineno
         file = error.filename if isinstance(error, SyntaxError) else where.filename
-        said = error.msg if isinstance(error, SyntaxError) else error
+        said = error.msg if isinstance(error, SyntaxError) else message_of(error)
         rule = f"its checks cannot be imported: {type(error).__name__}: {said} ({Path(str(file)).name}, line {line})"
         raise SpecError(module, "", "", "", rule) from error
     return checks

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.cluster import Cluster
-from dpverify.harness.run.engine import Report, run_jobs
+from dpverify.harness.run.engine import Report, run_jobs, stopped
 from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.sources import PAPERS
@@ -18,7 +18,7 @@ from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.suite import Suite, declared, judged
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.lost_proofs import lost_proofs
-from dpverify.ledger.results import Result, Run, RunInfo
+from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
 SECONDS_FOR_WORKERS = 10.0  # declared core seconds from which workers save more time than their start takes, 2 s each
@@ -44,19 +44,23 @@ def verify(
     fresh: bool = False,
     cluster: Cluster | None = None,
     limit: float = 0.0,
+    known: Mapping[str, CheckResult | str] | None = None,
+    stop: bool = False,
 ) -> Run:
     """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
 
     ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
     already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
     what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
-    run the blocks. ``limit``: as for `run_jobs`. Results come in order; after Ctrl-C, what was decided so far.
+    run the blocks. ``limit``, ``known``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C.
+    Results come in order; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
-    suite = Suite(specs, budget, seed, source, proofs)
+    known = known or {}
+    suite = Suite(specs, budget, seed, source, proofs, known)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
-    workers = 1 if spare and jobs > 1 and declared(work) < SECONDS_FOR_WORKERS else jobs
+    workers = 1 if spare and jobs > 1 and declared(work, known) < SECONDS_FOR_WORKERS else jobs
     if (workers > 1 or limit > 0.0) and early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
             early.shutdown(wait=False, cancel_futures=True)
@@ -64,7 +68,10 @@ def verify(
     hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
     kept = None if store is None else KeptBlocks(store, work, evidence, fresh)
-    found, interrupted = run_jobs(work, workers, progress, early, kept, cluster, limit)
+    if stop:
+        found, interrupted = [stopped(job, known) for job in work], True
+    else:
+        found, interrupted = run_jobs(work, workers, progress, early, kept, cluster, limit, known)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
     results = judged(specs, cases, by_case, hashes)
     info = RunInfo(

@@ -66,6 +66,9 @@ class Store:
         except (OSError, sqlite3.Error, StoreError) as error:
             raise StoreError(f"{path} is no store of evidence that can be used: {error}") from None
 
+    def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
+        return Store, (self.path,)  # another process opens it anew
+
     def found(self, job: Keepable, evidence: str) -> dict[int, BlockOutcome]:
         """The blocks of a check that are there, by number."""
         key = job.asked, _evidence(job, evidence)

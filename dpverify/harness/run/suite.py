@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from dpverify.foreign import is_interrupt
+from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.budget import Shares, budget_named, shares
+from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.hashes import evidence_hash
@@ -16,9 +17,9 @@ from dpverify.harness.run.judge import judge, without_proof
 from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
-from dpverify.harness.run.tasks import Job
+from dpverify.harness.run.tasks import OF, Job
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.errors import SpecError
+from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.records import SEVERITIES, Status, Verdict
 from dpverify.ledger.results import CheckResult, Result
 from dpverify.ledger.specs import Specs
@@ -84,16 +85,27 @@ class Suite:
     """The checks of all claims of some specs, with one seed and one budget, imported as claims are asked for.
 
     ``proofs``: derivations that nothing has changed since are taken from there, and their certificates checked.
+    ``failed``: labels of checks whose cost is not asked for.
     """
 
     def __init__(
-        self, specs: Specs, budget: str, seed: int, source: str = PAPERS, proofs: RecordedRun | None = None
+        self,
+        specs: Specs,
+        budget: str,
+        seed: int,
+        source: str = PAPERS,
+        proofs: RecordedRun | None = None,
+        failed: Container[str] = (),
     ) -> None:
         if seed < 0:
             raise ValueError(f"seed must be at least 0, got seed={seed}.")
         self.specs, self.budget, self.seed, self.source = specs, budget_named(budget), seed, source
         self._checks: dict[str, PaperChecks | None] = {}
         self.proofs = proofs
+        self.failed = failed
+        if source != PAPERS and not any(map(self._has_checks, specs.papers)):
+            papers = ", ".join(specs.papers)
+            raise SpecError("checks", "", "", shown(source), f"it must have checks of a paper of the specs ({papers})")
         self.shares = Shares(math.inf, math.inf)  # while they are made out
         share = recorded_share(source, budget)
         self.shares = self.computed_shares() if share is None else Shares(share, math.inf)
@@ -101,8 +113,8 @@ class Suite:
     def computed_shares(self) -> Shares:
         """Share the budget out by what all checks of all papers declare; this imports them all."""
         jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.due]
-        divisible = [_cost(job) for job in jobs if job.find().divisible]
-        whole = [_cost(job) for job in jobs if not job.find().divisible]
+        divisible = [_cost(job, self.failed) for job in jobs if job.find().divisible]
+        whole = [_cost(job, self.failed) for job in jobs if not job.find().divisible]
         return shares(divisible, whole, self.budget.seconds)
 
     def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
@@ -158,12 +170,16 @@ class Suite:
                 raise SpecError(entries[0].module, "", "", "", rule)
         return self._checks[paper]
 
+    def _has_checks(self, paper: str) -> bool:
+        checks = self._checks_of(paper)
+        return checks is not None and bool(checks.claims())
+
     def _jobs(
         self, claim: ClaimSpec, statement: Statement, entries: list[Entry], rank: int = len(SEVERITIES)
     ) -> tuple[Job, ...]:
         jobs = []
         for check, _ in entries:
-            if check.applies(statement):
+            if _applies(check, statement):
                 share = self.shares.divisible if check.divisible else self.shares.whole
                 context = Context(statement, self.budget, self.seed, check.name, share=share)
                 jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context, rank))
@@ -184,21 +200,32 @@ def judged(
     return [case.result(settled, digest) for case, digest in zip(cases, evidence, strict=True)]
 
 
+def _applies(check: Check, statement: Statement) -> bool:
+    name = f"applies of the check {check.name!r} of {statement.key}"
+    try:
+        with foreign_code(name):
+            return check.applies(statement)
+    except ForeignError as error:
+        raise SpecError("checks", "", "", shown(name), f"it {error.reason}") from error
+
+
 def _rank(verdict: Verdict | None) -> int:
     """How soon the printed statement is looked at: what we say falls, the worst first, and then all others."""
     severity = None if verdict is None else verdict.severity
     return len(SEVERITIES) if severity is None else list(SEVERITIES).index(severity)
 
 
-def _cost(job: Job) -> float:
+def _cost(job: Job, known: Container[str] = ()) -> float:
+    """Core seconds that a check declares; nothing if it cannot be planned, or if its result is known."""
+    if job.label in known:
+        return 0.0
     try:
-        return job.find().cost(job.context) if job.due else 0.0
-    except BaseException as error:  # a check that cannot be planned costs nothing; running it reports its error
-        if is_interrupt(error):
-            raise
+        with foreign_code(f"cost{OF}{job.label}"):
+            return float(job.find().cost(job.context)) if job.due else 0.0
+    except ForeignError:  # running the check reports its error
         return 0.0
 
 
-def declared(jobs: Sequence[Job]) -> float:
+def declared(jobs: Sequence[Job], known: Container[str] = ()) -> float:
     """Core seconds that checks declare within their shares; one that cannot be planned counts nothing."""
-    return math.fsum(min(_cost(job), job.context.share) for job in jobs)
+    return math.fsum(min(_cost(job, known), job.context.share) for job in jobs)

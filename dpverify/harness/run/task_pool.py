@@ -5,22 +5,35 @@ Until the first block of a check is back, other workers begin other checks: two 
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import sys
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, suppress
-from queue import SimpleQueue
+from functools import partial
+from queue import Empty, SimpleQueue
 from threading import Thread
+from typing import cast
 
-from dpverify.harness.run.tasks import BlockOutcome, Job, Task, describe, prepare_worker, run_in_worker, run_task
-from dpverify.processes import end_workers, process_pool, spooled
+from dpverify.harness.run.tasks import (
+    BlockOutcome,
+    Job,
+    Runnable,
+    Task,
+    describe,
+    prepare_worker,
+    run_in_worker,
+    run_task,
+)
+from dpverify.processes import START_SECONDS, end_workers, process_pool, spooled, workers_of
 
 PER_WORKER = 2  # blocks under way per worker
 TURN = 2e-4  # seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits
+UNSTARTED = f"no worker process started within {START_SECONDS:g} s"
 DIED = "the worker process died while it ran this check"
 
 Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
@@ -37,35 +50,56 @@ def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int, limit: float 
                 yield suspect, BlockOutcome(None, 0.0, DIED)
 
 
-class _Limit:
-    """Ends workers whose task takes longer than so many seconds."""
+def run_limited(jobs: Sequence[Runnable], task: Task, limit: float) -> BlockOutcome:
+    """Run a task in a process of its own, which is ended where it does not return within so many seconds."""
+    config: dict[str, object] = getattr(multiprocessing.current_process(), "_config", {})
+    daemon = config.pop("daemon", None)  # a worker of Dask below a nanny is a daemon, which could start no process
+    try:
+        return dict(run_in_pool(cast("list[Job]", [jobs[task[0]]]), deque([(0, task[1])]), 1, limit))[0, task[1]]
+    finally:
+        if daemon is not None:
+            config["daemon"] = daemon
+
+
+class _Watch:
+    """Watch over workers: end those that do not start, and those whose task takes longer than so many seconds."""
 
     def __init__(self, seconds: float, pools: list[Executor]) -> None:
         self.seconds = seconds
         self.pools = pools
-        self.ended: set[Task] = set()
-        self._since = [time.monotonic()] * len(pools)  # when each worker began its task
-        self._started = [pool.submit(os.getpid) for pool in pools] if seconds else []  # its start does not count
+        self.late: set[Task] = set()  # ended with their workers
+        self.unstarted: set[int] = set()  # workers that were ended because they did not start
+        self._begun = time.monotonic()
+        self._since = [self._begun] * len(pools)  # when each worker began its task
+        self._started = [pool.submit(os.getpid) for pool in pools]  # its start does not count
 
     @property
     def pause(self) -> float | None:
         """Seconds to wait for tasks before the next look."""
-        return min(1.0, self.seconds / 10.0) if self.seconds else None
+        if self.seconds:
+            return min(1.0, self.seconds / 10.0)
+        return None if all(started.done() for started in self._started) else 1.0
 
     def begin(self, worker: int) -> None:
         """Count the time of a worker anew: it begins a task."""
         self._since[worker] = time.monotonic()
 
     def look(self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]) -> None:
-        """End the workers that are late, each with the first of the tasks that it was given."""
+        """End the workers that have not started, and those that are late, with the first task that they were given."""
+        now = time.monotonic()
         for worker, pool in enumerate(self.pools):
             tasks = [task for task, number in under_way.values() if number == worker]
-            if self.seconds and not self._started[worker].done():
+            if not self._started[worker].done():
                 self.begin(worker)
-            if self.seconds and tasks and time.monotonic() - self._since[worker] > self.seconds:
-                self.ended.add(tasks[0])
+                if now - self._begun > START_SECONDS:
+                    self.unstarted.add(worker)
+                    end_workers(pool)
+            elif self.seconds and tasks and now - self._since[worker] > self.seconds:
+                self.late.add(tasks[0])
                 self.begin(worker)
                 end_workers(pool)
+            elif self.seconds and tasks and not any(process.is_alive() for process in workers_of(pool)):
+                end_workers(pool)  # what foreign code has started there may hide that it has died
 
     def outcome(self) -> BlockOutcome:
         """What a task gave that was ended."""
@@ -83,38 +117,50 @@ def _run_until_death(
     """
     under_way: dict[Future[BlockOutcome], tuple[Task, int]] = {}
     suspects: list[Task] = []
-    proofs = {place for place, job in enumerate(jobs) if job.find().method == "derivation"}
+    several = workers > 1  # else the jobs are taken as they come, and their code is not loaded here
+    proofs = {place for place, job in enumerate(jobs) if several and job.find().method == "derivation"}
     others = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
         file = stack.enter_context(spooled(jobs))
-        pools = [stack.enter_context(process_pool(1, prepare_worker, (file,), wait=True)) for _ in range(workers)]
-        late = _Limit(limit, list(pools))
+        prepare = partial(prepare_worker, apart=limit > 0.0)
+        pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=True)) for _ in range(workers)]
+        watch = _Watch(limit, list(pools))
         while under_way or (tasks and not suspects):
             for more in range(PER_WORKER * workers):  # one for each worker first, then the second ones
                 worker = more % workers
                 has = sum(number == worker for _, number in under_way.values())
-                if tasks and not suspects and has <= more // workers:
+                if tasks and not suspects and has <= more // workers and worker not in watch.unstarted:
                     begun = {place for (place, block), _ in under_way.values() if block == 0}
                     task = _next(tasks, begun, proofs if worker < workers // 2 else others)
                     if not has:
-                        late.begin(worker)
+                        watch.begin(worker)
                     try:
                         under_way[pools[worker].submit(run_in_worker, *task)] = task, worker
                     except BrokenProcessPool:
                         suspects.append(task)
-            done, _ = wait(under_way, late.pause, return_when=FIRST_COMPLETED)
-            late.look({} if done else under_way)
+            if tasks and len(watch.unstarted) == workers:
+                yield from ((task, BlockOutcome(None, 0.0, UNSTARTED)) for task in _emptied(tasks))
+            done, _ = wait(under_way, watch.pause, return_when=FIRST_COMPLETED)
+            watch.look({} if done else under_way)
             for future in sorted(done, key=under_way.__getitem__):
                 task, worker = under_way.pop(future)
-                late.begin(worker)
+                watch.begin(worker)
                 if isinstance(error := future.exception(), BrokenProcessPool):
-                    if task in late.ended:
-                        yield task, late.outcome()
+                    if task in watch.late:
+                        yield task, watch.outcome()
+                    elif worker in watch.unstarted:
+                        tasks.appendleft(task)
                     else:
                         suspects.append(task)
                 else:
                     yield task, future.result() if error is None else BlockOutcome(None, 0.0, describe(error))
     return sorted(suspects)
+
+
+def _emptied(tasks: deque[Task]) -> Iterator[Task]:
+    """Take all tasks, in their order."""
+    while tasks:
+        yield tasks.popleft()
 
 
 def _next(tasks: deque[Task], begun: set[int], wanted: set[int]) -> Task:
@@ -162,8 +208,10 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
 
     spool = ExitStack()
     file = spool.enter_context(spooled(jobs))
+    prepared: Future[None] | None = None
     with suppress(BrokenProcessPool):  # as it died before, the first task says so too
-        worker.submit(prepare_worker, file)
+        prepared = worker.submit(prepare_worker, file)
+    begun = time.monotonic()
     turn = sys.getswitchinterval()
     sys.setswitchinterval(TURN)
     try:
@@ -176,7 +224,13 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
             if own is not None:
                 yield own, run_task(jobs[own[0]], own[1])
             while feeding and (own is None or not found.empty()):
-                if (ready := found.get()) is None:
+                try:
+                    ready = found.get(timeout=1.0)
+                except Empty:
+                    if prepared is not None and not prepared.done() and time.monotonic() - begun > START_SECONDS:
+                        end_workers(worker)
+                    continue
+                if ready is None:
                     feeding = False
                 else:
                     yield ready

@@ -12,14 +12,15 @@ from typing import Any, Protocol
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that the limit below reaches it
 from threadpoolctl import threadpool_limits
 
-from dpverify.foreign import is_interrupt
+from dpverify.foreign import is_interrupt, message_of
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.run.sources import find_check
 from dpverify.kernels.numba_internals import seconds_compiling
-from dpverify.processes import unspooled
+from dpverify.processes import end_copies, own_group, unspooled
 from dpverify.symbolic.exact.numbers import working_precision
 
+OF = " of "  # between a stage of a check and the check's label, where foreign code is named
 BITS = 53  # of balls where a check does not say how many: those of a float
 
 Task = tuple[int, int]  # number of the job, number of the block
@@ -116,21 +117,26 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
 
 def run_in_worker(place: int, block: int) -> BlockOutcome:
     """Run one block of a job of this worker process."""
-    return run_task(_jobs[place], block)
+    outcome = run_task(_jobs[place], block)
+    end_copies()
+    return outcome
 
 
 def describe(error: BaseException) -> str:
     """Write an exception in one line, with the function and line that raised it and no path. Type, text and place."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" (in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {' '.join(str(error).split())}{place}"
+    return f"{type(error).__name__}: {message_of(error)}{place}"
 
 
-def prepare_worker(file: str | None = None) -> None:
+def prepare_worker(file: str | None = None, *, apart: bool = False) -> None:
     """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread.
 
-    ``file``: holds the jobs, as `spooled` writes them.
+    ``file``: holds the jobs, as `spooled` writes them. ``apart``: the code is foreign, and what it starts is to end
+    with this process.
     """
+    if apart:
+        own_group()
     _jobs[:] = [] if file is None else unspooled(file)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -1,0 +1,195 @@
+"""Code that is not ours in a process of its own: the code may end it, and it is ended where the code does not return.
+
+Whatever the code does to its process, such as closing stdout or deleting the working directory, stays there.
+Processes that it starts end with its own, unless they leave its group.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any, ParamSpec, TypeVar
+
+from dpverify.foreign import (
+    LABEL_BYTES,
+    ForeignError,
+    InterruptCounter,
+    error_text,
+    interrupts_held,
+    interrupts_recorded,
+    mark_calls,
+)
+from dpverify.processes import (
+    SAFE_PATH,
+    START_SECONDS,
+    ProcessStartError,
+    begin,
+    end_copies,
+    end_group,
+    own_group,
+    spooled,
+    starting,
+    unspooled,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+POLL = 0.05  # seconds between two looks at a child
+PATIENCE = 5.0  # seconds that foreign code has to return after Ctrl-C
+
+
+def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+    """Run a generator that calls foreign code in a process of its own, and yield what it yields or tells.
+
+    Foreign code may then end its process, or hang in C: either becomes a `ForeignError`. The first Ctrl-C is handed on
+    to the process, which may answer with what it has; the second one ends it. Neither interrupts what the caller does
+    with the values.
+
+    ``limit``: seconds that one call of foreign code may take; 0 runs the generator in this process, without a limit.
+    """
+    if limit <= 0:
+        yield from function(*args, **kwargs)
+        return
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    reader, writer = context.Pipe(duplex=False)
+    with InterruptCounter() as interrupts, spooled((function, args, kwargs)) as file:
+        with starting():
+            marks = context.RawValue("q", 0)
+            label = context.RawArray("c", LABEL_BYTES)
+            arguments = (os.environ.get(SAFE_PATH), _serve, (file, writer, marks, label))
+            child = context.Process(target=begin, args=arguments)
+            child.start()
+        writer.close()  # so that the pipe ends with the child
+        try:
+            yield from _answers(limit, child, reader, _Calls(marks, label), interrupts)
+        finally:
+            end_group(child)
+            child.join()
+            reader.close()
+
+
+class _Calls:
+    """What the parent sees of the calls of foreign code in a child."""
+
+    def __init__(self, marks: Any, label: Any) -> None:
+        self._marks = marks
+        self._label = label
+        self._seen = 0
+        self._since = time.monotonic()
+        self.started = False  # whether the child has said or called anything
+
+    @property
+    def name(self) -> str:
+        """The last code that was called."""
+        return self._label.value.decode("utf-8", "replace") or "foreign code"
+
+    def answered(self) -> None:
+        """Take that the child has sent something."""
+        self.started = True
+        self._since = time.monotonic()
+
+    def overdue(self, limit: float) -> bool:
+        """Whether the current call of foreign code has taken longer than so many seconds."""
+        marks = self._marks.value
+        self.started = self.started or marks > 0
+        if not self.started:
+            if time.monotonic() - self._since > START_SECONDS:
+                raise ProcessStartError(f"a child process did not start within {START_SECONDS:g} s")
+            return False
+        if marks != self._seen or marks % 2 == 0:  # no call of foreign code, or another one
+            self._seen = marks
+            self._since = time.monotonic()
+        return time.monotonic() - self._since > limit
+
+
+def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: InterruptCounter) -> Iterator[Any]:
+    """Yield what a child sends until it is done."""
+    interrupted = False
+    while True:
+        if interrupts.count and not interrupted:
+            interrupted = True
+            limit = min(limit, PATIENCE)
+            os.kill(child.pid, signal.SIGINT)
+        try:
+            message = reader.recv() if reader.poll(POLL) else None
+            if message is None and not child.is_alive() and not reader.poll(0):
+                raise EOFError  # a process that foreign code has started holds the pipe open
+        except EOFError:
+            raise _ended(child, calls) from None
+        if message is None:
+            if calls.overdue(limit):
+                if interrupted:
+                    raise KeyboardInterrupt
+                raise ForeignError(calls.name, f"did not return within {limit:g} s")
+            continue
+        calls.answered()
+        kind, value = message
+        if kind == "done":
+            return
+        if kind == "error":
+            raise value
+        yield value
+
+
+def _ended(child: Any, calls: _Calls) -> Exception:
+    """Say how a child ended that was not done."""
+    calls.overdue(0.0)
+    end_group(child)
+    child.join()
+    how = f"by signal {-child.exitcode}" if child.exitcode < 0 else f"with exit code {child.exitcode}"
+    if not calls.started:
+        return ProcessStartError(f"a child process ended {how} before it had started")
+    return ForeignError(calls.name, f"ended its process {how}")
+
+
+_writer: Any = None  # of this process, if it runs apart
+
+
+def tell(value: object) -> None:
+    """Send a value to the process that runs this one apart, whole also where Ctrl-C comes meanwhile."""
+    end_copies()
+    with interrupts_held():
+        _writer.send(("value", value))
+
+
+def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
+    """Run the generator of a file in this process, and send what it yields."""
+    global _writer  # noqa: PLW0603  a process has one
+    own_group()  # Ctrl-C in a terminal reaches the parent alone, which hands it on
+    _writer = writer
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    mark_calls(marks, label)
+    with interrupts_recorded():
+        try:
+            function, args, kwargs = unspooled(file)
+            for value in function(*args, **kwargs):
+                tell(value)
+            message: tuple[str, BaseException | None] = ("done", None)
+        except BaseException as error:  # noqa: BLE001  the parent raises it again
+            message = ("error", _sendable(error))
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    end_copies()
+    writer.send(message)
+    writer.close()
+    os._exit(0)  # nothing that foreign code leaves behind, such as threads, may delay the end
+
+
+def _sendable(error: BaseException) -> BaseException:
+    """Return the exception with its traceback as a note, or its text where it cannot be sent."""
+    try:
+        error.add_note("".join(traceback.format_exception(error)))
+        pickle.loads(pickle.dumps(error))
+    except BaseException:  # noqa: BLE001  whatever an exception's own code does
+        return RuntimeError(error_text(error))
+    return error
