@@ -6,6 +6,7 @@ Processes that it starts end with its own, unless they leave its group.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -21,6 +22,7 @@ from dpverify.foreign import (
     ForeignError,
     InterruptCounter,
     error_text,
+    foreign_code,
     interrupts_held,
     interrupts_recorded,
     mark_calls,
@@ -75,6 +77,28 @@ def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, *
             end_group(child)
             child.join()
             reader.close()
+
+
+def check_timeout(timeout: float) -> None:
+    """Refuse a limit that is not a number of seconds."""
+    if not 0.0 <= timeout < math.inf:
+        raise ValueError(f"timeout must be at least 0 and finite, got timeout={timeout}.")
+
+
+def packed(what: str, value: object) -> bytes:
+    """Pickle foreign values for a process of their own; ``ValueError`` where they cannot be."""
+    try:
+        with foreign_code(f"pickling of the {what}"):
+            return pickle.dumps(value)
+    except ForeignError as error:
+        rule = f"timeout needs a {what} that can be pickled, such as functions at the top of a module"
+        raise ValueError(f"{rule}: the {error}") from error
+
+
+def unpacked(what: str, data: bytes) -> Any:
+    """Read what `packed` has written."""
+    with foreign_code(f"import of the {what}"):
+        return pickle.loads(data)
 
 
 class _Calls:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -164,6 +164,7 @@ def audit(
     law: Literal["any", "gaussian"] = "any",
     score: Callable[[Any], Any] | None = None,
     seed: int = 0,
+    timeout: float = 0.0,
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
@@ -191,6 +192,11 @@ def audit(
         ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier; learned by default.
     seed : int
         At least 0; the same seed gives the same result.
+    timeout : float
+        Seconds that one call of the mechanism or the score may take. By default 0: their code runs in this process,
+        without a limit. Otherwise it runs in a process of its own, which is ended then. Mechanism, data sets and score
+        must be picklable, and the calling script needs the ``if __name__ == "__main__":`` guard of
+        :mod:`multiprocessing`.
 
     Returns
     -------
@@ -201,7 +207,9 @@ def audit(
     ------
     AuditError
         If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
-        changes the shape of its output, changes its data set.
+        changes the shape of its output, changes its data set, or does not return within ``timeout``.
+    ValueError
+        If there is a ``timeout`` and mechanism, data sets or score cannot be pickled.
     KeyboardInterrupt
         On Ctrl-C; :func:`dpverify.privacy.audit.audit.audit` keeps what was drawn so far.
 
@@ -213,11 +221,34 @@ def audit(
     >>> dv.audit(mechanism, epsilon=1.0, n=20_000, law="gaussian").verdict
     'refuted'
     """
+    from dpverify.apart import check_timeout, packed, run_apart
+    from dpverify.foreign import ForeignError
     from dpverify.privacy.audit.audit import audit as run
+    from dpverify.privacy.audit.records import AuditError
 
-    result = run(
-        mechanism, datasets, epsilon=epsilon, delta=delta, n=n, confidence=confidence, law=law, score=score, seed=seed
-    )
+    check_timeout(timeout)
+    options: dict[str, Any] = {
+        "epsilon": epsilon, "delta": delta, "n": n, "confidence": confidence, "law": law, "seed": seed
+    }  # fmt: skip
+    if timeout == 0.0:
+        result = run(mechanism, datasets, score=score, **options)
+    else:
+        data = packed(MECHANISM, (mechanism, datasets, score))
+        try:
+            (result,) = run_apart(timeout, _audits_apart, data, options)
+        except ForeignError as error:
+            raise AuditError(str(error)) from error
     if result.interrupted:
         raise KeyboardInterrupt
     return result
+
+
+MECHANISM = "mechanism"
+
+
+def _audits_apart(data: bytes, options: dict[str, Any]) -> Iterator[AuditResult]:
+    from dpverify.apart import unpacked
+    from dpverify.privacy.audit.audit import audit as run
+
+    mechanism, datasets, score = unpacked(MECHANISM, data)
+    yield run(mechanism, datasets, score=score, **options)

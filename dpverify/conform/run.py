@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.guarded import GuardedOptimizer, failed_call
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import Conformance, ConformanceTest, PrivateOptimizer, Promise
@@ -16,7 +17,13 @@ LEAST_OUTPUTS = 1000
 
 
 def conformance(
-    optimizer: PrivateOptimizer, promise: Promise, *, seed: int = 0, alpha: float = 1e-4, outputs: int = 0
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    *,
+    seed: int = 0,
+    alpha: float = 1e-4,
+    outputs: int = 0,
+    timeout: float = 0.0,
 ) -> Conformance:
     """Test whether an optimizer does what its accounting presumes.
 
@@ -33,6 +40,11 @@ def conformance(
     outputs : int
         Where it is not 0, epsilon is bounded from below as well: by so many runs of two steps, at least 1000, on each
         side of pairs of batches that are hard to keep apart. 10,000 take some ten seconds.
+    timeout : float
+        Seconds that one call of the optimizer may take. By default 0: its code runs in this process, without a limit.
+        Otherwise it runs in a process of its own, which is ended then; a call that does not return, or that ends the
+        process, is a fault, and the tests end there. The optimizer must be picklable, and the calling script needs the
+        ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`.
 
     Returns
     -------
@@ -43,7 +55,8 @@ def conformance(
     Raises
     ------
     ValueError
-        When ``seed``, ``alpha`` or ``outputs`` is outside its range, or ``batches`` gives too few of them.
+        When ``seed``, ``alpha``, ``outputs`` or ``timeout`` is outside its range, ``batches`` gives too few of them, or
+        there is a ``timeout`` and the optimizer cannot be pickled.
 
     Examples
     --------
@@ -57,7 +70,25 @@ def conformance(
     True
     """
     check_options(seed, alpha, outputs)
-    return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
+    check_timeout(timeout)
+    if timeout == 0.0:
+        return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
+    tests = list[ConformanceTest]()
+    data = packed(OPTIMIZER, (optimizer, promise))
+    try:
+        for test in run_apart(timeout, _tests_apart, data, seed, alpha, outputs):
+            tests.append(test)
+    except ForeignError as error:
+        tests.append(failed_call("this optimizer", error))
+    return Conformance(tests)
+
+
+OPTIMIZER = "optimizer"
+
+
+def _tests_apart(data: bytes, seed: int, alpha: float, outputs: int) -> Iterator[ConformanceTest]:
+    optimizer, promise = unpacked(OPTIMIZER, data)
+    yield from all_tests(optimizer, promise, seed, alpha, outputs)
 
 
 def check_options(seed: int, alpha: float, outputs: int) -> None:
