@@ -6,12 +6,17 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from dpverify import apart
 from dpverify.apart import run_apart
 from dpverify.foreign import ForeignError, foreign_code, interrupts_recorded
+from dpverify.processes import ProcessStartError
+from tests.unit.alive import is_alive
 
 ERRORS = (SystemExit(0), GeneratorExit(), StopIteration(1), MemoryError(), KeyError("a"), KeyboardInterrupt())
 
@@ -68,6 +73,64 @@ def test_code_that_runs_apart_cannot_end_or_stop_its_parent(do: str, message: st
     assert next(run) == "before"
     with pytest.raises(ForeignError, match=message):
         next(run)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("exec sleep 600", "did not start within 1 s"),
+        ("kill -STOP $$", "did not start within 1 s"),
+        ("kill -KILL $$", "ended by signal 9 before it had started"),
+        ("exit 0", "ended with exit code 0 before it had started"),
+    ],
+)
+def test_a_process_that_does_not_start_is_named(
+    line: str, message: str, child_program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(apart, "START_SECONDS", 1.0)
+    child_program(line)
+    with pytest.raises(ProcessStartError, match=message):
+        list(run_apart(60.0, calls, ""))
+
+
+def copies() -> Iterator[int]:
+    with foreign_code("their code"):
+        os.fork()
+    yield 1
+
+
+def leaves_a_child(pid: Path) -> Iterator[int]:
+    with foreign_code("their code"):
+        if (child := os.fork()) == 0:
+            time.sleep(600)
+        pid.write_text(str(child))
+    yield 1
+
+
+def test_copies_and_children_of_a_process_do_not_answer_or_stay(tmp_path: Path) -> None:
+    assert list(run_apart(60.0, copies)) == [1]
+    pid = tmp_path / "pid"
+    assert list(run_apart(60.0, leaves_a_child, pid)) == [1]
+    for _ in range(600):
+        if not is_alive(int(pid.read_text())):
+            return
+        time.sleep(0.1)
+    pytest.fail("a process outlived the one that foreign code started it in")
+
+
+class Mute(Exception):  # noqa: N818
+    """An exception whose own code fails."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+def test_an_exception_without_a_message_is_named() -> None:
+    with (
+        pytest.raises(ForeignError, match=r"^step raised Mute: \(its message raised ZeroDivisionError\)"),
+        foreign_code("step"),
+    ):
+        raise Mute
 
 
 def test_what_runs_apart_gives_its_values_and_its_errors() -> None:

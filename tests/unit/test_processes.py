@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import multiprocessing.spawn
 import os
 import signal
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
@@ -130,31 +129,15 @@ def test_processes_end_when_the_one_that_started_them_is_killed(how: signal.Sign
     pytest.fail("the worker outlived the process that started it")
 
 
-@pytest.fixture
-def python(tmp_path: Path) -> Iterator[Callable[[str], None]]:
-    """Make children start with a program of ours in place of Python."""
-    program = tmp_path / "python"
-    before = multiprocessing.spawn.get_executable()
-
-    def use(line: str) -> None:
-        tracker = f'case "$*" in *resource_tracker*) exec "{sys.executable}" "$@";; esac'
-        program.write_text(f"#!/bin/sh\n{tracker}\n{line}\n", encoding="utf-8")
-        program.chmod(0o700)
-        multiprocessing.set_executable(str(program))
-
-    yield use
-    multiprocessing.set_executable(before.decode() if isinstance(before, bytes) else str(before))
-
-
 LARGE = ("x" * 1_000_000,)  # more than a pipe holds
 
 
 @pytest.mark.parametrize("line", ["exit 0", "kill -9 $$", "exec sleep 600"])
 def test_a_child_that_never_reads_blocks_nobody(
-    line: str, python: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    line: str, child_program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["dpverify", "x" * 1_000_000])
-    python(line)
+    child_program(line)
     with spooled(LARGE) as file, process_pool(1, unspooled, (file,), wait=False) as pool:
         future = pool.submit(os.getpid)
         if "sleep" not in line:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
+import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpverify.foreign import ForeignError, foreign_code
@@ -23,6 +24,8 @@ from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early
 from dpverify.harness.run.tasks import OF, BlockOutcome, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult
+
+MOST_BLOCKS = 1_000_000  # of a check
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class _RunningJob:
             with self._own_errors("finish"):
                 check = self.job.find()
                 context = self.job.context
-                self.result = admitted(check, context.statement, check.finish(context, self.total))
+                self.result = admitted(check, context.statement, _sound(check.finish(context, self.total)))
         if self.result is None or self.error:  # an error of ours, never a verdict on the paper
             self.result = _without_verdict(self.job, "inconclusive", f"error: {self.error}", self.error)
         self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))
@@ -100,7 +103,7 @@ class _RunningJob:
             if not job.due:
                 opened.result = _without_verdict(job, "untested", job.find().runs_from)
                 return opened
-            opened.blocks = job.find().blocks(job.context)
+            opened.blocks = _counted(job.find().blocks(job.context))
         if opened.blocks == 0:
             opened.finish()
         return opened
@@ -148,6 +151,20 @@ def run_jobs(
         finally:
             run.close()
     return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
+
+
+def _counted(blocks: object) -> int:
+    """Refuse a number of blocks that is none."""
+    if not isinstance(blocks, int | np.integer) or not 0 <= blocks <= MOST_BLOCKS:
+        raise ValueError(f"blocks must return a whole number from 0 to {MOST_BLOCKS}, got {blocks!r}.")
+    return int(blocks)
+
+
+def _sound(result: object) -> CheckResult:
+    """Refuse what is not the result of a check."""
+    if not isinstance(result, CheckResult) or result.status not in get_args(Status):
+        raise TypeError(f"finish must return a CheckResult with a status, got {result!r}.")
+    return result
 
 
 def stopped(job: Job, known: Mapping[str, CheckResult | str]) -> CheckResult:

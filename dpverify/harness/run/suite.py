@@ -204,7 +204,7 @@ def _applies(check: Check, statement: Statement) -> bool:
     name = f"applies of the check {check.name!r} of {statement.key}"
     try:
         with foreign_code(name):
-            return check.applies(statement)
+            return bool(check.applies(statement))
     except ForeignError as error:
         raise SpecError("checks", "", "", shown(name), f"it {error.reason}") from error
 
@@ -221,9 +221,10 @@ def _cost(job: Job, known: Container[str] = ()) -> float:
         return 0.0
     try:
         with foreign_code(f"cost{OF}{job.label}"):
-            return float(job.find().cost(job.context)) if job.due else 0.0
+            cost = float(job.find().cost(job.context)) if job.due else 0.0
     except ForeignError:  # running the check reports its error
         return 0.0
+    return 0.0 if math.isnan(cost) else cost
 
 
 def declared(jobs: Sequence[Job], known: Container[str] = ()) -> float:

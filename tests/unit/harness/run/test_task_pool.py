@@ -6,11 +6,12 @@ import ctypes
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ import pytest
 from dpverify.harness.run import task_pool, tasks
 from dpverify.harness.run.task_pool import PER_WORKER
 from dpverify.harness.run.tasks import BlockOutcome
+from dpverify.processes import process_pool
 
 
 def test_a_worker_runs_a_block_of_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,8 +37,12 @@ class OneAfterTheOther:
         self.handed_out: list[tuple[int, int]] = []
         self.answers: deque[Future[Any]] = deque()
 
-    def submit(self, run: object, place: int, block: int) -> Future[Any]:
-        del run
+    def submit(self, run: object, *task: int) -> Future[Any]:
+        if run is os.getpid:
+            started = Future[Any]()
+            started.set_result(1)
+            return started
+        place, block = task
         self.handed_out.append((place, block))
         self.answers.append(Future())
         return self.answers[-1]
@@ -165,6 +171,9 @@ class Foreign:
         return f"{self.do} {block}"
 
 
+FOREIGN: Any = Foreign("return")
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_blocks_that_hang_leave_or_exit_cost_their_own_checks_only(workers: int) -> None:
     jobs: list[Any] = [Foreign(do) for do in ("hang", "return", "leave", "return", "exit", "return")]
@@ -176,3 +185,39 @@ def test_blocks_that_hang_leave_or_exit_cost_their_own_checks_only(workers: int)
     assert found[0, 0].error == "the check did not return within 5 s"
     assert found[2, 0].error == task_pool.DIED
     assert found[4, 0].error.startswith("SystemExit: 0")
+
+
+@pytest.mark.parametrize("line", ["exec sleep 600", "kill -STOP $$"])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_no_worker_starts_all_checks_say_so(
+    line: str, workers: int, child_program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_pool, "START_SECONDS", 1.0)
+    child_program(line)
+    tasks = deque((place, 0) for place in range(7))
+    found = dict(task_pool.run_in_pool([FOREIGN] * 7, tasks, workers))
+    assert {outcome.error for outcome in found.values()} == {task_pool.UNSTARTED}
+    assert len(found) == 7
+
+
+def test_where_one_of_two_workers_does_not_start_the_other_does_its_work(
+    tmp_path: Path, child_program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_pool, "START_SECONDS", 30.0)
+    child_program(f'mkdir "{tmp_path}/first" && exec sleep 600; exec "{sys.executable}" "$@"')
+    found = dict(task_pool.run_in_pool([FOREIGN] * 7, deque((place, 0) for place in range(7)), 2))
+    assert {task: outcome.part for task, outcome in found.items()} == {(place, 0): "return 0" for place in range(7)}
+
+
+def test_an_early_worker_that_does_not_start_is_ended(
+    child_program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_pool, "START_SECONDS", 1.0)
+    monkeypatch.setattr(
+        task_pool, "run_in_pool", lambda _, tasks, __: ((task, BlockOutcome("pool", 0.0)) for task in tasks)
+    )
+    child_program("exec sleep 600")
+    with process_pool(1, wait=False) as pool:
+        found = dict(task_pool.run_with_early_worker([FOREIGN] * 3, deque([(0, 0), (1, 0), (2, 0)]), pool))
+    assert sorted(found) == [(0, 0), (1, 0), (2, 0)]
+    assert found[0, 0].part == "pool"
