@@ -91,7 +91,7 @@ def packed(what: str, value: object) -> bytes:
         with foreign_code(f"pickling of the {what}"):
             return pickle.dumps(value)
     except ForeignError as error:
-        rule = f"timeout needs a {what} that can be pickled, such as functions at the top of a module"
+        rule = f"with timeout, the {what} must be picklable, such as functions at the top of a module"
         raise ValueError(f"{rule}: the {error}") from error
 
 

@@ -116,6 +116,10 @@ class Promise:
         return (2.0 if self.neighbours == "replace-one" else 1.0) * self.clip / self.divisor
 
 
+def no_state() -> None:
+    """Start without a state."""
+
+
 @dataclass(frozen=True)
 class PrivateOptimizer:
     """An optimizer, as far as privacy sees it.
@@ -135,7 +139,7 @@ class PrivateOptimizer:
     """
 
     step: Step
-    start: Callable[[], Any] = lambda: None
+    start: Callable[[], Any] = no_state
     batches: Batches | None = None
 
 
