@@ -44,6 +44,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 POLL = 0.05  # seconds between two looks at a child
+GRACE = 2.0  # seconds that a child has to end once it has closed its connection
 PATIENCE = 5.0  # seconds that foreign code has to return after Ctrl-C
 
 
@@ -167,9 +168,11 @@ def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: I
 def _ended(child: Any, calls: _Calls) -> Exception:
     """Say how a child ended that was not done."""
     calls.overdue(0.0)
-    end_group(child)
-    child.join()
-    how = f"by signal {-child.exitcode}" if child.exitcode < 0 else f"with exit code {child.exitcode}"
+    child.join(GRACE)
+    code = child.exitcode
+    if code is None:
+        return ForeignError(calls.name, "closed the connection of its process to ours")
+    how = f"by signal {-code}" if code < 0 else f"with exit code {code}"
     if not calls.started:
         return ProcessStartError(f"a child process ended {how} before it had started")
     return ForeignError(calls.name, f"ended its process {how}")

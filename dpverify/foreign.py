@@ -69,6 +69,12 @@ def interrupts_held() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def raise_lost_interrupt() -> None:
+    """Raise KeyboardInterrupt if the user has pressed Ctrl-C, also where foreign code or Python has swallowed it."""
+    if _pressed.is_set():
+        raise KeyboardInterrupt
+
+
 class InterruptCounter:
     """Count Ctrl-C instead of raising KeyboardInterrupt, up to the second one, which is raised."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
 from dpverify.cli.output import OK, BadInput, Real, Whole, check_folder
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
@@ -66,6 +66,9 @@ def conform(
             run.complete = True
         except ForeignError as error:
             run.fail(error)
+        except BaseException:
+            run.show_unfinished()
+            raise
     if report is not None:
         command = f"dpverify conform {' '.join(map(_short, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else ""
@@ -120,6 +123,7 @@ def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest]
     check_options(options.seed, options.alpha, options.outputs)
     for test in all_tests(*pair, options.seed, options.alpha, options.outputs):
         yield "test", test
+        raise_lost_interrupt()
 
 
 def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:
@@ -180,6 +184,12 @@ class _Answers:
             self._tests.append(failed_call("this optimizer", error))
         self._end()
 
+    def show_unfinished(self) -> None:
+        """Print what was found of an optimizer whose tests did not end."""
+        if self._tests:
+            target = self.targets[self._place[0]] if self._place else ""
+            print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
+
     def _end(self) -> None:
         from dpverify.conform import Conformance
 
@@ -194,6 +204,7 @@ class _Answers:
                 self.peers.append(_with_tests(peer, found))
         self.done.add(self._place)
         self._place = None
+        self._tests = []
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
         self.entries.append(entry)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich import progress as bars
 
+from dpverify.foreign import raise_lost_interrupt
 from dpverify.report.terminal import bar_on_stderr, found_so_far
 from dpverify.report.words import STATUSES, counts_words
 
@@ -36,6 +37,7 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
 
         def show(progress: Progress) -> None:
             raise_lost()
+            raise_lost_interrupt()
             if bar.disable:
                 return
             if (found := progress.found) is not None:

@@ -41,6 +41,8 @@ def output_tests(
             refused = f"no bound ({words}): {error}"
             yield ConformanceTest("outputs", False, refused, "outputs that cannot be audited")
             return
+        if found.interrupted:  # the bound is from fewer outputs than were asked for
+            raise KeyboardInterrupt
         refuted = refuted or found.verdict == "refuted"
         power = min(power, float(found.power.largest_epsilon) if found.power else 0.0)
         if found.epsilon > largest:

@@ -153,6 +153,9 @@ class ConformanceTest:
     sees: str  # the smallest fault that it would have seen, or what it cannot see
     alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
 
+    def __str__(self) -> str:
+        return f"{'ok   ' if self.passed else 'FAULT'}  {self.name}: {self.found}. It sees: {self.sees}."
+
 
 @dataclass(frozen=True)
 class Conformance:
@@ -174,6 +177,7 @@ class Conformance:
         return sum(test.alpha for test in self.tests)
 
     def __str__(self) -> str:
-        lines = [f"{'ok   ' if t.passed else 'FAULT'}  {t.name}: {t.found}. It sees: {t.sees}." for t in self.tests]
         word = "No fault found" if self else f"{len(self.failed)} of {len(self.tests)} tests found a fault"
-        return "\n".join([*lines, f"{word}; a correct optimizer fails with chance at most {self.alpha:.2g}."])
+        return "\n".join(
+            [*map(str, self.tests), f"{word}; a correct optimizer fails with chance at most {self.alpha:.2g}."]
+        )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from dpverify.apart import run_apart, tell
-from dpverify.foreign import ForeignError
+from dpverify.foreign import ForeignError, raise_lost_interrupt
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Progress, Report
 from dpverify.harness.run.runner import verify
@@ -63,10 +63,15 @@ def _take_failures(failures: dict[str, str], store: Store | None, cluster: Clust
         cluster.failure = failures["cluster"]
 
 
+def _tell_progress(progress: Progress) -> None:
+    tell(progress)
+    raise_lost_interrupt()
+
+
 def _messages(
     limit: float, known: Known, stop: bool, store: Store | None, cluster: Cluster | None, options: dict[str, Any]
 ) -> Iterator[object]:
     """Judge the claims in this process; tell how far the run is, why store and cluster failed, and the run."""
-    run = verify(**options, progress=tell, store=store, cluster=cluster, limit=limit, known=known, stop=stop)
+    run = verify(**options, progress=_tell_progress, store=store, cluster=cluster, limit=limit, known=known, stop=stop)
     yield {"store": store.failure if store else "", "cluster": cluster.failure if cluster else ""}
     yield run

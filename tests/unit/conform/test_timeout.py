@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import signal
 import time
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 import dpverify as dv
 from dpverify.conform import PrivateOptimizer, conformance
+from dpverify.foreign import interrupts_recorded
 from tests.unit.conform.catalogue import dp_sgd, promise
 
 LIMIT = 2.0
@@ -71,3 +74,21 @@ def test_code_that_another_process_cannot_find_is_refused() -> None:
         conformance(PrivateOptimizer(dp_sgd, batches=lambda examples, steps, rng: ()), PROMISE, timeout=LIMIT)
     with pytest.raises(ValueError, match="the mechanism must be picklable"):
         dv.audit(lambda dataset, rng: 0.0, timeout=LIMIT)
+
+
+def test_ctrl_c_in_the_outputs_test_ends_the_tests() -> None:
+    runs = 0
+    last: float = math.inf
+
+    def step(state: Any, g: Any, rng: np.random.Generator) -> Any:
+        nonlocal runs
+        runs += 1
+        if runs == last:
+            os.kill(os.getpid(), signal.SIGINT)
+        return dp_sgd(state, g, rng)
+
+    assert conformance(PrivateOptimizer(step), PROMISE)
+    last = 2 * runs + 10_000  # the outputs test is the last one, and takes more than so many steps
+    with interrupts_recorded(), pytest.raises(KeyboardInterrupt):
+        conformance(PrivateOptimizer(step), PROMISE, outputs=10_000)
+    assert runs >= last
