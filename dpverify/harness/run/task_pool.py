@@ -123,7 +123,8 @@ def _run_until_death(
     with ExitStack() as stack:
         file = stack.enter_context(spooled(jobs))
         prepare = partial(prepare_worker, apart=limit > 0.0)
-        pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=True)) for _ in range(workers)]
+        ours = limit == 0.0  # else a thread that foreign code has left behind would be waited for
+        pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
         watch = _Watch(limit, list(pools))
         while under_way or (tasks and not suspects):
             for more in range(PER_WORKER * workers):  # one for each worker first, then the second ones

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import threading
 import time
 from typing import Any
 
@@ -38,6 +39,11 @@ def misbehave(how: str) -> None:
             os._exit(0)
         case "is-killed":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "threads":
+            threading.Thread(target=time.sleep, args=(600,)).start()
+        case "interrupts":
+            os.kill(os.getppid(), signal.SIGINT)  # as a person would, who waits for what then hangs
+            ctypes.PyDLL(None).sleep(600)
         case "raises":
             raise UnspeakableError
         case "deletes":
@@ -102,7 +108,13 @@ def checks_named(**names: str) -> PaperChecks:
 
 
 STAGES = {"sum": "good", "root": "plan-leaves", "bits": "fold-hangs", "empty": "finish-forks", "decay": "last"}
-WORKERS = {"sum": "good", "root": "block-forks", "bits": "block-raises", "empty": "block-ignores", "decay": "last"}
+WORKERS = {
+    "sum": "good",
+    "root": "block-forks",
+    "bits": "block-raises",
+    "empty": "block-ignores",
+    "decay": "block-threads",
+}
 
 
 def load_stages(key: str) -> PaperChecks | None:
@@ -128,6 +140,10 @@ def load_values(key: str) -> PaperChecks | None:
 
 def load_returns(key: str) -> PaperChecks | None:
     return checks_named(**RETURNS) if key == "demo" else None
+
+
+def load_interrupts(key: str) -> PaperChecks | None:
+    return checks_named(sum="good", root="finish-interrupts", decay="last") if key == "demo" else None
 
 
 def load_applies(key: str) -> PaperChecks | None:

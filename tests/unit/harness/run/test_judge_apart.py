@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from dpverify import apart
 from dpverify.api import verify_run
 from dpverify.cli import main
 from dpverify.harness.run.runner import exit_code
 from dpverify.harness.run.task_pool import DIED
 from dpverify.ledger import SpecError, Specs
+from dpverify.ledger.results import INTERRUPTED
 from tests.unit.harness.demo import misbehaving
 
 SOURCE = f"{misbehaving.__name__}:"
@@ -52,8 +54,19 @@ def test_blocks_that_do_not_return(demo: Specs) -> None:
         "good": "",
         "block-forks": DIED,
         "block-ignores": f"the check {LATE}",
-        "last": "",
+        "block-threads": "",
     }
+
+
+def test_ctrl_c_while_a_stage_hangs_keeps_what_was_found(demo: Specs, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "PATIENCE", 1.0)
+    claims = ("demo:sum", "demo:root", "demo:decay")
+    run = verify_run(*claims, specs=demo, checks=f"{SOURCE}load_interrupts", limit=600.0)
+    assert run.run.interrupted
+    assert exit_code(run) == 130
+    found = {check.name: check.message for result in run.results for check in result.checks}
+    assert found["finish-interrupts"] == INTERRUPTED
+    assert INTERRUPTED not in (found["good"], found["last"])
 
 
 def test_values_that_are_not_what_a_check_must_return(demo: Specs) -> None:

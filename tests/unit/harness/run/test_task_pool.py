@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import sys
 from collections import deque
@@ -221,3 +222,11 @@ def test_an_early_worker_that_does_not_start_is_ended(
         found = dict(task_pool.run_with_early_worker([FOREIGN] * 3, deque([(0, 0), (1, 0), (2, 0)]), pool))
     assert sorted(found) == [(0, 0), (1, 0), (2, 0)]
     assert found[0, 0].part == "pool"
+
+
+def test_a_daemon_runs_a_task_in_a_process_of_its_own_which_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(multiprocessing.current_process()._config, "daemon", True)  # type: ignore[attr-defined]
+    jobs: list[Any] = [Foreign("return"), Foreign("hang")]
+    assert task_pool.run_limited(jobs, (0, 1), 60.0).part == "return 1"
+    assert task_pool.run_limited(jobs, (1, 0), 2.0).error == "the check did not return within 2 s"
+    assert multiprocessing.current_process().daemon
