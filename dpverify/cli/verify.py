@@ -88,9 +88,10 @@ def verify(
     last chain of steps), and only the counterexamples of such refutations evaluated.
     ``store``: file that keeps what each block of work gave, so that a run goes on where one with the same seed and
     code ended; by default what DPVERIFY_STORE names, or dpverify/evidence.sqlite in the user's cache folder.
-    ``timeout``: seconds that one block of a check may take; its worker process is ended then, and the check is
-    inconclusive. Default: 600 where --checks or papers that do not come with dpverify bring code of their own, else no
-    limit. 0: no limit.
+    ``timeout``: seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks.
+    Its process is ended then, and the check is inconclusive; a check that cannot be imported in time is bad input.
+    Default: 600 where --checks or papers that do not come with dpverify bring code of their own, else no limit. 0: no
+    limit.
     ``verbose``: list every verdict with its reason; without it, only where there are few.
     ``refuted``: list the refuted ones, with their counterexamples.
     """
@@ -134,11 +135,11 @@ def verify(
     return exit_code(run, strict=strict, strict_pins=asked)
 
 
-SECONDS = 600.0  # that one block of a check of foreign code may take
+SECONDS = 600.0  # that one call of a check of foreign code may take
 
 
 def _limit(specs: Specs, checks: str | None) -> float:
-    """Return the default limit of a block: none where all code comes with dpverify."""
+    """Return the default limit of a call: none where all code comes with dpverify."""
     from dpverify.ledger.outside import outside_papers
 
     return SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
