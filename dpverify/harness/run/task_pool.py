@@ -61,7 +61,7 @@ def run_limited(jobs: Sequence[Runnable], task: Task, limit: float) -> BlockOutc
             config["daemon"] = daemon
 
 
-class _Watch:
+class _WorkerWatch:
     """Watch over workers: end those that do not start, and those whose task takes longer than so many seconds."""
 
     def __init__(self, seconds: float, pools: list[Executor]) -> None:
@@ -125,7 +125,7 @@ def _run_until_death(
         prepare = partial(prepare_worker, apart=limit > 0.0)
         ours = limit == 0.0  # else a thread that foreign code has left behind would be waited for
         pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
-        watch = _Watch(limit, list(pools))
+        watch = _WorkerWatch(limit, list(pools))
         while under_way or (tasks and not suspects):
             for more in range(PER_WORKER * workers):  # one for each worker first, then the second ones
                 worker = more % workers
