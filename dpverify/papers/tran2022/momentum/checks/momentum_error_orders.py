@@ -9,8 +9,9 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, TrueNeighbour
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
 from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
@@ -21,7 +22,9 @@ from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
 )
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import momentum_once, spread_of, weights_once
 
-CHECKS = PaperChecks("tran2022", __name__)
+ALGORITHM = {"update-of-algorithm-1": Property("the iterates of Algorithm 1 without noise, over all its orders")}
+
+CHECKS = PaperChecks("tran2022", __name__, ALGORITHM)
 
 ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
 BY_DEFINITION = (
@@ -102,6 +105,16 @@ def _cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outco
     i, j, t = (int(point[name]) for name in ("i", "j", "t"))
     term = times * (1 - alpha) ** (2 * t - i - j) * float(drawn[i - n - 1] @ drawn[j - n - 1])
     return Outcome(term < -1e-9, Fraction(term), Fraction(0), "ridges, G = 1; the same for every order")
+
+
+def _clipped_line(_: Point) -> Witness:
+    """What a ridge is along its unit vector, of any curvature."""
+    one = Fraction(1)
+    return Witness({LineLoss(((0 * one, -one), (one, one))): 1})
+
+
+RIDGES = shown_by(_clipped_line, "ridges of height G = 1")
+SLOPE = shown_by(lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1")
 
 
 def _runs_on_ridges(_: Budget) -> Iterable[dict[str, Any]]:
@@ -202,6 +215,7 @@ CHECKS.add(
             "ridges",
             points=points,
             holds=holds,
+            meets=RIDGES,
             readings=ONCE,
             variants=("printed",),
             planted=_planted(*fault),
@@ -304,6 +318,7 @@ CHECKS.add(
         "start",
         points=_runs,
         holds=of_variant(_printed, _corrected),
+        meets=SLOPE,
         planted=[Planted("1 for 16", holds=lambda p, s: _corrected(p, s, factor=1.0))],
         interior=lambda p: p["N"] > 10**9 and p["t"] >= 3,
         region="T up to N^2, alpha down to 1/100000, and the first steps of runs with N up to 10^300",

@@ -20,11 +20,11 @@ from dpverify.harness import (
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
 from dpverify.papers.tran2022.sensitivity import visits_derivations as visits
-from dpverify.papers.tran2022.sensitivity.checks import nodes
+from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
 from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, most_visits
 
-CHECKS = PaperChecks("tran2022", __name__)
+CHECKS = PaperChecks("tran2022", __name__, {**witnesses.UPDATE_1, **witnesses.UPDATE_2})
 
 Law = Callable[[Point, Statement], int]
 
