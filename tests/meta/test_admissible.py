@@ -24,9 +24,7 @@ CHANGED = {
     ("tran2022:theorem-6", "runs-ramp-fresh"),
     ("tran2022:theorem-6", "runs-ramp-once"),
     ("tran2022:theorem-6", "runs-search"),
-    ("tran2022:theorem-8", "smoothness"),
     ("tran2022:theorem-8-dp", "epsilon-sandwich"),
-    ("tran2022:theorem-8-dp", "smoothness"),
     ("tran2022:theorem-9", "runs-box-fresh"),
 }
 

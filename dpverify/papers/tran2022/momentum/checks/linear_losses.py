@@ -1,11 +1,11 @@
-"""Losses whose gradients do not depend on w, as witnesses against Lemma 7; and a loss that bends for one release."""
+"""Linear losses and a few that bend, as witnesses against Lemmas 7 and 11 and what sections 3 and 4 say."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
 from dpverify.harness import Point, Property
-from dpverify.harness.witnesses import Witness, linear, shown_by
+from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 
 
@@ -24,6 +24,14 @@ def _around_anchor(point: Point) -> Witness:
     return witnesses.bent(point, point["eta"] * point["N"])
 
 
+def _clipped_line(_: Point) -> Witness:
+    """What a ridge is along its unit vector, where its curvature may be as large as it has to be."""
+    one = Fraction(1)
+    return Witness({LineLoss(((0 * one, -one), (one, one))): 1})
+
+
+RIDGES = shown_by(_clipped_line, "ridges of height G = 1")
+SLOPE = shown_by(lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1")
 SAME = {
     **shown_by(same, "identical linear losses"),
     "update-of-algorithm-2": Property("the momentum is exact for identical losses, so that the noise is all"),

@@ -11,8 +11,8 @@ from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
-from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.momentum.checks.linear_losses import RIDGES, SLOPE
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
 from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
     pair_anchor,
@@ -105,16 +105,6 @@ def _cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outco
     i, j, t = (int(point[name]) for name in ("i", "j", "t"))
     term = times * (1 - alpha) ** (2 * t - i - j) * float(drawn[i - n - 1] @ drawn[j - n - 1])
     return Outcome(term < -1e-9, Fraction(term), Fraction(0), "ridges, G = 1; the same for every order")
-
-
-def _clipped_line(_: Point) -> Witness:
-    """What a ridge is along its unit vector, of any curvature."""
-    one = Fraction(1)
-    return Witness({LineLoss(((0 * one, -one), (one, one))): 1})
-
-
-RIDGES = shown_by(_clipped_line, "ridges of height G = 1")
-SLOPE = shown_by(lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1")
 
 
 def _runs_on_ridges(_: Budget) -> Iterable[dict[str, Any]]:

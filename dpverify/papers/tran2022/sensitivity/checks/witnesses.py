@@ -59,8 +59,13 @@ def _until_node_end(point: Point) -> Witness:
     return turning(point, point["eta"] * steps)
 
 
-def _whole_run(point: Point) -> Witness:
-    return bent(point, point["eta"] * point["T"])
+def _first_step(point: Point) -> Witness:
+    return bent(point, point["eta"])
+
+
+def has_second_step(point: Point) -> bool:
+    """Whether a run has a second step in its first epoch."""
+    return point["T"] >= 2 and point["N"] >= 2
 
 
 UPDATE_1 = {
@@ -75,4 +80,10 @@ UPDATE_2 = {
 }
 OPPOSED = shown_by(opposed, "linear losses of slope G, of which one is turned round")
 TURNING = shown_by(_until_node_end, "losses along a straight path, of which one bends up or down with L")
-BENT = shown_by(_whole_run, "losses of which one bends up or down with L, up to the end of the run")
+WHATEVER_THE_NOISE = Property(
+    "the first step has the length eta whatever the noise, and the example is used at the second", has_second_step
+)
+SECOND_STEP = {
+    **shown_by(_first_step, "losses of which one bends up or down with L, as far as one step goes"),
+    "update-of-algorithm-2": WHATEVER_THE_NOISE,
+}
