@@ -76,7 +76,7 @@ CASES: list[tuple[str, str, Values, Values]] = [
     ("node", "update-of-algorithm-1", NODE, {"node_start": 10}),
     ("turn", "neighbour-replace-one", TURN, {"N": "9/2"}),
     ("turn", "update-of-algorithm-2", TURN, {"b": 15}),
-    ("bent", "lipschitz", BENT, {"G": 2}),
+    ("bent", "lipschitz", BENT, {"G": 1}),
     ("bent", "lipschitz", BENT, {"L": 10**8}),
     ("bent", "neighbour-replace-one", BENT, {"N": "5/2"}),
     ("bent", "update-of-algorithm-2", BENT, {"T": 1}),
