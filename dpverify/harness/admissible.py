@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dpverify.harness.undeclared import UNDECLARED
 from dpverify.ledger.formula import free_names, to_text
 from dpverify.ledger.results import CheckResult, Counterexample
 from dpverify.ledger.statements import Statement
@@ -41,6 +40,15 @@ class Property:
     words: str
     is_satisfied: Callable[[Point], bool | None] | None = None
 
+    def is_met(self, point: Point) -> bool:
+        """Whether a counterexample has the property. One that lacks a number which the test reads has not."""
+        if self.is_satisfied is None:
+            return True
+        try:
+            return self.is_satisfied(point) is True
+        except KeyError:
+            return False
+
 
 def admitted(check: Check, statement: Statement, result: CheckResult) -> CheckResult:
     """Return the result of a check; a refutation whose counterexamples are not admissible becomes an error."""
@@ -54,11 +62,11 @@ def admitted(check: Check, statement: Statement, result: CheckResult) -> CheckRe
 def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[str]:
     """List what the counterexamples of a refutation do not meet, and what the check does not declare."""
     points = [point_of(example) for example in result.counterexamples]
-    faults = [] if statement.key in UNDECLARED else undeclared(check, statement, points)
+    faults = undeclared(check, statement, points)
     for point in points:
         unmet = unmet_conditions(statement, point)
         tested = {name: check.meets[name] for name in _asked(statement, point) if name in check.meets}
-        unmet += [f"{name} ({p.words})" for name, p in tested.items() if p.is_satisfied and not p.is_satisfied(point)]
+        unmet += [f"{name} ({p.words})" for name, p in tested.items() if not p.is_met(point)]
         shown = ", ".join(f"{name}={value}" for name, value in point.items())
         faults += [f"the counterexample {shown} does not meet {text}" for text in unmet]
     return faults

@@ -81,7 +81,7 @@ class FiniteCheck(Check):
             counterexamples=first_and_largest(found.violations, statement.edges),
             slack=slack_of(found, statement.relation or "="),
             controls=controls,
-            true_neighbours=true_neighbours(statement, found, "formulas") if found.violations else [],
+            true_neighbours=_neighbours(statement, found) if found.violations else [],
         )
 
 
@@ -99,6 +99,10 @@ def _go_through(statement: Statement) -> tuple[Findings, int]:
                 found.violations.append(probe)
     found.undefined = prober.undefined
     return found, unsure
+
+
+def _neighbours(statement: Statement, found: Findings) -> list[ControlResult]:
+    return true_neighbours(statement, found, "formulas", decide=Prober(statement, None).probe)
 
 
 def _belongs(point: dict[str, Fraction], statement: Statement) -> bool | None:

@@ -6,7 +6,9 @@ all of them, or the printed side itself replaces the measured one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
@@ -16,6 +18,7 @@ from dpverify.harness.context import Point
 from dpverify.harness.planted import TrueNeighbour
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.formula import Num
 from dpverify.ledger.results import ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact, ball
@@ -32,16 +35,22 @@ def true_neighbours(
     found: Findings,
     judged_by: JudgedBy,
     given: Iterable[tuple[TrueNeighbour, Callable[[], Findings]]] = (),
+    *,
+    decide: Callable[[Point], Probe | None],
+    lhs: LeftSide | None = None,
 ) -> list[ControlResult]:
     """List the true neighbours of a statement that was refuted at some points, each with whether it was refuted.
 
-    Where code of a check decides, it must spare the statement at some point, or a neighbour must be given. Otherwise
-    the list is empty. ``given``: neighbours, and what a search of each gives.
+    Where code of a check decides, the statement must hold at some point, or a neighbour must be given. Otherwise the
+    list is empty. ``given``: neighbours, and what a search of each gives. ``decide``: decides the statement at a point
+    again. ``lhs``: the left side that code measures.
     """
-    neighbours = [_other_points(found)] if found.spared else []
+    neighbours = other_points(found, decide)
     neighbours += [_as_neighbour(neighbour, search()) for neighbour, search in given]
     if judged_by != "formulas" and not neighbours:
         return []
+    if lhs is not None:
+        neighbours += measured_for_printed(statement, lhs, found.violations)
     if judged_by != "rule":
         neighbours += printed_for_measured(statement, [probe.point for probe in found.violations])
     return neighbours
@@ -65,6 +74,30 @@ def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[
     return [as_control("printed for measured", words, refuted=refuted, statistic=f"{len(probes)} points")]
 
 
+def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterable[Probe]) -> list[ControlResult]:
+    """Decide the measured side against its own value, with room, in the place of the printed one.
+
+    A decision that is false whatever the sides are, at some points only, is noticed. Empty for an equation.
+    """
+    if statement.relation not in {"<=", "<", ">=", ">"}:
+        return []
+    sign = -1 if statement.relation in {">=", ">"} else 1
+    decided = list[bool | None]()
+    for probe in violations:
+        measured = float(probe.lhs.float)
+        if len(decided) < MOST_POINTS and math.isfinite(measured):
+            value = Fraction(measured)
+            room = ROOM * (abs(value) or 1)
+            granted = replace(statement, rhs=Num(value + sign * room))
+            again = Prober(granted, lhs).probe(probe.point)
+            decided += [] if again is None else [again.holds]
+    if not decided:
+        return []
+    words = f"the measured side in the place of the printed one, with {float(ROOM):.0%} of room"
+    statistic = f"{len(decided)} points"
+    return [as_control("measured for printed", words, refuted=False in decided, statistic=statistic)]
+
+
 def as_control(name: str, change: str, *, refuted: bool, statistic: str = "") -> ControlResult:
     """Make the result of a true neighbour."""
     return ControlResult(name=name, fault=change, at_declared_size=False, refuted=refuted, statistic=statistic)
@@ -81,9 +114,22 @@ def _inside(point: Point, statement: Statement) -> Exact:
     return printed + sign * ROOM * (abs(printed) + 1)
 
 
-def _other_points(found: Findings) -> ControlResult:
-    words = f"the statement at {found.spared} of {len(found.probes)} points"
-    return as_control("other points", words, refuted=False)
+def other_points(found: Findings, decide: Callable[[Point], Probe | None]) -> list[ControlResult]:
+    """Decide the statement again at the points that are most like a counterexample; empty if it holds at none."""
+    kept = [probe.point for probe in found.probes if probe.holds is True]
+    if not kept or not found.violations:
+        return []
+    violated = found.violations[0].point
+    nearest = sorted(kept, key=lambda point: len(_apart(point, violated)))[:MOST_POINTS]
+    refuted = any(probe is not None and probe.holds is False for probe in map(decide, nearest))
+    changes = ", ".join(f"{name} = {nearest[0].get(name)}" for name in _apart(nearest[0], violated))
+    words = f"the statement at {len(kept)} of {len(found.probes)} points: a counterexample but for {changes}"
+    return [as_control("other points", words, refuted=refuted, statistic=f"{len(nearest)} points")]
+
+
+def _apart(point: Point, other: Point) -> list[str]:
+    """The numbers in which two points differ."""
+    return sorted(name for name in point.keys() | other.keys() if point.get(name) != other.get(name))
 
 
 def _as_neighbour(neighbour: TrueNeighbour, found: Findings) -> ControlResult:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import islice
 from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
 
-from dpverify.harness import MonteCarloCheck, Outcome, Planted, SearchCheck
+from dpverify.harness import BUDGETS, MonteCarloCheck, Outcome, Planted, Point, SearchCheck
+from dpverify.harness.context import as_point
 from dpverify.harness.planted import ChangedStatement, Rule
 from dpverify.harness.run.sources import PAPERS as SOURCE
 from dpverify.harness.run.sources import load_checks
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
+from dpverify.ledger import load_specs
+from dpverify.ledger.statements import Statement
 
 PAPERS = ("tran2022", "wang2019", "zhang2021", "tools")
 
@@ -62,11 +66,84 @@ def looks_at_its_point(rule: Any) -> bool:
     )
 
 
+#: Instructions of an expression that is made of constants only, with the names that it may load.
+BUILT = {
+    "LOAD_CONST",
+    "PUSH_NULL",
+    "PRECALL",
+    "CALL",
+    "KW_NAMES",
+    "CALL_KW",
+    "BUILD_TUPLE",
+    "UNARY_NEGATIVE",
+    "COPY_FREE_VARS",
+}
+MAKERS = {"Outcome", "Fraction"}
+
+
+def returned(code: CodeType) -> list[list[dis.Instruction]]:
+    """The instructions of each returned expression of a function, as far back as the statement goes."""
+    expressions = []
+    current: list[dis.Instruction] = []
+    for each in dis.get_instructions(code):
+        if each.opname in {"RETURN_VALUE", "RETURN_CONST"}:
+            expressions.append(current)
+            current = []
+        elif each.opname in {"POP_TOP", "RESUME", "NOP"} or each.opname.startswith(("STORE_", "POP_JUMP")):
+            current = []
+        else:
+            current.append(each)
+    return expressions
+
+
+def is_constant(expression: list[dis.Instruction]) -> bool:
+    """Whether nothing that a function has computed is in an expression."""
+    return all(each.opname in BUILT or each.argval in MAKERS for each in expression)
+
+
+def returns_constants(rule: Any) -> bool:
+    """Whether a rule returns nothing but constants, whatever it calls before."""
+    function = rule.func if isinstance(rule, partial) else rule
+    return all(is_constant(expression) for expression in returned(function.__code__))
+
+
 def why_no_change(holds: Rule, changed: Rule) -> str:
     """Why a rule is no changed form of another one; empty where it is one."""
     if not looks_at_its_point(changed):
         return "it does not look at its point"
+    if returns_constants(changed):
+        return "it returns a constant"
     return "" if reached(holds) & reached(changed) else "it runs nothing of the rule"
+
+
+MOST_POINTS = 60
+
+
+def answers(rule: Rule, point: Point, statement: Statement) -> tuple[object, ...]:
+    """What a rule says at a point, and by which sides."""
+    said = rule(point, statement)
+    outcome = said if isinstance(said, Outcome) else Outcome(said)
+    return outcome.ok, str(outcome.lhs), str(outcome.rhs)
+
+
+def why_no_outcome(holds: Rule, changed: Rule, points: Iterable[Point], statement: Statement) -> str:
+    """Why the outcome of a changed rule is not decided by what the rule looks at; empty where it may be."""
+    first: tuple[object, ...] | None = None
+    seen: list[Point] = []
+    for point in points:
+        outcome = answers(changed, point, statement)
+        if first not in {None, outcome}:
+            return ""
+        first = outcome
+        seen.append(point)
+    own = {answers(holds, point, statement) for point in seen}
+    return f"it says {first} at {len(seen)} points, where the rule has {len(own)} outcomes" if len(own) > 1 else ""
+
+
+def smoke_points(check: ExhaustiveCheck, statement: Statement) -> Iterator[Point]:
+    """The first points of a smoke run."""
+    points = map(as_point, islice(check.points(BUDGETS["smoke"]), MOST_POINTS))
+    return (point for point in points if check.meets_conditions(point, statement))
 
 
 def planted_rules() -> Iterator[tuple[str, Rule, ChangedStatement]]:
@@ -87,6 +164,25 @@ def test_each_planted_rule_depends_on_what_is_checked() -> None:
         (name, why) for name, holds, changed in rules if changed.holds and (why := why_no_change(holds, changed.holds))
     ]
     assert wrong == []
+
+
+def faults_that_do_not_vary() -> Iterator[tuple[str, str]]:
+    specs = load_specs()
+    for paper in PAPERS:
+        checks = load_checks(SOURCE, paper) if paper in specs.papers else None
+        for entry in checks.entries() if checks is not None else ():
+            check = entry.check
+            if isinstance(check, ExhaustiveCheck) and check.holds is not None:
+                statements = specs.claim(f"{paper}:{check.claim}").statements()
+                judged = next(statement for statement in statements if check.applies(statement))
+                for fault in check.planted:
+                    if fault.holds is not None:
+                        why = why_no_outcome(check.holds, fault.holds, smoke_points(check, judged), judged)
+                        yield f"{paper}:{check.claim} {check.name}: {fault.name}", why
+
+
+def test_the_outcome_of_each_planted_rule_varies_with_what_is_checked() -> None:
+    assert {name: why for name, why in faults_that_do_not_vary() if why} == {}
 
 
 def changed_code() -> Iterator[tuple[str, Any, Any]]:
@@ -119,6 +215,17 @@ def _rule(point: Any, statement: Any, most: int = 5) -> Outcome:
     return Outcome(_measured(point) <= most)
 
 
+def _calls_in_vain(point: Any, statement: Any) -> Outcome:
+    _rule(point, statement)
+    return Outcome(False)
+
+
+def _calls_in_vain_or_not(point: Any, statement: Any) -> Outcome:
+    if _rule(point, statement).ok:
+        return Outcome(False, Fraction(1), note="always")
+    return Outcome(False, -Fraction(1))
+
+
 @pytest.mark.parametrize(
     "fault",
     [
@@ -126,6 +233,8 @@ def _rule(point: Any, statement: Any, most: int = 5) -> Outcome:
         lambda p, s: False,
         lambda p, s: Outcome(False, Fraction(1)),
         lambda p, s: Outcome(p["n"] < 0),
+        _calls_in_vain,
+        _calls_in_vain_or_not,
     ],
 )
 def test_a_fault_that_does_not_depend_on_the_rule_is_rejected(fault: Rule) -> None:
@@ -136,3 +245,28 @@ def test_a_fault_that_does_not_depend_on_the_rule_is_rejected(fault: Rule) -> No
 def test_a_fault_that_changes_the_rule_is_accepted(fault: Rule) -> None:
     assert Planted("less", holds=fault).holds is fault
     assert why_no_change(_rule, fault) == ""
+
+
+STATEMENT: Any = None
+PLACES: list[Point] = [{"n": Fraction(n)} for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda p, s: Outcome(_rule(p, s) is None),
+        lambda p, s: (_rule(p, s), Outcome(False))[1],
+        lambda p, s: Outcome(bool(_rule(p, s).ok) and False),
+    ],
+)
+def test_a_fault_with_one_outcome_where_the_rule_has_two_is_rejected(fault: Rule) -> None:
+    assert why_no_outcome(_rule, fault, PLACES, STATEMENT)
+
+
+@pytest.mark.parametrize("fault", [partial(_rule, most=4), lambda p, s: Outcome(_measured(p) < 5, _measured(p))])
+def test_a_fault_whose_outcome_varies_is_accepted(fault: Rule) -> None:
+    assert why_no_outcome(_rule, fault, PLACES, STATEMENT) == ""
+
+
+def test_a_fault_that_is_seen_everywhere_is_accepted_where_the_rule_holds_everywhere() -> None:
+    assert why_no_outcome(partial(_rule, most=20), partial(_rule, most=-1), PLACES, STATEMENT) == ""

@@ -158,7 +158,8 @@ class ExhaustiveCheck(Check):
         judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
         judged_by = judged_by if self.holds is None else "rule"
         given = [(neighbour, partial(self._changed, context, neighbour)) for neighbour in self.neighbours]
-        return true_neighbours(context.statement, found, judged_by, given)
+        decide = partial(_probe, Prober(context.statement, self.lhs), self.holds)
+        return true_neighbours(context.statement, found, judged_by, given, decide=decide, lhs=self.lhs)
 
 
 def _probe(prober: Prober, holds: Rule | None, point: dict[str, Fraction]) -> Probe | None:

@@ -59,11 +59,6 @@ class Findings:
         refuted, seen = bool(self.violations), f"{len(self.probes)} points"
         return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=seen)
 
-    @property
-    def spared(self) -> int:
-        """Points at which the statement is not refuted."""
-        return len(self.probes) - len(self.violations)
-
 
 def search(
     sampler: Sampler, prober: Prober, begin: Iterable[Values], examples: int, seed: int, *, stop: bool = False

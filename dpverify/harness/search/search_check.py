@@ -11,7 +11,7 @@ from typing import ClassVar
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.edges import edge_at
-from dpverify.harness.neighbours import searched_again, true_neighbours
+from dpverify.harness.neighbours import JudgedBy, searched_again, true_neighbours
 from dpverify.harness.planted import Planted, TrueNeighbour
 from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.climb import completions
@@ -117,7 +117,9 @@ class SearchCheck(Check):
             (one, partial(searched_again, one.statement(statement), found, one.lhs or self.lhs))
             for one in self.neighbours
         ]
-        return true_neighbours(statement, found, "formulas" if self.lhs is None else "measurement", given)
+        judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
+        decide = Prober(statement, self.lhs).probe
+        return true_neighbours(statement, found, judged_by, given, decide=decide, lhs=self.lhs)
 
     def _narrowed(self, statement: Statement) -> Statement:
         texts = self.where(statement) if callable(self.where) else self.where

@@ -58,6 +58,33 @@ def test_a_rule_that_spares_a_point_refutes(words: Statement) -> None:
     result = run(rule_check(at_most(5), range(1, 10)), words)
     assert (result.status, result.error) == ("refuted", "")
     assert [(one.name, one.refuted) for one in result.true_neighbours] == [("other points", False)]
+    told = "the statement at 5 of 9 points: a counterexample but for s = 1"
+    assert [(one.fault, one.statistic) for one in result.true_neighbours] == [(told, "5 points")]
+
+
+def test_points_like_a_counterexample_come_first(words: Statement) -> None:
+    points = [{"s": 1, "t": 3}, {"s": 2, "t": 3}, {"s": 1, "t": 9}, {"s": 9, "t": 9}]
+    check = replace(rule_check(at_most(5), range(1)), points=lambda _: points)
+    (neighbour,) = run(check, words).true_neighbours
+    assert neighbour.fault == "the statement at 3 of 4 points: a counterexample but for s = 1"
+
+
+def test_a_point_that_is_not_decided_is_no_neighbour(words: Statement) -> None:
+    def open_or_not(point: Any, statement: Any) -> Outcome:
+        return Outcome(False if point["s"] > 5 else None)
+
+    assert "no true neighbour" in run(rule_check(open_or_not, range(1, 10)), words).error
+
+
+def test_a_rule_that_refutes_what_it_spared_before_is_noticed(words: Statement) -> None:
+    asked = list[int]()
+
+    def moody(point: Any, statement: Any) -> Outcome:
+        asked.append(1)
+        return Outcome(point["s"] <= 5 and len(asked) < 10)
+
+    result = run(rule_check(moody, range(1, 10)), words)
+    assert "it refuted the true neighbour other points" in result.error
 
 
 def test_a_rule_that_is_changed_to_refute_always_is_an_error_of_ours(words: Statement) -> None:
@@ -86,7 +113,7 @@ def test_a_measured_side_needs_a_neighbour_and_formulas_have_one(bound: Statemen
     larger = TrueNeighbour("thrice", rhs="3*printed + 7")
     spared = run(SearchCheck("bound", "search", lhs=lambda p, s: p["n"] + 7, neighbours=[larger]), bound)
     assert spared.status == "refuted"
-    assert [one.name for one in spared.true_neighbours] == ["thrice", "printed for measured"]
+    assert [one.name for one in spared.true_neighbours] == ["thrice", "measured for printed", "printed for measured"]
 
 
 @pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
@@ -110,6 +137,34 @@ def test_a_comparison_that_is_changed_to_fail_always_is_noticed(
     result = run(check, statement)
     assert result.status == "inconclusive"
     assert "it refuted the true neighbour printed for measured" in result.error
+
+
+def test_a_comparison_that_is_changed_to_fail_at_some_points_is_noticed(
+    bound: Statement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Points at which the statement holds do not show it, where it is wrong at the others only."""
+    check = SearchCheck("bound", "search", lhs=lambda p, s: 3 * p["n"] - 9)
+    assert run(check, bound).status == "refuted"
+    true_sides = Prober._sides
+
+    def failing(self: Prober, point: Any, side: Any) -> Any:
+        left, right, holds = true_sides(self, point, side)
+        return left, right, holds and point["n"] < 5
+
+    monkeypatch.setattr(Prober, "_sides", failing)
+    result = run(check, bound)
+    assert result.status == "inconclusive"
+    assert "it refuted the true neighbour measured for printed" in result.error
+
+
+@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
+@pytest.mark.parametrize("measured", [-7, 0, 7])
+def test_a_measured_side_is_not_refuted_by_itself(relation: Relation, measured: int, bound: Statement) -> None:
+    statement = replace(bound, relation=relation)
+    prober = Prober(statement, lambda p, s: Fraction(measured))
+    probes = [probe for n in range(1, 4) if (probe := prober.probe({"n": Fraction(n)})) is not None]
+    neighbours = module.measured_for_printed(statement, lambda p, s: Fraction(measured), probes)
+    assert [one.refuted for one in neighbours] == ([] if relation == "=" else [False])
 
 
 def test_a_check_of_any_kind_that_refutes_without_a_neighbour_is_an_error() -> None:

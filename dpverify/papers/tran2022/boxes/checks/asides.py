@@ -22,6 +22,7 @@ from dpverify.harness import (
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
 from dpverify.papers.tran2022.trees.compose_derivations import derive_proposition_18
 
@@ -152,6 +153,7 @@ CHECKS.add(
         "visits",
         points=_differences,
         holds=of_variant(_scales_with_distance, _corrected),
+        meets={**witnesses.OPPOSED, **witnesses.UPDATE_1},
         planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 3 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],

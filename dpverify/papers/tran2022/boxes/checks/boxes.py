@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -16,6 +16,7 @@ from dpverify.harness import (
     PaperChecks,
     Planted,
     Point,
+    Property,
     RuleCheck,
     TrueNeighbour,
     of_variant,
@@ -198,6 +199,7 @@ def _line(
     wrong: Any,
     *,
     printed: Any = None,
+    meets: Mapping[str, Property] | None = None,
 ) -> RuleCheck:
     """Check a line by a rule that takes what it says, and what it says wrongly; ``printed`` where it is corrected."""
 
@@ -210,6 +212,7 @@ def _line(
         points=points,
         holds=of(said) if printed is None else of_variant(of(printed), of(said)),
         planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
+        meets=meets or {},
         neighbours=[] if printed is None else [TrueNeighbour("the corrected line", holds=of(said))],
     )
 
@@ -217,9 +220,20 @@ def _line(
 RUNS, STEPS = _runs("T"), _runs("t")
 NAMES, QUERIES = _grid(K=range(9)), _grid(N=range(1, 6), queries=range(1, 8))
 
+IN_LOOP = {
+    "q <= floor(T/N)": Property("the loops are gone through with q from 0 to floor(T/N)"),
+    "r <= min(N - 1, T - q*N)": Property("the loops are gone through with r up to the smaller of N - 1 and T - q N"),
+}
+IN_TURNS = {
+    "turn <= floor(t/N) - 1": Property(
+        "the turn i = 0, the first one where there is any", lambda point: point["t"] >= point["N"]
+    )
+}
+SECOND_QUERY = {"query >= 2": Property("the second of K queries or a later one", lambda point: point["K"] >= 2)}
+
 CHECKS.add(
     _line("algorithm-1-epochs", "loops", RUNS, _loop, (1, 0), "i from 0", (0, 0)),
-    _line("algorithm-2-loop", "loops", RUNS, _loop, (1, 0), "r up to N - 1", (1, -1), printed=(0, -1)),
+    _line("algorithm-2-loop", "loops", RUNS, _loop, (1, 0), "r up to N - 1", (1, -1), printed=(0, -1), meets=IN_LOOP),
     _line("algorithm-3-k", "exponents", _intervals, _a_largest, False, "remainder for congruence", True),
     _line("algorithm-3-recursion", "intervals", _intervals, _recursion, 0, "a' one further", 1),
     _line("algorithm-2-node-range", "nodes", _lengths, _node_range, False, "long nodes left out", True),
@@ -235,7 +249,7 @@ CHECKS.add(
         printed=False,
     ),
     _line("algorithm-4-first-window", "windows", STEPS, _first_window, 0, "one step later", 1),
-    _line("algorithm-4-loop", "windows", STEPS, _loop_windows, 1, "i from 0", 0, printed=0),
+    _line("algorithm-4-loop", "windows", STEPS, _loop_windows, 1, "i from 0", 0, printed=0, meets=IN_TURNS),
     RuleCheck(
         "algorithm-2-anchors",
         "anchors",
@@ -246,7 +260,7 @@ CHECKS.add(
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
     _line("algorithm-2-update", "order", _last_steps, _order_exists, True, "w_t from m-hat_t", False, printed=False),
-    _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_t", "zeta_1 for all", "zeta_1"),
+    _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_t", "zeta_1 for all", "zeta_1", meets=SECOND_QUERY),
     _line("theorem-10-in", "queries", QUERIES, _all_queries, True, "i = 1 .. N", False, printed=False),
     DerivationCheck("section-4-term-sensitivity", "derivation", build=derivations.derive_term),
     DerivationCheck(

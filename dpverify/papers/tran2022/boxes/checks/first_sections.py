@@ -8,13 +8,37 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck, of_variant
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    SearchCheck,
+    of_variant,
+)
 from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.witnesses import shown_by
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes.box_derivations import derive_longest_sum
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.numbers import Exact, ball, to_exact
+
+ONE_VECTOR = {
+    **witnesses.OPPOSED,
+    "gaussian-mechanism": Property("a vector of length G is released with spherical Gaussian noise"),
+}
+WHOLE_PATH = {
+    **shown_by(
+        lambda point: witnesses.turning(point, point["eta"] * point["t"]),
+        "losses along a straight path, of which one bends up or down with L",
+    ),
+    "gaussian-mechanism": Property("the bound is one for every private estimate, one with Gaussian noise included"),
+}
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -92,6 +116,7 @@ CHECKS.add(
         holds=_one_vector,
         planted=[Planted("a quarter of the noise", holds=partial(_one_vector, share=Fraction(1, 4)))],
         interior=lambda point: point["constant"] > EACH,
+        meets=ONE_VECTOR,
         region="constants 4, 100 and 10^4 with epsilon far above log(1/delta); constant 4 for delta down to 10^-12",
     ),
     DerivationCheck("section-2-naive-error", "derivation", build=derive_longest_sum),
@@ -109,6 +134,7 @@ CHECKS.add(
         "long-runs",
         points=_long_runs,
         holds=of_variant(_small_error, _plain_noise),
+        meets=WHOLE_PATH,
         planted=[Planted("a quarter of the noise", holds=partial(_plain_noise, share=Fraction(1, 4)))],
         region="G = L = 1, eta = 1/t; epsilon = 1, delta = 10^-6, t up to 2^40; epsilon = 1/125, delta = 0.999",
         leaves_out="other runs",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, RuleCheck
 from dpverify.harness.search.coefficients import compare_arrays, compare_coefficients
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
@@ -194,6 +194,10 @@ def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
     return Outcome(covered.ok and few, Fraction(len(nodes)), note=f"{len(nodes)} nodes") if covered.ok else covered
 
 
+WITHOUT_NOISE = {
+    "update-of-algorithm-2": Property("the nodes are combined as Algorithm 4 prints it, which Algorithm 2 calls"),
+    "noise-off": Property("the coefficients are those of the nodes; no noise is added to any"),
+}
 OUTPUT_ENOUGH = (
     "COMPOSE(a, b) covers [a, b] once (proposition-18-cover), so that a sum over it is the window's; with this the "
     "lines of the box are the right side of equation 3, which is proved, as equation 2 is"
@@ -234,6 +238,7 @@ CHECKS.add(
         points=_runs,
         holds=_output,
         why_sufficient=OUTPUT_ENOUGH,
+        meets=WITHOUT_NOISE,
         planted=[
             Planted("one node taken twice", holds=lambda p, s: _output(p, s, _latest_twice), at_declared_size=True),
             Planted("Delta with the weight 1", holds=lambda p, s: _output(p, s, _delta_off)),

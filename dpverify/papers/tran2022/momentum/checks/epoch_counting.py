@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import permutations, product
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, of_variant
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, of_variant
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 
-CHECKS = PaperChecks("tran2022", __name__)
+MEETS = {
+    "update-of-algorithm-1": Property("the iterates of Algorithm 1 without noise, step by step"),
+    "fresh-permutation": Property("the mean is over every pair of orders of the two epochs"),
+}
+
+CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 EPOCHS = 2
 

@@ -23,6 +23,7 @@ from dpverify.harness import (
     Plan,
     Planted,
     Point,
+    Property,
     TrueNeighbour,
 )
 from dpverify.harness.search.rule_check import RuleCheck
@@ -144,9 +145,41 @@ MEMORY_ALPHA, MEMORY_ETA = Fraction(3, 100), Fraction(1, 2000)
 def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
     n = Memory().examples
     return (
-        {"N": n, "T": epochs * n, "t": epochs * n, "alpha": MEMORY_ALPHA, "eta": MEMORY_ETA}
+        {
+            "N": n,
+            "T": epochs * n,
+            "t": epochs * n,
+            "alpha": MEMORY_ALPHA,
+            "eta": MEMORY_ETA,
+            "G": Fraction("0.9948"),
+            "L": Fraction("1.4001"),
+        }
         for epochs in RUNS_WITH_MEMORY[budget.name]
     )
+
+
+def _exact_memory() -> dict[str, Fraction]:
+    """The numbers of the loss with a memory, as its floats are."""
+    problem = Memory()
+    return {name: Fraction(getattr(problem, name)) for name in ("noise", "growth", "hold", "push", "clock")}
+
+
+def _memory_slope(point: Point) -> bool:
+    """Whether the gradients of the five terms, none of which is longer than its number, add up to at most G."""
+    return sum(_exact_memory().values(), Fraction(0)) <= point["G"]
+
+
+def _memory_curvature(point: Point) -> bool:
+    """Whether 3/2 noise and the larger of the curvatures of two terms in different axes add up to at most L."""
+    numbers = _exact_memory()
+    return numbers["noise"] * 3 / 2 + max(numbers["growth"], numbers["hold"]) <= point["L"]
+
+
+WITH_MEMORY = {
+    "lipschitz": Property("lengths of the gradients of the terms of the loss with a memory", _memory_slope),
+    "smooth": Property("rows of the Hessian of the loss with a memory", _memory_curvature),
+    "update-of-algorithm-1": Property("runs of Algorithm 1; the momentum of which the lemma speaks is without noise"),
+}
 
 
 @lru_cache(maxsize=32)
@@ -224,6 +257,7 @@ CHECKS.add(
         "memory",
         points=_with_memory,
         holds=_forgets("once"),
+        meets=WITH_MEMORY,
         readings={"ordering": "once"},
         variants=("printed",),
         planted=[Planted("nine tenths of the bound", holds=_forgets("once", 0.9), at_declared_size=True)],

@@ -6,9 +6,20 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, cast
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    SearchCheck,
+)
 from dpverify.harness.cited_check import CitedDerivationCheck, the_same
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
@@ -35,6 +46,33 @@ def _error(point: Point, statement: Statement) -> Exact:
     alpha, eta, smooth, G = (point[name] for name in ("alpha", "eta", "L", "G"))
     ordering = cast(bounds.Ordering, statement.reading["ordering"])
     return bounds.attained_error(int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering)
+
+
+def lag_losses(point: Point) -> Witness:
+    """The slope, and the ramp where it is no steeper than G."""
+    G, L = point["G"], point["L"]
+    reach = (point["t"] - 1) * point["eta"]
+    losses = {linear(G): 1}
+    if 0 < L * reach <= G:
+        losses[LineLoss(((-reach, Fraction(0)), (Fraction(0), L * reach)))] = 1
+    return Witness(losses)
+
+
+def error_losses(point: Point) -> Witness:
+    """The same, and two antipodes where there are two examples."""
+    antipodes = {linear(-point["G"]): 1} if point["N"] == 2 else {}
+    return Witness({**lag_losses(point).data, **antipodes})
+
+
+WITHOUT_NOISE = "the lemma is about the momentum without noise, of Algorithm 1 on these losses"
+ERROR = {
+    **shown_by(error_losses, "slope, ramp and antipodes"),
+    "update-of-algorithm-1": Property(WITHOUT_NOISE),
+}
+LAG = {
+    **shown_by(lag_losses, "slope and ramp"),
+    "normalized-update": Property("steps of length eta straight down"),
+}
 
 
 def _lag(point: Point, statement: Statement) -> Exact:
@@ -95,6 +133,7 @@ CHECKS.add(
             "lemma-11",
             name,
             lhs=_error,
+            meets=ERROR,
             region={"t": (1, 16)},
             corners=[*RUNS, REACHED],
             readings={"ordering": ordering},
@@ -110,6 +149,7 @@ CHECKS.add(
         "slope",
         points=lambda budget: RUNS,
         lhs=_error,
+        meets=ERROR,
         readings={"ordering": "once"},
         variants=("printed",),
         region="a few runs",
@@ -148,7 +188,13 @@ CHECKS.add(
         interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,
     ),
     SearchCheck(
-        "lemma-11-drift", "slope-and-ramp", lhs=_lag, region={"t": (1, 16)}, also={"G": "real, G > 0"}, corners=RUNS
+        "lemma-11-drift",
+        "slope-and-ramp",
+        lhs=_lag,
+        meets=LAG,
+        region={"t": (1, 16)},
+        also={"G": "real, G > 0"},
+        corners=RUNS,
     ),
     DerivationCheck("lemma-11-drift", "derivation", build=derive.lag, variants=("amended",)),
     SearchCheck(

@@ -9,9 +9,10 @@ from functools import partial
 from itertools import permutations
 from typing import Any
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, TrueNeighbour
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.momentum.checks.linear_losses import RIDGES, SLOPE
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
 from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
     pair_anchor,
@@ -21,7 +22,9 @@ from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
 )
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import momentum_once, spread_of, weights_once
 
-CHECKS = PaperChecks("tran2022", __name__)
+ALGORITHM = {"update-of-algorithm-1": Property("the iterates of Algorithm 1 without noise, over all its orders")}
+
+CHECKS = PaperChecks("tran2022", __name__, ALGORITHM)
 
 ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
 BY_DEFINITION = (
@@ -202,6 +205,7 @@ CHECKS.add(
             "ridges",
             points=points,
             holds=holds,
+            meets=RIDGES,
             readings=ONCE,
             variants=("printed",),
             planted=_planted(*fault),
@@ -304,6 +308,7 @@ CHECKS.add(
         "start",
         points=_runs,
         holds=of_variant(_printed, _corrected),
+        meets=SLOPE,
         planted=[Planted("1 for 16", holds=lambda p, s: _corrected(p, s, factor=1.0))],
         interior=lambda p: p["N"] > 10**9 and p["t"] >= 3,
         region="T up to N^2, alpha down to 1/100000, and the first steps of runs with N up to 10^300",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.harness import DerivationCheck, PaperChecks, Point, SearchCheck
+from dpverify.harness import DerivationCheck, PaperChecks, Point, Property, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import tree_noise_derivations as derivations
 from dpverify.papers.tran2022.noise.checks import whole_runs
@@ -14,7 +14,12 @@ from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import definitions
 
-CHECKS = PaperChecks("tran2022", __name__)
+MEETS = {
+    "update-of-algorithm-1": Property("the noise is the sum of Algorithm 1's nodes of COMPOSE(1, t)"),
+    "independent-noise": Property("the variance is the sum of those of independent nodes"),
+}
+
+CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 
 def _expected_norm(point: Point, statement: Statement) -> Exact:

@@ -23,11 +23,13 @@ from dpverify.harness import (
     Plan,
     Planted,
     Point,
+    Property,
     ProportionBound,
     ProportionEffect,
     TrueNeighbour,
 )
 from dpverify.harness.search.coefficients import compare_arrays
+from dpverify.harness.witnesses import Witness, linear, shown_by
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
@@ -106,6 +108,18 @@ def _below_the_grid(gradient: float, scale: float = 1.0) -> Simulate:
     return simulate
 
 
+def _flat_or_steep(point: Point) -> Witness:
+    """The first example has the gradient 0 or 1, the others 0."""
+    flat = linear(Fraction(0))
+    examples = int(point["N"])
+    return Witness({flat: examples}, {flat: examples - 1, linear(Fraction(1)): 1})
+
+
+ANY_NOISE = {
+    "update-of-algorithm-1": Property("the loops of Algorithm 1 draw and use the nodes"),
+    "independent-noise": Property("whether a node was drawn does not depend on its value"),
+}
+
 CHECKS.add(
     runs.noise_law(
         "algorithm-1-noise", "noise-law", runs.FAST, (runs.MIDDLE, runs.FINE), (*runs.SHAPE, *runs.SHORT_RUN)
@@ -141,6 +155,7 @@ CHECKS.add(
         ExhaustiveCheck(
             claim,
             name,
+            meets=ANY_NOISE,
             points=lambda budget: (
                 {"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name])
             ),
@@ -167,6 +182,7 @@ CHECKS.add(
         point=POINT,
         plan=Plan(ProportionEffect(1e-5, 0.003), seconds_each=2e-7),
         simulate=_below_the_grid(0.0),
+        meets=shown_by(_flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"),
         judge=ProportionBound(bound=lambda context: float(context.point["delta"])),
         neighbours=[Control("gradient 1", "the gradient 1: the event has probability 0", _below_the_grid(1.0))],
         controls=[Control("less noise", "a tenth of the noise: ten times the event", _below_the_grid(0.0, 0.1))],

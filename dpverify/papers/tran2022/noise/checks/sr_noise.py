@@ -8,7 +8,17 @@ from typing import Any
 
 from flint import ctx
 
-from dpverify.harness import Budget, Check, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    Check,
+    DerivationCheck,
+    ExhaustiveCheck,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    SearchCheck,
+)
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_noise_derivations as nodes_of
@@ -20,7 +30,12 @@ from dpverify.papers.tran2022.trees.compose_bounds import compose_count, count_n
 from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
 from dpverify.symbolic.exact.statements import decide_statement, definitions
 
-CHECKS = PaperChecks("tran2022", __name__)
+MEETS = {
+    "update-of-algorithm-2": Property("the noise is that of the nodes which Algorithm 4 reads"),
+    "independent-noise": Property("the variance is the sum of those of independent nodes"),
+}
+
+CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}  # Both sides are above 0; the check 'boundaries' has the rest
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import ctx
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, Planted, Point, RuleCheck, TrueNeighbour
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, Planted, Point, Property, RuleCheck, TrueNeighbour
 from dpverify.harness.context import as_point
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact, ball, to_exact
@@ -27,6 +27,7 @@ def at_points(
     inside: Values | None,
     *,
     lhs: LeftSide | None = None,
+    meets: Mapping[str, Property] | None = None,
     readings: Mapping[str, str] | None = None,
     variants: tuple[str, ...] = ("printed", "amended"),
 ) -> RuleCheck:
@@ -59,6 +60,7 @@ def at_points(
         interior=lambda point: inside is not None and point == as_point(inside),
         planted=[Planted(f"left side times {TOO_LARGE:.0e}", holds=rule(Fraction(TOO_LARGE)), at_declared_size=True)],
         neighbours=[TrueNeighbour("the right side on both sides", holds=rule(None))],
+        meets=meets or {},
         readings=readings or {},
         variants=variants,
         region="two points" if inside is not None else "one point",

@@ -22,12 +22,13 @@ from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_divergence
 from dpverify.papers.tran2022.privacy.level_bounds import printed_v
 from dpverify.papers.tran2022.privacy.level_derivations import derive_theorem_4
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of, ordering_of
 from dpverify.privacy.participation import pattern_count
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import ball
 
-CHECKS = PaperChecks("tran2022", __name__)
+CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPDATE_1})
 
 Corner = Mapping[str, int | Fraction | str]
 

@@ -23,10 +23,11 @@ from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_dep
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, value_of
 from dpverify.papers.tran2022.privacy.dp_derivations import derive_theorem_4_dp
 from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
 from dpverify.symbolic.exact.numbers import ball
 
-CHECKS = PaperChecks("tran2022", __name__)
+CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPDATE_1})
 
 NOT_PRIVATE: list[Corner] = [  # One condition broken: epsilon far above log(1/delta) (twice), alpha < 1/N, T < N/4
     {"T": 1, "N": 1, "alpha": 1, "epsilon": 49, "delta": "1/2", "sigma": "1/29"},

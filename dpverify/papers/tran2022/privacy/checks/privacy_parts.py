@@ -17,6 +17,7 @@ from dpverify.harness import (
     PaperChecks,
     Planted,
     Point,
+    Property,
     TrueNeighbour,
 )
 from dpverify.harness.planted import Rule, corrected
@@ -24,6 +25,7 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points
 from dpverify.papers.tran2022.privacy.dp_derivations import derive_tree_private
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
@@ -132,6 +134,11 @@ def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) ->
     return total if i == 0 else total * answer + answer**2
 
 
+NOISY_TREE = {
+    **witnesses.OPPOSED,
+    "gaussian-mechanism": Property("every node of the tree is released with spherical Gaussian noise"),
+    "adaptive-queries": Property("the t vectors are fixed, which adaptive queries may be"),
+}
 DELTAS = [Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 100)]
 SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)]
 
@@ -197,6 +204,7 @@ CHECKS.add(
         "constants",
         points=_trees,
         holds=_tree_private(Fraction(1)),
+        meets=NOISY_TREE,
         planted=[Planted("a seventh of the noise", holds=_tree_private(Fraction(1, 7)))],
         region="constant 7, t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta); epsilon above it, "
         "for constants up to 10^6; t = 1",

@@ -15,6 +15,7 @@ from dpverify.harness import (
     PaperChecks,
     Planted,
     Point,
+    Property,
     SearchCheck,
     TrueNeighbour,
 )
@@ -23,9 +24,15 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_sums
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
-from dpverify.papers.tran2022.privacy.checks.sr_sides import divergence, trade_off
+from dpverify.papers.tran2022.privacy.checks.sr_sides import (
+    divergence,
+    second_step_delta,
+    second_step_divergence,
+    trade_off,
+)
 from dpverify.papers.tran2022.privacy.dp_derivations import derive_theorem_8_dp
 from dpverify.papers.tran2022.privacy.family_derivations import derive_family
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
 from dpverify.symbolic.exact.evaluate import evaluate
@@ -56,11 +63,11 @@ ONE_EXAMPLE: list[Corner] = [  # Both V are 0
 
 SMOOTHNESS: list[Corner] = [  # The box leaves L out
     {"T": 2, "N": 2, "alpha": "1/2", "L": 14},
-    {"T": 3, "N": 3, "alpha": "1/2", "L": 7},
+    {"T": 3, "N": 3, "alpha": "1/2", "L": 20},
     {"T": 12, "N": 3, "alpha": "1/2", "L": 40},
-    {"T": 40, "N": 5, "alpha": "1/4", "L": 100},
-    {"T": 100, "N": 25, "alpha": "1/25", "L": 300},
-    {"T": 1000, "N": 1000, "alpha": "1/1000", "L": 300},
+    {"T": 40, "N": 5, "alpha": "1/4", "L": 140},
+    {"T": 100, "N": 25, "alpha": "1/25", "L": 700},
+    {"T": 1000, "N": 1000, "alpha": "1/1000", "L": 20000},
 ]
 
 BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {  # What breaks the printed statements, one thing at a time
@@ -143,14 +150,25 @@ def _groups(all_groups: bool) -> Rule:
     return holds
 
 
-def _exact(claim: str) -> LeftSide:
-    """Delta or divergence of the nodes that a claim is about."""
-    return (trade_off if claim == "theorem-8-dp" else divergence)(USED.get(claim, EVERYTHING))
+MEETS: Mapping[str, Mapping[str, Property]] = {
+    "one-example": {**witnesses.OPPOSED, **witnesses.UPDATE_2},
+    "smoothness": witnesses.SECOND_STEP,
+    "large-epsilon": {**witnesses.OPPOSED, **witnesses.UPDATE_2},
+}
 
 
-def _with(claim: str, **changed: Fraction) -> LeftSide:
+def _exact(claim: str, what: str) -> LeftSide:
+    """Delta or divergence of the nodes that a claim is about, as far as the losses of a counterexample move them."""
+    is_dp = claim == "theorem-8-dp"
+    if what == "smoothness":
+        return second_step_delta if is_dp else second_step_divergence
+    linear = [place for place in USED.get(claim, EVERYTHING) if place in {0, 1}]
+    return (trade_off if is_dp else divergence)(linear)
+
+
+def _with(claim: str, what: str, **changed: Fraction) -> LeftSide:
     """The same with other values of some symbols."""
-    return lambda point, statement: _exact(claim)({**point, **changed}, statement)
+    return lambda point, statement: _exact(claim, what)({**point, **changed}, statement)
 
 
 NEARBY: Mapping[str, tuple[str, dict[str, Fraction]]] = {  # Where the printed statements are true
@@ -205,8 +223,9 @@ CHECKS.add(
             claim,
             what,
             points=_broken(claim, what),
-            lhs=_exact(claim),
-            neighbours=[TrueNeighbour(words, lhs=_with(claim, **changed)) for words, changed in [NEARBY[what]]],
+            lhs=_exact(claim, what),
+            meets=MEETS[what],
+            neighbours=[TrueNeighbour(words, lhs=_with(claim, what, **changed)) for words, changed in [NEARBY[what]]],
             region=REGIONS[what],
             variants=("printed",),
         )

@@ -108,6 +108,29 @@ def trade_off(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
     return lhs
 
 
+def _second_step(point: Point, statement: Statement) -> Value:
+    """Give mu^2 sigma^2 of the r node [1, 2] alone, for an example that is used at step 2.
+
+    The first step has the length eta whatever the noise, so that a loss which bends with L moves the node by 2 eta L.
+    """
+    known = {name: to_value(value) for name, value in definitions(statement, point).items()}
+    known |= {name: to_value(value) for name, value in point.items()}
+    return ratio((2 * known["eta"] * known["L"]) ** 2, known["delta_r"] ** 2 * known["V_later"])
+
+
+def second_step_divergence(point: Point, statement: Statement) -> Exact:
+    """Give the Renyi divergence of the r node [1, 2], which is at most that of all nodes together."""
+    z = to_value(point["z"])
+    sigma = to_value(point["sigma"])
+    return to_exact(z * _second_step(point, statement) / (2 * sigma**2))
+
+
+def second_step_delta(point: Point, statement: Statement) -> Exact:
+    """Give the exact delta of the r node [1, 2], which is at most that of all nodes together."""
+    mu2 = to_ball(_second_step(point, statement) / to_value(point["sigma"]) ** 2)
+    return delta_of(mu2, ball(point["epsilon"]))
+
+
 def _squared(used: Sequence[int], nodes: Nodes) -> Callable[[Point, Statement], Value]:
     def squared(point: Point, statement: Statement) -> Value:
         ordering, weights = ordering_of(statement), box_weights(point, statement)

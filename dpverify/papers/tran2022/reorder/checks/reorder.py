@@ -23,6 +23,7 @@ from dpverify.harness import (
     Plan,
     Planted,
     Point,
+    Property,
     TrueNeighbour,
 )
 from dpverify.harness.search.rule_check import RuleCheck
@@ -224,6 +225,7 @@ CHECKS.add(
         "linear-losses",
         points=_pairs,
         holds=_uncorrelated,
+        meets={"update-of-algorithm-1": Property("linear losses, whose gradients are the same at all iterates")},
         planted=[Planted("one permutation", holds=partial(_uncorrelated, ordering="once"), at_declared_size=True)],
         neighbours=[TrueNeighbour("fresh permutations", holds=partial(_uncorrelated, ordering="fresh"))],
         region="losses whose gradients do not depend on w",

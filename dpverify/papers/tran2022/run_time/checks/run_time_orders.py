@@ -9,7 +9,17 @@ from functools import partial
 from math import lcm
 from typing import Any, ClassVar, NamedTuple
 
-from dpverify.harness import Context, DerivationCheck, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
+from dpverify.harness import (
+    Context,
+    DerivationCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    RuleCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement, Variant
@@ -18,7 +28,22 @@ from dpverify.papers.tran2022.run_time import orders_bounds as orders
 from dpverify.papers.tran2022.run_time.growth_bounds import cone
 from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, order
 
-CHECKS = PaperChecks("tran2022", __name__)
+
+def _direction(point: Point) -> Vector3:
+    return point["exponent_of_N"], point["exponent_of_d"], point["exponent_of_epsilon"]
+
+
+COUNTED = "operations and gradients are counted along the lines of Algorithm"
+MEETS = {
+    "update-of-algorithm-1": Property(f"{COUNTED} 1"),
+    "update-of-algorithm-2": Property(f"{COUNTED} 2"),
+    "T >= 2": Property(
+        "T, which is tied to N, d and epsilon, does not shrink",
+        lambda point: orders.STEPS_OF_THEOREM_6.along(_direction(point)) >= 0,
+    ),
+}
+
+CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 Terms = Sequence[Order]
 LESS_N, LESS_D = order("-1/100", 0, 0), order(0, -2, 0)  # Planted faults: what is claimed is smaller by this factor
@@ -55,10 +80,6 @@ def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, An
     for n, d, epsilon in (u for u in [*found, *orders.directions(faces)] if orders.within(faces, u)):
         whole = lcm(n.denominator, d.denominator, epsilon.denominator)
         yield {"exponent_of_N": n * whole, "exponent_of_d": d * whole, "exponent_of_epsilon": epsilon * whole}
-
-
-def _direction(point: Point) -> Vector3:
-    return point["exponent_of_N"], point["exponent_of_d"], point["exponent_of_epsilon"]
 
 
 def _in_words(direction: Vector3) -> str:

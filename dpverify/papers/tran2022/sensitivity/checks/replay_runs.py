@@ -19,6 +19,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as sensitivity
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering, epoch_of, latest_visits
 from dpverify.problems.worst_cases import signed_gradient
@@ -216,5 +217,6 @@ def replayed(
         region="; ".join(f"N={c.N}, T={c.T}, alpha={c.alpha}, eta={c.eta}" for c in RUNS),
         leaves_out="G = L = 1; floats, not real arithmetic",
         figures=figures,
+        meets=witnesses.OPPOSED if family in {"f", "g"} else witnesses.TURNING,
         variants=variants,
     )

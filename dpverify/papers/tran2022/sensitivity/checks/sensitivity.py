@@ -5,18 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    SearchCheck,
+)
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
-from dpverify.papers.tran2022.sensitivity.checks import nodes
+from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_drift, derive_sensitivity, derive_sum
 from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering
 from dpverify.papers.tran2022.sensitivity.visits_derivations import derive_distance
 from dpverify.symbolic.exact.numbers import Exact
 
-CHECKS = PaperChecks("tran2022", __name__)
+UPDATE = {**witnesses.UPDATE_1, **witnesses.UPDATE_2}
+STRAIGHT = {"normalized-update": Property("all v_t are the same vector, so that the walk is straight")}
+
+CHECKS = PaperChecks("tran2022", __name__, {**UPDATE, **STRAIGHT})
 
 Law = Callable[[int, int, Point, Ordering], Exact]
 Region = Mapping[str, tuple[int | str, int]]
@@ -64,6 +77,7 @@ def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[nodes.
         where=where,
         region={**region, **units},
         corners=corners,
+        meets=witnesses.OPPOSED if law in {momentum, gradient} else witnesses.TURNING,
         leaves_out="real arithmetic, not floats; released (dyadic) nodes only",
         seconds_each=0.005,
     )
@@ -90,7 +104,8 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
                     yield {"N": N, first: start, last: end, "alpha": alpha, **units}
 
     region = "every node of a short run, N up to its length, three values of alpha, every pattern of visits"
-    return ExhaustiveCheck(claim, "all-patterns", points=points, lhs=largest, region=region)
+    meets = witnesses.OPPOSED if of_gradients else witnesses.TURNING
+    return ExhaustiveCheck(claim, "all-patterns", points=points, lhs=largest, region=region, meets=meets)
 
 
 def _anywhere(t: int, N: int) -> int:

@@ -20,11 +20,11 @@ from dpverify.harness import (
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
 from dpverify.papers.tran2022.sensitivity import visits_derivations as visits
-from dpverify.papers.tran2022.sensitivity.checks import nodes
+from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
 from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, most_visits
 
-CHECKS = PaperChecks("tran2022", __name__)
+CHECKS = PaperChecks("tran2022", __name__, {**witnesses.UPDATE_1, **witnesses.UPDATE_2})
 
 Law = Callable[[Point, Statement], int]
 
@@ -93,7 +93,7 @@ def _decay(point: Point, statement: Statement, more: int = 0) -> Outcome:
     for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement)):
         for j, t in enumerate(reversed(steps)):
             needed = (j - 1) * N + 1 if amended and j else j * N
-            needed += more
+            needed += more if j else 0
             if end - t < needed:
                 note = f"the example is used at the steps {steps}; j = {j}: both sides are exponents of 1 - alpha"
                 return Outcome(False, Fraction(end - t), Fraction(needed), note)
@@ -144,7 +144,7 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_node_points,
             holds=_decay,
-            planted=[Planted("no visit at the last step", holds=partial(_decay, more=1), at_declared_size=True)],
+            planted=[Planted("earlier visits one step further", holds=partial(_decay, more=1), at_declared_size=True)],
             region="every node of a short run, N up to its length, every pattern of visits",
         )
         for ordering in ("fresh", "once")

@@ -16,6 +16,7 @@ from dpverify.harness import (
     PaperChecks,
     Plan,
     Point,
+    Property,
     SearchCheck,
     TrajectoryEffect,
     TrajectoryLaw,
@@ -100,6 +101,14 @@ def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context
     return simulate
 
 
+MECHANISM = {
+    "adaptive-queries": Property("the queries do not depend on earlier answers, which adaptive queries need not"),
+    "local-queries": Property("V of the queries read the one example that is replaced", lambda point: point["V"] >= 1),
+    "bounded-sensitivity": Property("each of these queries moves by exactly its sensitivity"),
+    "gaussian-mechanism": Property("each answer has fresh Gaussian noise of deviation sensitivity/rho"),
+    "neighbour-replace-one": Property("the one example that these queries read is replaced"),
+}
+
 LOSS_LAW = MonteCarloCheck(
     "theorem-10",
     "privacy-loss-law",
@@ -132,7 +141,11 @@ CHECKS.add(
     DerivationCheck("theorem-10-order", "derivation", build=aggregation.derive_theorem_10_order, variants=("amended",)),
     SearchCheck("theorem-10-order", "search"),
     SearchCheck(
-        "theorem-10-dp-intermediate", "search", lhs=_delta, corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}]
+        "theorem-10-dp-intermediate",
+        "search",
+        lhs=_delta,
+        corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}],
+        meets=MECHANISM,
     ),
     DerivationCheck(
         "theorem-10-dp-intermediate", "derivation", build=aggregation.derive_theorem_10_dp_best, variants=("amended",)

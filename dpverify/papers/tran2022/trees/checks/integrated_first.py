@@ -13,7 +13,7 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, TrueNeighbour, of_variant
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour, of_variant
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import ball, to_exact
@@ -58,6 +58,14 @@ def _fixed(point: Point, statement: Statement) -> Outcome:
     return _three_queries(point, statement, fixed=True)
 
 
+MECHANISM = {
+    "adaptive-queries": Property("the last query depends on the sign of an earlier answer"),
+    "local-queries": Property("which queries read the example that is replaced is fixed in advance"),
+    "bounded-sensitivity": Property("a query moves by rho or not at all, and its sensitivity is rho"),
+    "gaussian-mechanism": Property("each answer has fresh Gaussian noise of deviation 1"),
+    "neighbour-replace-one": Property("one example is replaced, which the last query and the first of three read"),
+}
+
 CHECKS.add(
     RuleCheck(
         "theorem-10-out-first",
@@ -67,6 +75,7 @@ CHECKS.add(
         neighbours=[TrueNeighbour("a query that always moves", holds=partial(_two_queries, often=Fraction(1)))],
         planted=[Planted("answers of OUT(s) that are fixed", holds=_fixed, at_declared_size=True)],
         interior=lambda point: point["rho"] < 1,
+        meets=MECHANISM,
         region="two and three adaptive queries, their exact divergences",
         leaves_out="all other mechanisms",
     )

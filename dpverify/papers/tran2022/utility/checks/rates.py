@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, DerivationCheck, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import Budget, Context, DerivationCheck, Outcome, PaperChecks, Planted, Point, Property
 from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.witnesses import LineLoss, Witness, shown_by
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import growth_bounds as growth
+from dpverify.papers.tran2022.run_time import orders_bounds as orders
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility import rates_derivations as derive
@@ -54,6 +56,42 @@ def _outgrown(point: Point, statement: Statement, faster: Fraction = Fraction(0)
     return Outcome(left <= right, left, right, note=note)
 
 
+def _grows(point: Point, steps: orders.Order) -> bool:
+    """Whether neither T nor N shrinks along a direction. Then epsilon is at most what the theorems allow."""
+    along = (point["log_N"], point["log_d"], point["log_epsilon"])
+    return steps.along(along) >= 0 and point["log_N"] >= 0
+
+
+def _as_theorem_6(point: Point) -> bool:
+    return _grows(point, orders.STEPS_OF_THEOREM_6)
+
+
+def _as_theorem_9(point: Point) -> bool:
+    return _grows(point, orders.STEPS_OF_THEOREM_9)
+
+
+GROWS = {
+    "T >= 2": Property("T, which is tied to N, d and epsilon, does not shrink", _as_theorem_6),
+    "epsilon <= T*log2(T)*sqrt(d*log(1/delta))/N": Property("with the T of Theorem 6 it says N >= 1", _as_theorem_6),
+    "epsilon <= T**(3/4)*sqrt(d)/N**(3/4)": Property("with the T of Theorem 9 it says N >= 1", _as_theorem_9),
+}
+
+
+def _walk(point: Point) -> Witness:
+    """The three losses of the walk uphill: linear down to 1 below the start, then flat as fast as L = 1 allows."""
+    one = Fraction(1)
+    big, small = (LineLoss(((-one - abs(slope), 0 * slope), (-one, slope))) for slope in (uphill.BIG, uphill.SMALL))
+    return Witness({big: 1, small: uphill.EXAMPLES - 1})
+
+
+UPHILL = {
+    **shown_by(_walk, "losses of a walk uphill, which flatten below the start"),
+    "neighbour-replace-one": Property("the rate is one of a single data set, to which no neighbour is compared"),
+    "update-of-algorithm-1": Property("the signs of the momentum are those of Algorithm 1 in every order"),
+    "update-of-algorithm-2": Property("the signs of the momentum are those of Algorithm 2 in the one order"),
+}
+
+
 def _exponents(claim: str) -> ExponentsCheck:
     return ExponentsCheck(
         claim,
@@ -62,6 +100,7 @@ def _exponents(claim: str) -> ExponentsCheck:
         holds=_outgrown,
         planted=[Planted("a faster rate", holds=partial(_outgrown, faster=FASTER), at_declared_size=True)],
         variants=("printed",),
+        meets=GROWS,
         interior=lambda point: all(value != 0 for value in point.values()),
         region="all directions in which N, d and T do not shrink and the statement's conditions hold",
         leaves_out="logarithms, G, L, R and delta, which O~ hides",
@@ -174,6 +213,7 @@ CHECKS.add(
             "uphill",
             points=_runs,
             holds=holds,
+            meets=UPHILL,
             planted=[
                 Planted("a rate slower by T^(1/4)", holds=partial(holds, slower=Fraction(1, 4)), at_declared_size=True)
             ],

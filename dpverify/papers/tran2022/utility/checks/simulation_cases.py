@@ -70,7 +70,7 @@ class SlopeCase:
 
     @property
     def point(self) -> Point:
-        """N, T, d, delta, G, L and R; the last three are those of the problem's floats, rounded up to four digits."""
+        """N, T, d, delta, and the G, L and R of the problem's floats, rounded up; then the numbers of the problem."""
         p = self.problem
         slope, drop, smooth = Fraction(p.slope), Fraction(p.drop), Fraction(p.smoothness)
         return as_point(
@@ -82,6 +82,11 @@ class SlopeCase:
                 "G": rounded_up(Fraction(self.top) + Fraction(p.offset)),
                 "L": rounded_up(smooth),
                 "R": rounded_up(slope * drop + slope**2 / (2 * smooth)),
+                "slope": slope,
+                "fall": drop,
+                "bend": smooth,
+                "rise": Fraction(p.rise),
+                "apart": Fraction(p.offset),
             }
         )
 

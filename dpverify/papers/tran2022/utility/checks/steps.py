@@ -7,8 +7,19 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpverify.harness import Budget, DerivationCheck, Outcome, PaperChecks, Planted, Point, SearchCheck, TrueNeighbour
+from dpverify.harness import (
+    Budget,
+    DerivationCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    SearchCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.witnesses import LineLoss, Witness, shown_by
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility import descent_derivations as descent
 from dpverify.papers.tran2022.utility import step_derivations as derive
@@ -152,6 +163,18 @@ def _alignment(point: Point, statement: Statement) -> Exact:
     return worst_alignment(point["grad_norm"], point["error_norm"])
 
 
+def parabola(point: Point) -> Witness:
+    """L v^2/2, as far as a step of length eta goes."""
+    eta, L = point["eta"], point["L"]
+    return Witness({LineLoss(((-eta, -L * eta), (eta, L * eta))): 1})
+
+
+ONE_STEP = {
+    **shown_by(parabola, "the quadratic loss + <g, v> + L |v|^2/2"),
+    "normalized-update": Property("one step of length eta in any direction"),
+}
+
+
 def _loss(point: Point, statement: Statement) -> Exact:
     return attained_loss(point["loss"], point["alignment"], point["eta"], point["L"])
 
@@ -176,6 +199,7 @@ CHECKS.add(
         "lemma-5-smoothness",
         "quadratic",
         lhs=_loss,
+        meets=ONE_STEP,
         corners=[
             {"loss": 0, "alignment": -1, "eta": 1, "L": 0},
             {"loss": 1, "alignment": "-1/2", "eta": "1/4", "L": "1/3"},

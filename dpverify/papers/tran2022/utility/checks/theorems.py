@@ -24,6 +24,7 @@ from dpverify.papers.tran2022.sensitivity import visits_derivations as level_sum
 from dpverify.papers.tran2022.utility import premises_derivations as parts
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility import theorem_derivations as theorems
+from dpverify.papers.tran2022.utility.checks import witnesses
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
@@ -36,7 +37,7 @@ from dpverify.symbolic.derive.derivation import Derivation
 from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions
 
-CHECKS = PaperChecks("tran2022", __name__)
+CHECKS = PaperChecks("tran2022", __name__, witnesses.BOUNDED)
 
 
 def _travel(point: Point, statement: Statement) -> Exact:

@@ -8,7 +8,7 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck, TrueNeighbour
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, RuleCheck, TrueNeighbour
 from dpverify.harness.planted import Rule
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
@@ -148,6 +148,28 @@ def _region(_: Context) -> dict[str, dict[str, list[float]]]:
     return {"conditions": {"x:epsilon": x, "most": [largest_part(e, 1e-5) for e in x], **columns}}
 
 
+RELEASES = {
+    "gaussian-mechanism": Property("each step releases a mean over a batch with fresh Gaussian noise"),
+    "adaptive-queries": Property("the gradients do not depend on what was released, which adaptive queries need not"),
+    "neighbour-replace-one": Property("all gradients are -G but that of one example, which is G for the neighbour"),
+}
+
+
+def _is_greedy(point: Point) -> bool:
+    """Whether all batches can have all examples of one party and one example of each other party."""
+    return point["b"] == point["n_party"] + point["m"] - 1
+
+
+ALWAYS_DRAWN = {
+    **RELEASES,
+    "neighbour-replace-one": Property("an example that is in every batch has the gradient G or -G", _is_greedy),
+}
+TRACKED = {
+    "subsampled-without-replacement": Property("a batch of b of n examples, tau = b/n", lambda p: p["b"] <= p["n"]),
+    "gaussian-mechanism": Property("Lemmas 3.7 and 3.9 are about Gaussian noise, of which every size is allowed"),
+    "neighbour-replace-one": Property("the lemmas are about neighbours in which one example is replaced"),
+}
+
 CHECKS.add(
     RuleCheck(
         "theorem-4-1-dp", "accounted", points=_whole, lhs=_accounted(), seconds=0.5,
@@ -156,6 +178,7 @@ CHECKS.add(
     ),
     RuleCheck(
         "theorem-5-1-dp", "one-party-in-every-batch", points=_greedy, lhs=_always_drawn, seconds=0.05,
+        meets=ALWAYS_DRAWN,
         readings={"index-sets": "any"}, variants=("printed",),
         neighbours=[TrueNeighbour("a hundred times the noise", lhs=partial(_always_drawn, factor=Fraction(100)))],
         region="a party whose examples are in every batch, the conditions as printed",
@@ -174,12 +197,14 @@ CHECKS.add(
     ),
     RuleCheck(
         "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.2,
+        meets=RELEASES,
         readings={"index-sets": "equal"}, variants=("printed",),
         neighbours=[TrueNeighbour("ten times the noise", lhs=_accounted(10.0, attained=True))],
         region="three points inside the printed conditions, two parties, delta of one data set from below",
     ),
     RuleCheck(
         "section-6-1-tracking", "orders", points=_settings, holds=trackable(), figures=_region,
+        meets=TRACKED,
         planted=[Planted("half of each batch: the largest ones are still too large", holds=trackable(Fraction(1, 2)))],
         neighbours=[TrueNeighbour("a ten thousandth of each batch", holds=trackable(Fraction(1, 10**4)))],
         region="the twelve settings of section 6.1, all noises, numbers of steps and orders",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import PaperChecks
+from dpverify.harness import PaperChecks, Point, Property
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
 from dpverify.kernels.clipping import pad_rows
 from dpverify.kernels.jit import kernel
@@ -69,6 +69,21 @@ def signed_slope(z: float, y: float) -> float:
     return y * z
 
 
+def _labels(examples: int, sign: float) -> Vector:
+    """Labels of two data sets that differ in the first one."""
+    labels = np.ones(examples)
+    labels[0] = sign
+    return labels
+
+
+def _replaces_one(point: Point) -> bool:
+    examples = int(point["b"])
+    return int(np.sum(_labels(examples, 1.0) != _labels(examples, -1.0))) == 1
+
+
+LABELS = {"neighbour-replace-one": Property("labels of the two data sets that differ", _replaces_one)}
+
+
 def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[Moved]:
     """Both kernels on a pair of examples that are longer than both clip lengths, in opposite directions."""
     del statement
@@ -81,8 +96,7 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
         clips = (second, first) if fault == "clip lengths exchanged" else (first, second)
         by_rows, by_examples = [], []
         for sign in (1.0, -1.0):
-            x, y = np.full((b, 1), 3.0), np.ones(b)
-            y[0] = sign
+            x, y = np.full((b, 1), 3.0), _labels(b, sign)
             rows = pad_rows(x, y)
             points = np.zeros((3, rows.shape[1]))
             points[0, 0], points[1, 0] = new, old
@@ -133,6 +147,7 @@ def _replay(claim: str, replays: Any, faults: tuple[str, ...], *, clipped: bool)
     return ReplayCheck(
         claim, "replay", replays=replays, controls=controls, random=partial(_random, clipped=clipped),
         random_runs=RANDOM_RUNS, share=1e-6, variants=("printed", "amended"),
+        meets=LABELS if clipped else {},
         region="noisy runs on clipped quadratics" if not clipped else "examples beyond both clip lengths",
         leaves_out="floats, not real arithmetic",
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dpverify.harness import Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.rule_check import of_variant
 from dpverify.ledger.statements import Statement
@@ -21,8 +23,10 @@ def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, but: t
     mine, _ = table.rows[epsilon, "dp-srm"].gradient_norm
     for other in BASELINES:
         theirs, _ = table.rows[epsilon, other].gradient_norm
-        if factor * mine >= theirs and not (table.data == "a9a" and other in but):
-            return Outcome(False, note=f"on {table.data} DP-SRM has {mine}, {other.upper()} {theirs}")
+        left = Fraction(str(factor * mine))
+        right = Fraction(str(theirs))
+        if left >= right and not (table.data == "a9a" and other in but):
+            return Outcome(False, left, right, f"on {table.data} DP-SRM has {mine}, {other.upper()} {theirs}")
     return Outcome(True)
 
 

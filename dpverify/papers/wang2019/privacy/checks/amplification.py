@@ -12,6 +12,7 @@ from dpverify.harness import (
     ExhaustiveCheck,
     PaperChecks,
     Point,
+    Property,
     SearchCheck,
 )
 from dpverify.harness.derivation_check import derived_and_searched
@@ -85,6 +86,14 @@ def _end_only(budget: Budget) -> Iterator[dict[str, int | str]]:
         yield {"order": order, "tau": tau, "sigma": sigma}
 
 
+PAIR = {
+    "subsampled-without-replacement": Property(
+        "a share tau of all samples without replacement has the example", lambda point: 0 < point["tau"] <= 1
+    ),
+    "gaussian-mechanism": Property("one release with Gaussian noise of deviation sigma"),
+    "neighbour-replace-one": Property("the query moves by Delta where the one example that is replaced is drawn"),
+}
+
 CHECKS.add(
     DerivationCheck("lemma-3-7-gaussian", "derivation", build=derive_gaussian),
     SearchCheck("lemma-3-7-gaussian", "search", lhs=_gaussian, region={"Delta": (0, 20), "sigma": (0, 20)}),
@@ -94,6 +103,7 @@ CHECKS.add(
         variants=("printed",),
         points=_printed_points,
         lhs=_subsampled,
+        meets=PAIR,
         region="sigma/Delta(q) 1, 0.84 and 2, Delta(q) from 1 to 10, orders from 2 to 80, tau from 1e-6 to 1/69",
         leaves_out=ONE_PAIR,
     ),

@@ -29,12 +29,14 @@ CHECKS = PaperChecks("wang2019", __name__)
 
 MILLION = 10**6
 MEETS = {
-    "lipschitz": Property("the slope of the loss is at most G in absolute value"),
+    "lipschitz": Property(
+        "a slope of at most G, which the start, where it is sqrt(2 L gap), does not reach",
+        lambda point: 2 * point["L"] * point["gap"] < point["G"] ** 2,
+    ),
     "smooth": Property("the loss is L x^2/2 up to the slope G and linear beyond, so its slope changes by at most L"),
     "update-of-algorithm-1": Property("the run is that of Algorithm 1"),
     "update-of-algorithm-2": Property("the run is that of Algorithm 2"),
     "subsampled-without-replacement": Property("all examples have one loss, so every sample gives the same gradients"),
-    "equal-batches": Property("all examples have one loss, so every batch of a party gives the same gradients"),
     "independent-noise": Property("the noise of each step is drawn anew, independent of all else"),
 }
 """Properties of the problem in which noise drowns one slope."""
