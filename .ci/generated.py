@@ -1,10 +1,12 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
 reports/ and the marked parts of README.md are made from reports/data/*.json, specs/*/chapters.toml and
-specs/findings.toml, the example in README.md from the output of its command, specs/notation.md from
-specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks. The data themselves come from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ... --report
-reports``, ``dpverify bench --report reports``); they are only compared: the record and the code that a verdict rests on
-must be today's.
+specs/findings.toml. The example in README.md is the output of its command. specs/notation.md is made from
+specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks.
+
+The data in reports/data come from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ...
+--report reports``, ``dpverify bench --report reports``). They are only compared: the record and the code that a verdict
+rests on must be those of today.
 """
 
 from __future__ import annotations

@@ -26,15 +26,15 @@ from dpverify.report.words import plural, severities_words
 FRONT_PAGE = "findings.toml"  # file in the folder of the specs with the texts of this page
 EXAMPLE_LINES = 12  # lines of the example, the command and the mark of what is left out included
 LEGEND = (
-    "Each claim counts once. *Boundary*: it fails only at parameters that nobody uses; *proof*: a step fails, the result "
-    "stands; *misprint*: the meaning is clear."
+    "Each claim counts once. *Boundary*: it fails only at parameters that nobody uses; *proof*: a step fails, the "
+    "result stands; *misprint*: the meaning is clear."
 )
 
 
 class FrontPassage(Passage, frozen=True, kw_only=True):
     """A text about one paper. It may link to claims: ``{{ link('theorem-6', 'Theorem 6') }}``.
 
-    ``corrected_words`` and ``held_words`` give the status of its corrected statement, and of the printed statement under
+    ``corrected_words`` gives the status of its corrected statement, ``held_words`` that of the printed statement under
     more conditions. The other functions are those of chapters.
     """
 
