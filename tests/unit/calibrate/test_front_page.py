@@ -26,14 +26,15 @@ def box_epsilon(epsilon: float) -> tuple[float, float]:
     settings = {"batch": 600, "gamma": 0.1, "zeta": 0.1}
     found = dv.calibration("dp-srm", n=60_000, epochs=10, epsilon=epsilon, delta=DELTA, **settings)
     assert isinstance(found, BatchCalibration)
-    return found.noise["printed"].epsilon
+    lower, upper = found.noise["printed"].epsilon
+    return float(lower), float(upper)
 
 
 def test_the_noise_of_theorem_4() -> None:
     found = tree_noise("dp-nsgd", 1)
     assert f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}." in TEXT
     assert f"Sigma {found.sigma.exact:.2f} suffices" in TEXT
-    assert f"{found.sigma.printed / found.sigma.exact:.1f} times what is needed" in TEXT
+    assert f"{float(found.sigma.printed) / float(found.sigma.exact):.1f} times what is needed" in TEXT
 
 
 def test_the_noise_of_algorithm_2_lacks_the_smoothness() -> None:
