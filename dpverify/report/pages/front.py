@@ -26,8 +26,8 @@ from dpverify.report.words import plural, severities_words
 FRONT_PAGE = "findings.toml"  # file in the folder of the specs with the texts of this page
 EXAMPLE_LINES = 12  # lines of the example, the command and the mark of what is left out included
 LEGEND = (
-    "Each claim counts once. *Boundary*: it fails only at parameters that nobody uses; *proof*: a step fails, the "
-    "result stands; *misprint*: the meaning is clear."
+    "Each claim counts once. *Privacy*, *utility*: weaker guarantee; *constant*: wrong factor; *boundary*: false only at "
+    "parameters that nobody uses; *proof*: wrong step; *misprint*: clear meaning."
 )
 
 
@@ -112,12 +112,13 @@ def fill(passage: FrontPassage, runs: Mapping[str, Run], papers: Mapping[str, Pa
 
 
 def example_block(command: str, output: str) -> str:
-    """Write a command and the first lines of its output as a console block."""
+    """Write a command and the first paragraphs of its output as a console block; a long first paragraph is cut."""
     lines = [f"$ {command}", *(line.rstrip() for line in output.rstrip().splitlines())]
     if len(lines) > EXAMPLE_LINES:
-        shown = "\n".join(lines[: EXAMPLE_LINES - 1]).rstrip()
-        return f"```console\n{shown}\n...\n```"
-    return "```console\n{}\n```".format("\n".join(lines))
+        shown = lines[: EXAMPLE_LINES - 1]
+        ends = [number for number, line in enumerate(shown) if not line]
+        lines = [*shown[: ends[-1] if ends else None], "..."]
+    return "\n".join(["```console", *lines, "```"])
 
 
 def example_command(text: str) -> str:
@@ -158,7 +159,7 @@ def _status_words(filler: Filler, field: Literal["amendment", "holds"], about: s
     if len(found) != 1:
         raise MissingError(f"`{about}` must have one status of its {field}, got {sorted(found)}")
     (status,) = found
-    return "proved given named premises" if status == "proved given" else str(status)
+    return "proved given premises" if status == "proved given" else str(status)
 
 
 def _link(filler: Filler, places: Places, about: str, words: str) -> str:

@@ -128,6 +128,12 @@ def test_the_example_is_cut_after_some_lines() -> None:
     assert example_block("dpverify list", "short\n\n") == "```console\n$ dpverify list\nshort\n```"
 
 
+def test_the_example_ends_with_a_paragraph() -> None:
+    lines = ["first", "", "second", "second", "", *(["third"] * EXAMPLE_LINES)]
+    block = example_block("dpverify list", "\n".join(lines)).splitlines()
+    assert block == ["```console", "$ dpverify list", "first", "", "second", "second", "...", "```"]
+
+
 def test_the_command_of_the_example_is_read_from_the_page() -> None:
     block = with_block("<!-- example:begin --><!-- example:end -->", "example", example_block("dpverify list", "a"))
     assert example_command(block) == "dpverify list"
