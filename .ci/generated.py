@@ -93,7 +93,10 @@ def output_of(command: str) -> str:
         raise ReportError(f"{command}: the example must be a dpverify command")
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
     process = [sys.executable, "-m", "dpverify", *arguments]
-    return subprocess.run(process, env=environment, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(process, env=environment, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise ReportError(f"{command}: exit code {done.returncode}: {' '.join(done.stderr.split())}")
+    return done.stdout
 
 
 def differ() -> Iterator[str]:
