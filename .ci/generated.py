@@ -1,15 +1,20 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
-reports/ and the findings in README.md are made from reports/data/*.json, specs/*/chapters.toml and specs/findings.toml,
-specs/notation.md from specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks. The data
-themselves come from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ... --report
-reports``, ``dpverify bench --report reports``); they are only compared: the record and the code that a verdict rests on
-must be today's.
+reports/ and the marked parts of README.md are made from reports/data/*.json, specs/*/chapters.toml and
+specs/findings.toml. The example in README.md is the output of its command. specs/notation.md is made from
+specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks.
+
+The data in reports/data come from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ...
+--report reports``, ``dpverify bench --report reports``). They are only compared: the record and the code that a verdict
+rests on must be those of today.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +29,15 @@ from dpverify.papers import INDEX, index, packages
 from dpverify.report.bench.page import check_bench, regenerate_bench
 from dpverify.report.collect import ReportError, reading_key, stale
 from dpverify.report.mutants import MUTANTS_PAGE
-from dpverify.report.pages.front import front_block, read_findings, recorded, with_front_block
+from dpverify.report.pages.front import (
+    example_block,
+    example_command,
+    findings_block,
+    papers_block,
+    read_front_page,
+    recorded,
+    with_block,
+)
 from dpverify.report.pages.write import check, regenerate
 from dpverify.report.peers import PEERS_PAGE
 from dpverify.report.rates import RATES_PAGE
@@ -55,12 +68,35 @@ def index_of_checks() -> Index:
 
 def pages() -> dict[Path, str]:
     """Generated pages outside reports/, with the text they should have."""
-    readme = README.read_text(encoding="utf-8")
     return {
-        README: with_front_block(readme, front_block(recorded(REPORTS), read_findings(SPECS))),
+        README: readme(README.read_text(encoding="utf-8")),
         INDEX: index_text(index_of_checks()),
         NOTATION: notation_markdown(load_specs(SPECS)),
     }
+
+
+def readme(text: str) -> str:
+    """Fill in the marked parts of README.md: the example, the papers and the findings."""
+    page = read_front_page(SPECS)
+    runs = recorded(REPORTS)
+    papers = load_specs(SPECS).papers
+    text = with_block(text, "papers", papers_block(page, runs, papers))
+    text = with_block(text, "findings", findings_block(page, runs, papers))
+    command = example_command(text)
+    return with_block(text, "example", example_block(command, output_of(command)))
+
+
+def output_of(command: str) -> str:
+    """What a dpverify command prints in a terminal of 80 columns without colours."""
+    program, *arguments = shlex.split(command)
+    if program != "dpverify":
+        raise ReportError(f"{command}: the example must be a dpverify command")
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+    process = [sys.executable, "-m", "dpverify", *arguments]
+    done = subprocess.run(process, env=environment, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise ReportError(f"{command}: exit code {done.returncode}: {' '.join(done.stderr.split())}")
+    return done.stdout
 
 
 def differ() -> Iterator[str]:

@@ -12,7 +12,7 @@ FAULTY = 1  # exit code where Sphinx warned
 def site(*, out: Path, report: Path | None = None, specs: Path | None = None, checks: str | None = None) -> int:
     """Write a site: the reports, every claim with its code, a table to filter, guides, API; it needs no network.
 
-    It needs the extra `site`: pip install 'dpverify[site]'. Exit code 1 where Sphinx warns of something.
+    It needs the extra `site`: pip install -e '.[site]' in a checkout. Exit code 1 where Sphinx warns of something.
 
     ``out``: folder that the pages go to.
     ``report``: folder that holds a report; by default the run that comes with dpverify.
@@ -22,7 +22,9 @@ def site(*, out: Path, report: Path | None = None, specs: Path | None = None, ch
 
     if missing := [name for name in ("sphinx", "myst_parser", "furo", "latex2mathml") if find_spec(name) is None]:
         raise BadInput(
-            "dpverify site", f"without {', '.join(missing)}", "install the extra: pip install 'dpverify[site]'"
+            "dpverify site",
+            f"without {', '.join(missing)}",
+            "install the extra: pip install -e '.[site]' in a checkout",
         )
     check_folder("--out", out)
     from dpverify.cli.app import build

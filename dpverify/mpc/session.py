@@ -43,7 +43,7 @@ def load_mpyc() -> ModuleType:
             warnings.simplefilter("ignore")
             return importlib.import_module("mpyc.runtime")
     except ImportError:
-        raise PartyError("MPyC is not there: install the extra, pip install 'dpverify[mpc]'") from None
+        raise PartyError("MPyC is not installed: pip install -e '.[mpc]' in a checkout") from None
     finally:
         sys.argv = words
         root.handlers[:] = handlers

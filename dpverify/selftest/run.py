@@ -23,7 +23,15 @@ from dpverify.selftest.noticing import look
 
 COPIED = (
     *("dpverify", "specs", "tests", "docs", "reports", ".ci"),
-    *("pyproject.toml", "constraints.txt", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *(
+        "pyproject.toml",
+        "constraints.txt",
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "CITATION.cff",
+    ),
 )  # what tests read
 BASELINE = 3600.0  # seconds in which all that must notice a fault has to pass without one
 OURS = re.compile(rb'\["[0-9a-f]{64}",\{')  # how an outcome that is remembered begins

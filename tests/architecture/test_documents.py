@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import shlex
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dpverify
 from dpverify.cli.app import build
+from dpverify.report.pages.front import EXAMPLE_LINES, example_block, example_command, with_block
 
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "tests/README.md", "specs/README.md", *GUIDES]
+TOP = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
+DOCUMENTS = [*TOP, "tests/README.md", "specs/README.md", *GUIDES]
+FIRST_LINES = 120
+FIRST_WORDS = 700
+CHANGELOG_LINES = 60
+FROM_AN_INDEX = re.compile(r"pip install (?:-\S+ )*['\"]?dpverify\b")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -43,6 +53,58 @@ def test_commands_are_found() -> None:
     text = "$ dpverify verify 'a b' --json - | jq .\n$ pytest\n$ dpverify list   # all of them\n"
     assert list(commands(text)) == [["verify", "a b", "--json", "-"], ["list"]]
     assert len(list(commands((ROOT / "README.md").read_text(encoding="utf-8")))) > 5
+
+
+def first_part() -> str:
+    """README.md up to its section More."""
+    before, heading, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## More\n")
+    assert heading
+    return before
+
+
+def test_the_first_part_of_the_readme_is_short() -> None:
+    assert len(first_part().splitlines()) <= FIRST_LINES
+    assert len(first_part().split()) <= FIRST_WORDS
+
+
+def test_the_example_of_the_readme_is_what_its_command_prints() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    output_of: Callable[[str], str] = runpy.run_path(str(ROOT / ".ci" / "generated.py"))["output_of"]
+    block = example_block(example_command(text), output_of(example_command(text)))
+    assert len(block.splitlines()) <= EXAMPLE_LINES + 2
+    assert with_block(text, "example", block) == text, "run .ci/generated.py --write"
+
+
+def test_the_readme_has_four_ways_in_with_one_command_each() -> None:
+    section = first_part().split("\n## What do you want to do?\n")[1].split("\n## ")[0]
+    assert [words[0] for words in commands(section)] == ["verify", "conform", "calibrate", "new-paper"]
+
+
+def test_the_changelog_is_short_and_names_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    newest = text.split("\n## ")[1]
+    assert newest.startswith(dpverify.__version__)
+    assert len(newest.splitlines()) <= CHANGELOG_LINES
+
+
+def test_the_citation_agrees_with_the_project() -> None:
+    yaml: Any = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys(), "the format requires these"
+    assert citation["title"] == project["name"]
+    assert citation["version"] == dpverify.__version__
+    assert citation["license"] == project["license"]
+    assert citation["abstract"] == project["description"]
+    assert citation["keywords"] == project["keywords"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+
+
+def test_nothing_says_that_the_package_is_on_an_index() -> None:
+    assert FROM_AN_INDEX.search("pip install -q 'dpverify[site]'")
+    sources = [ROOT / name for name in [*DOCUMENTS, "pyproject.toml"]]
+    sources += (ROOT / "dpverify").rglob("*.py")
+    assert [str(path) for path in sources if FROM_AN_INDEX.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_the_readme_has_the_two_commands_that_ci_reads() -> None:

@@ -161,7 +161,9 @@ def _client_at(address: str) -> Client:
     try:
         from distributed import Client
     except ImportError:
-        raise ClusterError("a cluster needs Dask: pip install 'dpverify[cluster]'") from None
+        raise ClusterError(
+            "a cluster needs Dask, the extra `cluster`: pip install -e '.[cluster]' in a checkout"
+        ) from None
     for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what they have to say, an error says in one line
     answered: SimpleQueue[Client | Exception] = SimpleQueue()

@@ -1,4 +1,4 @@
-"""Networks of PyTorch as oracles of gradients: an extra (``pip install 'dpverify[torch]'``), loaded on use."""
+"""Networks of PyTorch as oracles of gradients: an extra (``pip install -e '.[torch]'``), loaded on use."""
 
 from __future__ import annotations
 

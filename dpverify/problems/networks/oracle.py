@@ -30,7 +30,9 @@ def load_torch() -> ModuleType:
     try:
         return importlib.import_module("torch")
     except ImportError:
-        raise check.ArgumentError("torch", "not there", "must be installed: pip install 'dpverify[torch]'") from None
+        raise check.ArgumentError(
+            "torch", "not there", "must be installed: pip install -e '.[torch]' in a checkout"
+        ) from None
 
 
 def parameters_of(network: Any, names: Sequence[str]) -> Vector:

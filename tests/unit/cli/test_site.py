@@ -68,7 +68,7 @@ def test_without_the_extra_it_says_what_is_missing(
     said = capsys.readouterr().err
     assert "without sphinx, furo" in said
     assert said.count("\n") == 1
-    assert "pip install 'dpverify[site]'" in said
+    assert "pip install -e '.[site]'" in said
 
 
 @pytest.mark.usefixtures("there")

@@ -214,7 +214,7 @@ def test_processes_here_are_not_asked_for_beside_a_cluster(capsys: pytest.Captur
 
 def test_without_dask_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterError, match=r"pip install 'dpverify\[cluster\]'"):
+    with pytest.raises(ClusterError, match=r"pip install -e '\.\[cluster\]'"):
         Cluster("tcp://127.0.0.1:9")
 
 

@@ -12,8 +12,9 @@ from dpverify.ledger import load_specs
 from dpverify.ledger.chapters import Chapter, Passage
 from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
+from dpverify.report.collect import claim_id
 from dpverify.report.pages import layout, write
-from dpverify.report.pages.front import front_block, recorded
+from dpverify.report.pages.front import FrontPage, FrontPassage, findings_block, recorded
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from dpverify.report.words import FIGURE_MARK
@@ -74,7 +75,9 @@ def test_every_link_of_a_split_report_leads_somewhere(split: Mapping[str, str], 
     files = {*render({PAPER: run}), f"data/{PAPER}.json"}
     assert dead_links(split, files) == []
     below = {f"reports/{name}": text for name, text in split.items()}
-    front = front_block({PAPER: run}, [claim.claim for claim in run.results])
+    names = [claim_id(claim) for claim in run.results]
+    findings = [FrontPassage(paper=PAPER, text=f"{{{{ link('{name}', '{name}') }}}}") for name in names]
+    front = findings_block(FrontPage([], findings), {PAPER: run}, load_specs().papers)
     assert dead_links({**below, "README.md": front}, {f"reports/{name}" for name in files}) == []
 
 

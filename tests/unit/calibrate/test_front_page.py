@@ -1,0 +1,53 @@
+"""The numbers of the findings in README.md, computed anew by our accountants."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import dpverify as dv
+from dpverify.calibrate.batches import BatchCalibration
+from dpverify.calibrate.records import Calibration
+from dpverify.report.pages.front import read_front_page
+
+SPECS = Path(__file__).parents[3] / "specs"
+TEXT = " ".join(" ".join(finding.text.split()) for finding in read_front_page(SPECS).finding)
+DELTA = 1e-5
+
+
+def tree_noise(algorithm: str, smoothness: float) -> Calibration:
+    found = dv.calibration(algorithm, n=60_000, d=100, epochs=10, epsilon=2, delta=DELTA, smoothness=smoothness)
+    assert isinstance(found, Calibration)
+    return found
+
+
+def box_epsilon(epsilon: float) -> tuple[float, float]:
+    """Both bounds of epsilon of the noise in the box of DP-SRM."""
+    settings = {"batch": 600, "gamma": 0.1, "zeta": 0.1}
+    found = dv.calibration("dp-srm", n=60_000, epochs=10, epsilon=epsilon, delta=DELTA, **settings)
+    assert isinstance(found, BatchCalibration)
+    lower, upper = found.noise["printed"].epsilon
+    return float(lower), float(upper)
+
+
+def test_the_noise_of_theorem_4() -> None:
+    found = tree_noise("dp-nsgd", 1)
+    assert f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}." in TEXT
+    assert f"Sigma {found.sigma.exact:.2f} suffices" in TEXT
+    assert f"{float(found.sigma.printed) / float(found.sigma.exact):.1f} times what is needed" in TEXT
+
+
+def test_the_noise_of_algorithm_2_lacks_the_smoothness() -> None:
+    flat, steep = (tree_noise("sr-nsgd", smoothness).bought.printed for smoothness in (1, 14))
+    assert f"It gives epsilon {flat:.2f} for L = 1 and {steep:.2f} for L = 14." in TEXT
+
+
+def test_the_noise_of_the_box_of_dp_srm() -> None:
+    _, at_most = box_epsilon(2)
+    at_least, _ = box_epsilon(4)
+    rounded = math.ceil(100 * at_most) / 100
+    assert f"it gives epsilon {rounded:.2f} or less, but {math.floor(at_least)} or more if 4 is requested" in TEXT
+
+
+def test_the_largest_epsilon_of_the_constants_for_abadi_et_al() -> None:
+    assert f"epsilon up to {math.floor(10 * math.log(1 / DELTA)) / 10}" in TEXT
