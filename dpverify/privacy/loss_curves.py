@@ -65,7 +65,7 @@ GRIDS: Final = (
     (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
     (_Grid(invert, cells=16.0, fine=128, least_steps=30),),
     (_Grid(add_up, cells=16.0),),
-    tuple(_Grid(partial(add_up, most_cells=1 << 19), width=width) for width in (1e-4, 3e-4, 1e-3, 1e-2)),
+    tuple(_Grid(partial(add_up, most_cells=1 << 19), width=width) for width in (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2)),
     (_Grid(invert, cells=2.0, fine=64, least_steps=30),),
     (_Grid(add_up, width=0.1), _Grid(add_up, cells=16.0, most=4.0), _Grid(add_up, cells=8.0, most=1.0)),
     (_Grid(add_up, cells=1.0),),
