@@ -25,7 +25,7 @@ likelihood ratio is the test.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,18 +33,17 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.privacy.loss_grid import LONGEST, Side, UnresolvedError, step_law
-from dpverify.privacy.loss_sum import LossSum, Steps, add_up
+from dpverify.privacy.loss_curves import UpperBound, loss_curves, lower_epsilon, upper_bound
 from dpverify.privacy.participation import Bounds
 
-# Cells of the grid in the scale of a step's loss, and the largest loss that is resolved.
-GRIDS: Final = ((16.0, LONGEST), (16.0, 4.0), (8.0, 1.0), (4.0, LONGEST), (1.0, LONGEST))
-LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
 LEAST_DELTA: Final = 1e-200  # smaller tails of single steps would be no floats
 LEAST_EPSILON: Final = 1e-6  # what noise is looked for
 MOST_EPSILON: Final = 300.0
+WIDE: Final = 0.99  # a lower bound of less than this part of the upper one is explained
+ONE_DATA_SET: Final = (
+    "; the lower bound is that of one fixed data set, the upper one holds for data chosen step by step"
+)
 MOST_STEPS: Final = 1 << 40
-TAIL: Final = 1e-9  # part of delta that may go to losses which are not resolved
 
 
 @dataclass(frozen=True)
@@ -89,8 +88,8 @@ def batch_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
     Returns
     -------
     Bounds
-        ``upper`` holds for all data; ``lower`` is reached by the data set of this module's head. Infinite where the
-        losses are beyond what floats can hold.
+        ``upper`` holds for all data; ``lower`` is reached by the data set of this module's head. ``method`` says how
+        ``upper`` was found, and where the two are more than 1% apart, why.
 
     Raises
     ------
@@ -98,16 +97,20 @@ def batch_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
         If a number is out of its range.
     """
     check_delta(delta)
-    upper = _upper(steps, delta)
-    return Bounds(_lower(steps, delta) if upper > 0.0 else 0.0, upper, exact=False)
+    _check_steps(steps)
+    return _bounds(steps, delta, upper_bound(steps, delta, "upper"), ONE_DATA_SET)
 
 
 def batch_delta(steps: Sequence[BatchSteps], epsilon: float, near: float = 1e-5) -> Bounds:
     """Bound the smallest delta at an epsilon of at least 0; sharpest where it is of the size of ``near``."""
     check.not_negative(epsilon=epsilon)
-    lower, upper = (next(_sums(steps, check_delta(near), side), None) for side in ("lower", "upper"))
-    high = min(upper.delta(epsilon, 1), 1.0) if upper else 1.0
-    return Bounds(min(max(lower.delta(epsilon, -1), 0.0), high) if lower else 0.0, high, exact=False)
+    check_delta(near)
+    _check_steps(steps)
+    uppers = next(filter(None, loss_curves(steps, near, "upper")), [])
+    lowers = next(filter(None, loss_curves(steps, near, "lower")), [])
+    high = min((curve.delta(epsilon, 1) for curve in uppers), default=1.0)
+    low = max((curve.delta(epsilon, -1) for curve in lowers), default=0.0)
+    return Bounds(min(max(low, 0.0), high, 1.0), min(high, 1.0), exact=False)
 
 
 def poisson_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
@@ -117,18 +120,19 @@ def poisson_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
     module's head gives H_c(B, A) <= h(c) for c >= 1, and both orders are reached by one fixed example.
     """
     check_delta(delta)
-    upper = poisson_upper(steps, delta)
-    return Bounds(min(_lower(steps, delta), upper) if upper > 0.0 else 0.0, upper, exact=False)
+    return _bounds(steps, delta, _poisson_bound(steps, delta))
 
 
 def poisson_upper(steps: Sequence[BatchSteps], delta: float) -> float:
     """Give the upper bound of :func:`poisson_epsilon` alone: the larger of both orders."""
-    return max(_upper(steps, delta, "removed"), _upper(steps, delta, "added"))
+    return _poisson_bound(steps, delta).epsilon
 
 
 def upper_epsilon(steps: Sequence[BatchSteps], delta: float) -> float:
     """Give the upper bound of :func:`batch_epsilon` alone."""
-    return _upper(steps, check_delta(delta))
+    check_delta(delta)
+    _check_steps(steps)
+    return upper_bound(steps, delta, "upper").epsilon
 
 
 def least_factor(
@@ -199,25 +203,18 @@ def check_delta(delta: float) -> float:
     return delta
 
 
-def _sums(steps: Sequence[BatchSteps], delta: float, side: Side) -> Iterator[LossSum]:
-    """Add up the losses on one grid after the other, those first that lose the least; each sum's bounds hold."""
+def _check_steps(steps: Sequence[BatchSteps]) -> None:
     if not steps:
         raise check.ArgumentError("steps", 0, "must be at least one")
-    tail = TAIL * delta / sum(s.count for s in steps)
-    for cells, most in GRIDS if min(s.noise for s in steps) >= LEAST_NOISE else ():
-        width = min(s.rate / max(1.0, s.noise) for s in steps) / cells
-        try:
-            laws = [Steps(step_law(s.rate, s.noise, width, tail, side, most), s.count) for s in steps]
-            yield add_up(laws, width, delta)
-        except UnresolvedError:
-            continue
 
 
-def _upper(steps: Sequence[BatchSteps], delta: float, side: Side = "upper") -> float:
-    found = (summed.epsilon(delta, 1) for summed in _sums(steps, delta, side))
-    return next((epsilon for epsilon in found if epsilon < math.inf), math.inf)
+def _poisson_bound(steps: Sequence[BatchSteps], delta: float) -> UpperBound:
+    _check_steps(steps)
+    return max(upper_bound(steps, delta, "removed"), upper_bound(steps, delta, "added"))
 
 
-def _lower(steps: Sequence[BatchSteps], delta: float) -> float:
-    found = (summed.epsilon(delta, -1) for summed in _sums(steps, delta, "lower"))
-    return next((epsilon for epsilon in found if epsilon > 0.0), 0.0)
+def _bounds(steps: Sequence[BatchSteps], delta: float, upper: UpperBound, gap: str = "") -> Bounds:
+    """Put a lower bound beside an upper one; ``gap`` says where the space between them comes from, if there is much."""
+    lower = min(lower_epsilon(steps, delta), upper.epsilon) if upper.epsilon > 0.0 else 0.0
+    method = upper.method + gap if lower < WIDE * upper.epsilon else upper.method
+    return Bounds(lower, upper.epsilon, exact=False, method=method)

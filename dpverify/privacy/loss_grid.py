@@ -39,27 +39,31 @@ class LossLaw(NamedTuple):
     places: Places  # rising, shape (k,)
     chances: Vector  # under P; each at least (at most) what is true for a law from above (below)
     beyond: float  # chance of a larger loss, as above
+    shift: float = 0.0  # what is taken off each loss
 
 
-def step_law(rate: float, noise: float, width: float, tail: float, side: Side, most: float = LONGEST) -> LossLaw:
+def step_law(
+    rate: float, noise: float, width: float, tail: float, side: Side, most: float = LONGEST, fine: int = FINE
+) -> LossLaw:
     """Put the loss of a step on a grid, above or below a profile.
 
     Above that of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above that of (A, B)
     ("removed") or above that of (B, A) ("added"). The first is h(c) = H_c(A, B) for c >= 1 and 1 - c + c h(1/c) below;
     ``batches`` says why. It is convex, at 1 too: its slope rises there by 1 - A(x > 1/2) - B(x > 1/2) =
     (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved beyond ``most``, nor where their chance is below ``tail``.
+    The first ``fine`` points on either side of 0 are one width apart, and further out one part in ``fine``.
     """
     far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
     rest = math.log1p(-rate) if rate < 1.0 else -math.inf
     longest = min(float(np.logaddexp(rest, math.log(rate) + (far - 0.5) / noise**2)), most)
-    right = _knots(longest / width)
+    right = _knots(longest / width, fine)
     if side == "upper":
         value, _, error = excess(np.asarray(right * width, np.float64), rate, noise)
         above = (value + error) * (1.0 + 8.0 * UNIT)
         values = np.concatenate([(np.exp(-right * width) * above)[:0:-1], above])
         return _law(np.concatenate([-right[:0:-1], right]), values, width, 1.0)
     if side != "lower":
-        left = -_knots(min(longest, -rest) / width)[:0:-1]
+        left = -_knots(min(longest, -rest) / width, fine)[:0:-1]
         if -rest < longest:  # the first knot lies where the loss of (A, B) never is
             left = np.concatenate([[math.floor(rest / width)], left[left * width > rest * (1.0 - 1e-9)]])
         places = np.concatenate([left, right])
@@ -70,7 +74,7 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, m
         if side == "added":  # H_c(B, A) = 1 - c + c H_(1/c)(A, B)
             places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * UNIT)
         return _above(places, above, width)
-    left = _knots(min(longest, -rest * (1.0 - 1e-9)) / width)
+    left = _knots(min(longest, -rest * (1.0 - 1e-9)) / width, fine)
     places = np.concatenate([-left[:0:-1], right])
     middles = np.asarray(0.5 * width * (places[1:] + places[:-1]), np.float64)
     value, slope, error = excess(middles, rate, noise)
@@ -82,14 +86,32 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, m
     return _below(places, touching, width)
 
 
-def _knots(most: float) -> Places:
+def rare_law(rate: float, noise: float, width: float, tail: float) -> LossLaw:
+    """Round the loss of a step of (A, B) down to a grid that is wide beside the rate.
+
+    No loss is below -``shift``, which is taken off each point of the grid, and losses of less than one width go to the
+    first point. Delta rises with each loss, so that the result is not above the true delta.
+    """
+    far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
+    longest = min(math.log1p(rate * math.expm1(min((far - 0.5) / noise**2, LONGEST))), LONGEST)
+    places = _knots(longest / width, 2 * FINE)
+    x = 0.5 + noise**2 * np.log1p(np.expm1(np.asarray(places[1:] * width, np.float64)) / rate)
+    above = (1.0 - rate) * ndtr(-x / noise) + rate * ndtr((1.0 - x) / noise)
+    above = above * (1.0 - 64.0 * UNIT * (1.0 + (x / noise) ** 2))  # rounding of x, and of the function
+    above = np.minimum.accumulate(np.concatenate([[1.0], np.maximum(above, 0.0), [0.0]]))
+    chances = -np.diff(above)
+    seen = chances > 0.0
+    return LossLaw(places[seen], chances[seen], 0.0, -math.log1p(-rate) * (1.0 + 8.0 * UNIT))
+
+
+def _knots(most: float, fine: int) -> Places:
     """Give whole numbers from 0 up, each of the first and then fewer and fewer."""
-    fine = np.arange(min(FINE, int(most)) + 1)
-    if most <= FINE:
-        return fine
-    ratio = 1.0 + 1.0 / FINE
-    coarse = FINE * ratio ** np.arange(1, int(math.log(most / FINE) / math.log(ratio)) + 1)
-    return np.unique(np.concatenate([fine, coarse.astype(np.int64)]))
+    near = np.arange(min(fine, int(most)) + 1)
+    if most <= fine:
+        return near
+    ratio = 1.0 + 1.0 / fine
+    far = fine * ratio ** np.arange(1, int(math.log(most / fine) / math.log(ratio)) + 1)
+    return np.unique(np.concatenate([near, far.astype(np.int64)]))
 
 
 def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, Vector]:
@@ -155,7 +177,5 @@ def _masses(places: Places, values: Vector, width: float) -> tuple[Vector, Vecto
 def _law(places: Places, values: Vector, width: float, sign: float) -> LossLaw:
     """Read off the law of the loss under P; chances are rounded up (1) or down (-1)."""
     masses, errors = _masses(places, values, width)
-    if sign > 0 and (masses < errors).any():
-        raise UnresolvedError  # rounding bends the profile the wrong way
     chances = np.exp(places * width) * (masses + sign * errors)
     return LossLaw(places[chances > 0.0], chances[chances > 0.0], float(values[-1]))

@@ -16,18 +16,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.signal import lfilter
 
-from dpverify.privacy.loss_grid import LONGEST, UNIT, LossLaw, UnresolvedError, Vector
+from dpverify.privacy.loss_grid import UNIT, LossLaw, UnresolvedError, Vector
 
 OUTSIDE: Final = 1e-13  # tilted chance of each side outside the window
 MOST_CELLS: Final = 1 << 21
 ROUNDING: Final = 1e-9
 TILTS: Final = (0.35, 0.7, 1.0)  # parts of the tilt of the best Renyi order that are tried
+# Parts of an upper bound of epsilon at which a lower one is looked for, the largest first.
+DOWNWARDS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
 ENOUGH: Final = 3e-4  # error in delta, as a part of delta, with which no more are
 
 Transform: TypeAlias = NDArray[np.complex128]
@@ -40,25 +43,73 @@ class Steps(NamedTuple):
     times: int
 
 
+class LossCurve:
+    """Bounds of delta at each epsilon, for the sum of many losses."""
+
+    method: ClassVar[str]
+    largest: float  # where the search for an epsilon begins
+    shift: float  # what is taken off each loss of the curve
+
+    def delta(self, epsilon: float, sign: int) -> float:
+        """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
+        raise NotImplementedError
+
+    def epsilon(self, delta: float, sign: int) -> float:
+        """Give an epsilon with at most that delta (1), or one with more, or 0 (-1); as near as the bounds allow."""
+        if sign < 0:
+            return self._epsilon_below(delta)
+        if self.delta(0.0, 1) <= delta:
+            return 0.0
+        if self.delta(self.largest, 1) > delta:
+            return math.inf
+        return self._between(0.0, self.largest, delta, 1)[1]
+
+    def _epsilon_below(self, delta: float) -> float:
+        """Search downwards from the upper bound, since delta's error is large at small epsilon."""
+        high = min(self.epsilon(delta, 1), self.largest)
+        for part in DOWNWARDS:
+            low = high * part
+            if self.delta(low, -1) > delta:
+                return self._between(low, high, delta, -1)[0]
+        return 0.0
+
+    def _between(self, low: float, high: float, delta: float, sign: int) -> tuple[float, float]:
+        """Narrow an interval, at whose lower end the bound exceeds delta, and at whose upper end it does not."""
+        while high - low > 1e-12 * high:
+            middle = 0.5 * (low + high)
+            if middle in (low, high):
+                break
+            if self.delta(middle, sign) > delta:
+                low = middle
+            else:
+                high = middle
+        return low, high
+
+
 @dataclass(frozen=True)
-class LossSum:
+class LossSum(LossCurve):
     """Law of a sum of losses, good near the epsilon of one delta, and bounds of delta from it."""
+
+    method = "law of the sum of all losses"
 
     losses: Vector  # a grid of losses, rising, shape (n,)
     deltas: Vector  # delta at each, but for the errors; between them it is linear in exp(epsilon)
-    falls: Vector  # minus its slope in exp(epsilon) up to each
+    falls: Vector  # minus its slope in exp(epsilon) up to each, times exp(loss)
     exponent: float  # K and theta
     theta: float
     error: float  # delta's error is at most exp(K - theta epsilon) times this, and a part of delta
     part: float
     beyond: float  # chance of a loss that no law resolves
+    largest: float
+    shift: float
 
     def delta(self, epsilon: float, sign: int) -> float:
-        """Bound delta at an epsilon of at least 0 from above (1) or below (-1), or estimate it (0)."""
+        """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
+        epsilon += self.shift
         after = int(np.searchsorted(self.losses, epsilon, side="left"))
         seen = 0.0
         if after < len(self.losses):
-            rest = self.falls[after] * math.exp(epsilon) * math.expm1(self.losses[after] - epsilon)
+            rest = -self.falls[after] * math.expm1(epsilon - self.losses[after])
             seen = float(self.deltas[after] + rest)
         certain = max(seen, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
         return certain + sign * self.error_at(epsilon)
@@ -67,60 +118,49 @@ class LossSum:
         """Bound the transforms' part of delta's error."""
         return math.exp(min(self.exponent - self.theta * epsilon, 600.0)) * self.error
 
-    def epsilon(self, delta: float, sign: int) -> float:
-        """Give an epsilon with at most that delta (1), or one with more, or 0 (-1); as near as the bounds allow."""
-        high = float(self.losses[-1])
-        # from below, delta is 0 or less where its error is large, at small epsilon
-        tried = [0.0] if sign >= 0 else np.linspace(high, 0.0, 200).tolist()
-        low = next((epsilon for epsilon in tried if self.delta(epsilon, sign) > delta), None)
-        if low is None:
-            return 0.0
-        if self.delta(high, sign) > delta:
-            return math.inf if sign > 0 else high
-        while high - low > 1e-12 * high:
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if self.delta(middle, sign) > delta else (low, middle)
-        return high if sign > 0 else low
 
+def add_up(steps: Sequence[Steps], width: float, delta: float, most_cells: int = MOST_CELLS) -> LossSum:
+    """Add up the losses of all steps, tilted as much as this delta needs.
 
-def add_up(steps: Sequence[Steps], width: float, delta: float) -> LossSum:
-    """Add up the losses of all steps, tilted as much as this delta needs."""
+    Raises
+    ------
+    UnresolvedError
+        If the law of the sum needs more than ``most_cells`` cells of this width.
+    """
 
-    def log_moment(theta: float) -> float:
-        return math.fsum(s.times * _log_moment(s.law, theta, width) for s in steps)
+    def exponent(theta: float) -> float:
+        return sum_exponent(steps, width, theta)
 
-    best = _best_tilt(log_moment, math.log(delta))
+    best = best_tilt(exponent, math.log(delta))
     found: LossSum | None = None
     for part in TILTS:  # the smaller the tilt, the shorter the window
         try:
-            found = _tilted(steps, log_moment, width, part * best)
+            found = _tilted(steps, exponent, width, part * best, most_cells)
         except UnresolvedError:
             break
-        if found.error_at(found.epsilon(delta, 0)) < ENOUGH * delta:
+        if found.error_at(found.epsilon(delta, 1)) < ENOUGH * delta:
             break
     if found is None:
         raise UnresolvedError
     return found
 
 
-def _tilted(steps: Sequence[Steps], log_moment: Callable[[float], float], width: float, theta: float) -> LossSum:
+def _tilted(
+    steps: Sequence[Steps], exponent_at: Callable[[float], float], width: float, theta: float, most_cells: int
+) -> LossSum:
     """Add up the losses of all steps under one tilt."""
-    exponent = log_moment(theta)
+    exponent = exponent_at(theta)
     largest = width * max(int(np.abs(s.law.places).max()) for s in steps)
     most = 16.0 / max(_deviation(steps, theta, width), 1e-12)
-    low, high = (_end(log_moment, theta, sign, min(1.0 / max(largest, width), most), most) for sign in (-1, 1))
-    if not max(high, exponent / theta) < LONGEST:
-        raise UnresolvedError
+    low, high = (_end(exponent_at, theta, sign, min(1.0 / max(largest, width), most), most) for sign in (-1, 1))
     cells = 1 << max(4, math.ceil(math.log2((high - low) / width + 4.0)))
-    if cells > MOST_CELLS or low + cells * width > LONGEST:
+    if cells > most_cells:
         raise UnresolvedError
     roundings = sum(s.times * (4.0 + theta * width * float(np.abs(s.law.places).max())) for s in steps)
     per_transform = 16.0 * UNIT * math.log2(cells)
     product, norm = np.ones(cells // 2 + 1, np.complex128), per_transform + 8.0 * UNIT
     for law, times in steps:
-        tilted = law.chances * np.exp(theta * width * law.places - _log_moment(law, theta, width))
+        tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
         folded = np.bincount(law.places % cells, tilted, minlength=cells)
         norm += times * (per_transform * float(np.linalg.norm(folded)) + 4.0 * UNIT)
         product *= _power(np.fft.rfft(folded), times)
@@ -130,9 +170,10 @@ def _tilted(steps: Sequence[Steps], log_moment: Callable[[float], float], width:
     losses = np.asarray(places * width, np.float64)
     kept = losses > (exponent - 600.0) / theta
     losses = losses[kept]
-    under_q = chances[kept] * np.exp(exponent - (theta + 1.0) * losses)
-    falls = np.cumsum(under_q[::-1])[::-1]  # chances under Q of this loss and larger ones
-    deltas = np.append(np.cumsum((falls[1:] * np.exp(losses[:-1]) * math.expm1(width))[::-1])[::-1], 0.0)
+    under_p = chances[kept] * np.exp(exponent - theta * losses)
+    # sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first
+    falls = lfilter([1.0], [1.0, -math.exp(-width)], under_p[::-1])[::-1]
+    deltas = np.append(np.cumsum((falls[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
     # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and 1/theta, and this is their norm.
     spread = min((-math.expm1(-2.0 * theta * width)) ** -0.5, (-math.expm1(-theta * width)) ** -0.5 / theta)
     return LossSum(
@@ -144,21 +185,33 @@ def _tilted(steps: Sequence[Steps], log_moment: Callable[[float], float], width:
         error=2.0 * norm * spread + 4.0 * OUTSIDE * min(1.0, 1.0 / theta),
         part=ROUNDING + 8.0 * UNIT * (roundings + abs(exponent) + theta * max(abs(low), abs(high))),
         beyond=math.fsum(s.times * s.law.beyond for s in steps),
+        largest=float(losses[-1]),
+        shift=sum_shift(steps),
     )
 
 
-def _log_moment(law: LossLaw, theta: float, width: float) -> float:
+def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
+    """Logarithm of E exp(theta loss) for the sum of all losses."""
+    return math.fsum(s.times * log_moment(s.law, theta, width) for s in steps)
+
+
+def sum_shift(steps: Sequence[Steps]) -> float:
+    """Give what is taken off the sum of all losses."""
+    return math.fsum(s.times * s.law.shift for s in steps) * (1.0 + UNIT)
+
+
+def log_moment(law: LossLaw, theta: float, width: float) -> float:
     """Logarithm of E exp(theta loss)."""
     at = theta * width * law.places
     top = max(float(at[-1]), float(at[0]))
     return top + math.log(float(law.chances @ np.exp(at - top)))
 
 
-def _best_tilt(log_moment: Callable[[float], float], log_delta: float) -> float:
+def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
     """Find the Renyi order, less 1, whose bound of epsilon is the best."""
 
     def epsilon(log_theta: float) -> float:
-        return (log_moment(math.exp(log_theta)) - log_delta) / math.exp(log_theta)
+        return (exponent(math.exp(log_theta)) - log_delta) / math.exp(log_theta)
 
     start = min(np.linspace(math.log(1e-3), math.log(1e12), 36).tolist(), key=epsilon)
     best = minimize_scalar(epsilon, bounds=(start - 1.0, start + 1.0), method="bounded", options={"xatol": 0.02})
@@ -181,17 +234,17 @@ def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
     """Deviation of the tilted sum."""
     variance = 0.0
     for law, times in steps:
-        weights = law.chances * np.exp(theta * width * law.places - _log_moment(law, theta, width))
+        weights = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
         losses = width * law.places
         mean = float(weights @ losses)
         variance += times * float(weights @ (losses - mean) ** 2)
     return math.sqrt(variance)
 
 
-def _end(log_moment: Callable[[float], float], theta: float, sign: int, least: float, most: float) -> float:
+def _end(exponent: Callable[[float], float], theta: float, sign: int, least: float, most: float) -> float:
     """Where the tilted sum leaves less than OUTSIDE on that side, by Chernoff's bound at some rates."""
     ends: list[float] = []
     for rate in np.geomspace(least, most, 14).tolist():
         change = sign * rate
-        ends.append((log_moment(theta + change) - log_moment(theta) - math.log(OUTSIDE)) / change)
+        ends.append((exponent(theta + change) - exponent(theta) - math.log(OUTSIDE)) / change)
     return min(ends) if sign > 0 else max(ends)

@@ -27,6 +27,7 @@ class Bounds:
     upper: float
     exact: bool  # whether nothing but the rounding of floating point lies between the two
     pattern: Pattern | None = None  # steps of one that reaches ``lower``; None where it would be too long to write down
+    method: str = ""  # how ``upper`` was found, where there is more than one way
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lower <= self.upper:

@@ -13,9 +13,17 @@ from flint import arb, ctx
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.papers.tools.checks.seen_delta import seen_delta
-from dpverify.privacy.batches import BatchSteps, batch_delta, batch_epsilon, least_factor, opposed, upper_epsilon
+from dpverify.privacy.batches import (
+    BatchSteps,
+    batch_delta,
+    batch_epsilon,
+    least_factor,
+    opposed,
+    poisson_epsilon,
+    upper_epsilon,
+)
 from dpverify.privacy.gaussian import delta_of, epsilon_of
-from dpverify.privacy.loss_grid import UNIT, Side, excess, step_law
+from dpverify.privacy.loss_grid import UNIT, Side, excess, rare_law, step_law
 from dpverify.privacy.loss_sum import Steps, add_up
 
 MISSING = "the extra `accounting` is not installed"
@@ -257,10 +265,10 @@ def test_neighbours_that_reach_the_bound_from_below_differ_in_one_example() -> N
     assert second.tolist() == [1.0, -1.0, -1.0, -1.0, -1.0]
 
 
-def test_what_cannot_be_resolved_is_said() -> None:
-    hopeless = batch_epsilon([BatchSteps(1.0, 0.5, 10_000)], 1e-5)
-    assert (hopeless.lower, hopeless.upper) == (0.0, math.inf)
-    assert batch_epsilon([BatchSteps(0.5, 0.01)], 1e-5).upper == math.inf
+def test_losses_beyond_the_range_of_exponentials() -> None:
+    exact, found = epsilon_of(200.0, 1e-5), batch_epsilon([BatchSteps(1.0, 0.5, 10_000)], 1e-5)
+    assert found.lower <= exact <= found.upper <= 1.002 * found.lower
+    assert batch_epsilon([BatchSteps(0.5, 0.01)], 1e-5).upper <= epsilon_of(100.0, 1e-5) * (1.0 + 1e-9)
     assert batch_epsilon([BatchSteps(1e-3, 50.0, 3)], 0.2).upper == 0.0
 
 
@@ -301,7 +309,7 @@ def test_losses_that_no_grid_resolves_cost_delta_from_above_at_each_step_and_not
     assert some.epsilon(1e-5, 1) > none.epsilon(1e-5, 1)
     most = add_up([Steps(law._replace(beyond=2e-6), 7)], width, 1e-5)  # 7 times that is more than delta
     assert most.epsilon(1e-5, 1) == math.inf
-    assert most.epsilon(1e-5, -1) == none.epsilon(1e-5, -1)
+    assert most.epsilon(1e-5, -1) == pytest.approx(none.epsilon(1e-5, -1), rel=1e-11)
 
 
 @pytest.mark.parametrize(("rate", "noise", "count"), [(1e-4, 2.0, 10), (0.5, 1.0, 10), (0.01, 0.3, 50), (1.0, 5.0, 7)])
@@ -312,3 +320,34 @@ def test_the_least_delta_is_within_the_range_of_floats(rate: float, noise: float
 
 def test_the_unit_is_that_of_floats() -> None:
     assert np.finfo(np.float64).eps == UNIT
+
+
+@pytest.mark.parametrize(("rate", "noise"), [(1e-6, 0.4), (1e-3, 0.3)])
+def test_laws_of_rare_draws_lie_below_the_profile(rate: float, noise: float) -> None:
+    width = 0.001
+    law = rare_law(rate, noise, width, 1e-15)
+    at = law.places * width - law.shift
+    assert float(law.chances.sum()) <= 1.0 + 1e-12
+    for loss in (0.01, 0.1, 1.0, 5.0):
+        c = math.exp(loss)
+        x = 0.5 + noise**2 * math.log((c - 1.0 + rate) / rate)
+        exact = rate * normal((1.0 - x) / noise) - (c - 1.0 + rate) * normal(-x / noise)
+        seen = float(law.chances @ np.maximum(-np.expm1(loss - at), 0.0))
+        assert 0.8 * exact < seen <= exact * (1.0 + 1e-9)
+
+
+def test_simple_bounds_where_no_law_is_resolved() -> None:
+    found = poisson_epsilon([BatchSteps(0.02, 0.01, 200)], 1e-6)
+    assert found.lower == 0.0
+    assert found.upper < math.inf
+    assert found.method.startswith("Renyi") or found.method.startswith("Gaussian")
+    batches = batch_epsilon([BatchSteps(0.02, 0.01, 200)], 1e-6)
+    assert found.upper <= batches.upper < math.inf
+    assert "fixed data set" in batches.method
+
+
+def test_what_is_taken_off_each_loss_counts() -> None:
+    law, width = step_law(0.2, 1.0, 0.01, 1e-12, "lower"), 0.01
+    plain, less = (add_up([Steps(law._replace(shift=shift), 7)], width, 1e-5) for shift in (0.0, 0.1))
+    assert less.delta(1.0, -1) == pytest.approx(plain.delta(1.7, -1), rel=1e-9)
+    assert less.epsilon(1e-5, -1) < plain.epsilon(1e-5, -1) - 0.6

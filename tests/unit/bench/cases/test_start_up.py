@@ -7,7 +7,7 @@ from tests.unit.bench.cases.tiny import told
 
 @pytest.mark.parametrize("name", ["help", "import"])
 def test_commands_run(name: str) -> None:
-    """One that fails raises. Which of the two takes longer depends on the load of the machine and is not asserted."""
+    """One that fails raises. Which form takes longer depends on the load of the machine, so it is not asserted."""
     told_by_form = told(f"start-up/{name}")
     assert list(told_by_form) == ["python -c pass", "dpverify"]
     assert all(usage.seconds > 0.0 for usage in told_by_form.values())

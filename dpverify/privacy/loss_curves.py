@@ -1,0 +1,132 @@
+"""Bounds of epsilon and delta for Gaussian steps on parts of the data, by the first way that gives some.
+
+A step has rate q, noise s (standard deviation over sensitivity), and the pair A = (1-q) N(0, s^2) + q N(1, s^2) and
+B = N(0, s^2). All bounds here are valid. They differ in what they need: the law of the sum of all losses on the grid of
+one step is long where a step's loss is small beside the sum, the inversion of its transform needs many steps, and a
+grid of its own width needs that the losses of steps that miss the example count for little.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+
+from dpverify.privacy.conversions import improved_epsilon
+from dpverify.privacy.gaussian_safe import safe_epsilon
+from dpverify.privacy.loss_grid import FINE, LONGEST, Side, UnresolvedError, rare_law, step_law
+from dpverify.privacy.loss_inversion import invert
+from dpverify.privacy.loss_sum import LossCurve, Steps, add_up
+from dpverify.privacy.subsampling import poisson_gaussian_rdp
+
+LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
+TAIL: Final = 1e-9  # part of delta that may go to losses which are not resolved
+RENYI_ORDERS: Final = (2, 3, 4, 5, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
+
+
+class SampledSteps(Protocol):
+    """Steps of one kind."""
+
+    @property
+    def rate(self) -> float:
+        """Part of the data in a batch, in (0, 1]."""
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation over sensitivity, above 0."""
+
+    @property
+    def count(self) -> int:
+        """How many."""
+
+
+class UpperBound(NamedTuple):
+    """An upper bound of epsilon, and how it was found."""
+
+    epsilon: float
+    method: str
+
+
+class _Grid(NamedTuple):
+    """A grid of losses, and how they are added up on it."""
+
+    add: Callable[[Sequence[Steps], float, float], LossCurve]
+    cells: float | None = None  # in the scale of a step's loss
+    width: float = 0.0  # where that scale does not matter
+    most: float = LONGEST  # largest loss that is resolved
+    fine: int = FINE
+    least_steps: int = 1
+
+
+# Bounds on each grid are valid. The first tuple that gives a bound is used, and of its grids the best one. The fourth
+# is for examples that are hardly ever drawn.
+GRIDS: Final = (
+    (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
+    (_Grid(invert, cells=16.0, fine=128, least_steps=30),),
+    (_Grid(add_up, cells=16.0),),
+    tuple(_Grid(partial(add_up, most_cells=1 << 19), width=width) for width in (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2)),
+    (_Grid(invert, cells=2.0, fine=64, least_steps=30),),
+    (_Grid(add_up, width=0.1), _Grid(add_up, cells=16.0, most=4.0), _Grid(add_up, cells=8.0, most=1.0)),
+    (_Grid(add_up, cells=1.0),),
+)
+
+
+def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> Iterator[list[LossCurve]]:
+    """Add up the losses on the grids of one tuple after the other; each curve's bounds hold."""
+    if min(s.noise for s in steps) < LEAST_NOISE:
+        return
+    tail = TAIL * delta / sum(s.count for s in steps)
+    for grids in GRIDS:
+        curves = (_curve(steps, delta, side, grid, tail) for grid in grids)
+        yield [curve for curve in curves if curve is not None]
+
+
+def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid, tail: float) -> LossCurve | None:
+    scale = min(s.rate / max(1.0, s.noise) for s in steps)
+    width = grid.width if grid.cells is None else scale / grid.cells
+    if width < scale / 16.0 or sum(s.count for s in steps) < grid.least_steps:
+        return None
+    try:
+        if side == "lower" and grid.cells is None:
+            laws = [rare_law(s.rate, s.noise, width, tail) for s in steps]
+        else:
+            laws = [step_law(s.rate, s.noise, width, tail, side, grid.most, grid.fine) for s in steps]
+        return grid.add([Steps(law, s.count) for law, s in zip(laws, steps, strict=True)], width, delta)
+    except UnresolvedError:
+        return None
+
+
+def upper_bound(steps: Sequence[SampledSteps], delta: float, side: Side) -> UpperBound:
+    """Bound the smallest epsilon from above, for the profile that ``step_law`` names."""
+    for curves in loss_curves(steps, delta, side):
+        bounds = [UpperBound(curve.epsilon(delta, 1), curve.method) for curve in curves]
+        best = min(bounds, default=None)
+        if best is not None and best.epsilon < math.inf:
+            return best
+    return min(simple_bounds(steps, delta, side))
+
+
+def lower_epsilon(steps: Sequence[SampledSteps], delta: float) -> float:
+    """Bound the smallest epsilon of the composed pairs (A, B) from below; 0 where no way gives more."""
+    for curves in loss_curves(steps, delta, "lower"):
+        epsilon = max((curve.epsilon(delta, -1) for curve in curves), default=0.0)
+        if epsilon > 0.0:
+            return epsilon
+    return 0.0
+
+
+def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[UpperBound]:
+    """Bound epsilon as if each example were in each batch, and by Renyi divergences.
+
+    The divergence of (A, B) is the larger of its two orders. The profile of batches ("upper") has none of its own.
+    """
+    mu = math.sqrt(math.fsum(s.count / s.noise**2 for s in steps))
+    bounds = [UpperBound(safe_epsilon(mu * (1.0 + 1e-14), delta), "Gaussian mechanism without sampling")]
+    if side == "upper":
+        return bounds
+    for order in RENYI_ORDERS:
+        divergence = math.fsum(s.count * poisson_gaussian_rdp(order, s.rate, s.noise) for s in steps)
+        epsilon = improved_epsilon(order, divergence, delta) * (1.0 + 1e-9)
+        bounds.append(UpperBound(epsilon, f"Renyi divergence of order {order}"))
+    return bounds

@@ -1,0 +1,37 @@
+"""Poisson sampling at drawn settings, next to the bounds of another library (``pld_settings.json`` says how)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.privacy.accounting import epsilon
+
+RECORD = json.loads((Path(__file__).parent / "pld_settings.json").read_text("utf-8"))
+SETTINGS: list[dict[str, Any]] = RECORD["settings"]
+EVERY = 1 if os.environ.get("DPVERIFY_ALL_SETTINGS") else 6  # all of them take minutes
+
+
+@pytest.mark.parametrize("setting", SETTINGS[::EVERY], ids=str)
+def test_bounds_are_near_and_no_other_bound_contradicts_them(setting: dict[str, Any]) -> None:
+    found = epsilon(setting["sigma"], setting["delta"], steps=setting["steps"], rate=setting["rate"])
+    assert found.upper < math.inf
+    assert found.upper <= 1.01 * found.lower + 1e-3
+    if "optimistic" in setting:
+        assert setting["optimistic"] <= found.upper * (1.0 + 1e-6)
+    if "pessimistic" in setting:
+        assert found.lower <= setting["pessimistic"] * (1.0 + 1e-6)
+    assert found.method
+
+
+def test_settings_cover_the_range() -> None:
+    assert len(SETTINGS) >= 70
+    for name, least, most in (("rate", 1e-6, 0.5), ("sigma", 0.5, 10.0), ("steps", 10, 3e5), ("delta", 1e-9, 1e-4)):
+        values = [setting[name] for setting in SETTINGS]
+        assert min(values) < least < most < max(values)
+    assert sum("pessimistic" in setting for setting in SETTINGS) > 0.8 * len(SETTINGS)
