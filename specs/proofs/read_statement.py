@@ -400,6 +400,19 @@ class Records:
             self.papers[name] = Paper(self.folder / name)
         return self.papers[name], self.papers[name].statement(claim, reading, variant, measured)
 
+    @k.untrusted()
+    def accepted(self, file, rules):
+        """The checker of a file's certificate, and the statement of the record that it proves."""
+        k.need(file.is_file(), "there is no such file")
+        k.need(file.stat().st_size <= MAX_CERTIFICATE, "the file is too large")
+        checker = k.run(parsed_json(file.read_bytes()), rules)
+        statement = self.bound(checker)
+        data = checker.statement.data
+        name = certificate_name(data["claim"], data["reading"], data["variant"])
+        k.need(file.name == name, "it is stored under the name of another one")
+        return checker, statement
+
+    @k.untrusted()
     def bound(self, checker):
         """The statement of the record of a certificate that was checked, or Refused where it proves another one."""
         proof = checker.statement
@@ -491,9 +504,25 @@ def is_bound(gap, name):
     return (form - alone).constant() is not None or (form + alone).constant() is not None
 
 
-def certificate_name(data):
-    """Name of the file of a certificate's statement."""
-    return "-".join([*data["claim"].split(":"), *data["reading"].values(), data["variant"]]) + ".json"
+def certificate_name(claim, reading, variant):
+    """File name of the certificate of a statement."""
+    return "-".join([*claim.split(":"), *reading.values(), variant]) + ".json"
+
+
+def parsed_json(text):
+    """The data of a certificate: no key occurs twice in it, and all its numbers are integers."""
+    return json.loads(text, object_pairs_hook=unique, parse_constant=no_integer, parse_float=no_integer)
+
+
+def unique(pairs):
+    """An object of JSON, if each of its keys occurs once."""
+    k.need(len(dict(pairs)) == len(pairs), "a key occurs twice")
+    return dict(pairs)
+
+
+def no_integer(text):
+    """Refuse a number."""
+    raise k.Refused(f"{text} is not an integer")
 
 
 def print_line(text):
@@ -511,15 +540,10 @@ def main(words):
     records, accepted = Records(folder), {}
     for file in files:
         try:
-            k.need(file.stat().st_size <= MAX_CERTIFICATE, "the file is too large")
-            checker = k.run(json.loads(file.read_bytes()), rules)
-            statement = records.bound(checker)
-            k.need(file.name == certificate_name(checker.statement.data), "it is stored under the name of another one")
+            checker, statement = records.accepted(file, rules)
             accepted[file] = checker.data, checker.used, statement
         except k.Refused as error:
             print_line(f"refused: {file.name}: {error}")
-        except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-            print_line(f"refused: {file.name}: malformed: {type(error).__name__}: {error}")
     seals = {data["statement"]["seal"]: k.given_in(data) for data, _, _ in accepted.values()}
     for data, used, statement in accepted.values():
         given = k.open_premises(seals, k.given_in(data))
