@@ -33,7 +33,8 @@ MOST_EXPANDED = 24  # integer powers of sums up to this one are multiplied out
 MOST_TERMS = 6000
 MOST_FACTORED = 10**48  # numbers of which a power is taken have prime factors that can be found
 MOST_BITS = 200_000  # of a coefficient
-MOST_WRITTEN = 200_000  # terms of sums in a certificate that are written out, and parts of an expression
+MOST_PARTS = 200_000  # of an expression
+MOST_WRITTEN = 5_000  # terms of sums in a certificate that are written out
 MOST_SHOWN = 80  # characters of an expression in the name of what is given
 MOST_POWER = 50_000  # of a number that is written out
 FEW = 6  # finite sums of so few terms are written out
@@ -92,8 +93,11 @@ ROWS, FORMS = {}, {}
 def row(*parts):
     found = ROWS.get(parts)
     if found is None:
+        size = 1 + sum(part.size for part in parts if isinstance(part, Row))
+        need(size < MOST_PARTS, "an expression with too many parts")
         found = ROWS[parts] = Row(parts)
         found.number = len(ROWS)
+        found.size = size
     return found
 
 
@@ -153,20 +157,11 @@ SHORT = {  # functions that are said by others, of a and b
 
 
 def read_table(rows):
-    """The expressions of a table, each of which may name those before it; none is longer than what can be written."""
-    table, sizes = [], []
+    """The expressions of a table, each of which may name those before it."""
+    table = []
     for one in rows:
-        sizes.append(parts_in(one, sizes))
-        need(sizes[-1] < MOST_WRITTEN, "an expression with too many parts")
         table.append(read(one, table))
     return table
-
-
-def parts_in(data, sizes):
-    """Number of parts of an expression in the prefix format, those of rows of the table included."""
-    if isinstance(data, list):
-        return 1 + sum(parts_in(x, sizes) for x in data)
-    return sizes[data] if isinstance(data, int) else 1
 
 
 def put(e, where, memo=None):
@@ -197,8 +192,14 @@ def is_plain(e):
 
 
 def shown(e):
-    """An expression as a line of text, for reasons."""
-    op, *words = [shown(a) if isinstance(a, Row) else str(a) for a in e]
+    """An expression as a line of text; the first index of a sum is i."""
+    names = {}
+    return re.sub(r"~\d+", lambda index: names.setdefault(index[0], f"i{len(names) or ''}"), as_text(e))
+
+
+def as_text(e):
+    """An expression as a line of text, with its indices as they stand."""
+    op, *words = [as_text(a) if isinstance(a, Row) else str(a) for a in e]
     if op in ("+", "*", "^"):
         return f"({f' {op} '.join(words)})"
     if op == "apply":
@@ -1102,7 +1103,11 @@ class Definitions:
         """Refuse equations that no function may have, or more than one."""
         below = {name: set() for name in self.equations}
         for name, rules in self.equations.items():
-            starts = [rule for rule in rules.values() if self.is_start(rule)]
+            starts = [
+                rule
+                for rule in rules.values()
+                if [a[0] for a in rule.lhs[2:]] == ["q"] and not rule.letters and name not in letters_in(rule.rhs)
+            ]
             others = [rule for rule in rules.values() if rule not in starts]
             need(len(starts) <= 1 and len(others) <= 1, f"{name} is defined twice")
             for rule in others:
@@ -1113,11 +1118,6 @@ class Definitions:
         while leaves := {name for name, functions in below.items() if not functions & below.keys()}:
             below = {name: functions for name, functions in below.items() if name not in leaves}
         need(not below, f"definitions run in a circle: {', '.join(sorted(below))}")
-
-    def is_start(self, rule):
-        """Whether an equation says what a function is at one place, and not by itself."""
-        one_place = len(rule.lhs) == 3 and rule.lhs[2][0] == "q"
-        return one_place and not rule.letters and rule.lhs[1] not in letters_in(rule.rhs)
 
     def check_step(self, rule, name, starts):
         """Refuse an equation that is not for all places, or, by the function itself, not for all above its start."""
@@ -1175,7 +1175,6 @@ class Checker:
             self.statement.run()
             self.lemmas[proof["name"]] = self.statement
         self.definitions.check()
-        return self.used
 
 
 @untrusted()
@@ -1184,11 +1183,6 @@ def run(data, rules):
     checker = Checker(rules)
     checker.run(data)
     return checker
-
-
-def check(data, rules):
-    """The rules, premises and lemmas that a certificate uses; raises Refused where it does not prove its statement."""
-    return run(data, rules).used
 
 
 def reference(data):
@@ -1202,7 +1196,7 @@ def given_in(data):
     All that is assumed of letters that no statement has is among it, but one's sign. A name of two things has None.
     """
     quantity, table = data["statement"].get("quantity"), read_table(data["table"])
-    start = re.sub(r"~\d+", "i", shown(read(data["statement"]["lhs"], table)))
+    start = shown(read(data["statement"]["lhs"], table))
     start = start if len(start) < MOST_SHOWN else "what the derivation starts from"
     found = [(f"{quantity} is {start}", None)] if quantity else []
     for proof in (*data["lemmas"], data["statement"]):

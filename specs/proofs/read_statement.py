@@ -28,12 +28,11 @@ import check_certificate as k
 
 MAX_BYTES = 2_000_000  # of a file
 MAX_CERTIFICATE = 50_000_000  # bytes
-MAX_DEPTH = 60  # of brackets within brackets
 CHARACTERS = re.compile(r"[A-Za-z0-9_+*/(),.<>= -]*\Z")  # of a formula
 OPERATORS = {ast.Add: "+", ast.Mult: "*", ast.Pow: "^"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
 FUNCTIONS = {name: name for name in (*k.ARITY, *k.SHORT, "max")} | {"dot": "inner"}
-NUMBER = re.compile(r"[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,3})?\Z")
+NUMBER = re.compile(r"[0-9]{0,50}\.?[0-9]{0,50}([eE][+-]?[0-9]{1,3})?\Z")
 TWO = ["q", "2"]
 
 
@@ -41,42 +40,40 @@ TWO = ["q", "2"]
 
 
 def tree(text):
-    """Python's tree of a formula; nothing is executed."""
+    """Python's tree of a formula, with its numbers as they are written; nothing is executed."""
+    text = " ".join(text.split())
     k.need(CHARACTERS.match(text), f"{text!r} has a character that no formula has")
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        k.need(depth < MAX_DEPTH, "brackets of a formula are nested too deeply")
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        raise k.Refused(f"{text!r} is no formula: {error}") from None
+    root = ast.parse(text, mode="eval").body
+    for node in ast.walk(root):
+        if isinstance(node, ast.Constant):
+            number = ast.get_source_segment(text, node)
+            k.need(NUMBER.match(number), f"{number} is no number")
+            node.value = Fraction(number)
+    return root
 
 
-def parsed(node, text):
+def parsed(node):
     """A formula in the prefix format of certificates."""
     match node:
-        case ast.Constant():
-            number = text[node.col_offset : node.end_col_offset]
-            k.need(len(number) < 100 and NUMBER.match(number), f"{number} is no number")
-            return ["q", str(Fraction(number))]
+        case ast.Constant(value=value):
+            return ["q", str(value)]
         case ast.Name(id=name):
             return letter_name(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return ["*", k.MINUS, parsed(operand, text)]
+            return ["*", k.MINUS, parsed(operand)]
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return ["+", parsed(left, text), ["*", k.MINUS, parsed(right, text)]]
+            return ["+", parsed(left), ["*", k.MINUS, parsed(right)]]
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return ["*", parsed(left, text), ["^", parsed(right, text), k.MINUS]]
+            return ["*", parsed(left), ["^", parsed(right), k.MINUS]]
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
-            return [OPERATORS[type(operator)], parsed(left, text), parsed(right, text)]
+            return [OPERATORS[type(operator)], parsed(left), parsed(right)]
         case ast.Call(func=ast.Name(id="sum"), args=[body, ast.Name(id=index), low, high], keywords=[]):
-            return ["sum", index, parsed(low, text), parsed(high, text), parsed(body, text)]
+            return ["sum", index, parsed(low), parsed(high), parsed(body)]
         case ast.Call(func=ast.Name(id="integral"), args=[body, ast.Name(id=index)], keywords=[]):
-            return ["integral", index, "-oo", "oo", parsed(body, text)]
+            return ["integral", index, "-oo", "oo", parsed(body)]
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return applied(name, [parsed(argument, text) for argument in arguments])
-    raise k.Refused(f"{text!r} is no formula")
+            return applied(name, [parsed(argument) for argument in arguments])
+    raise k.Refused("a record has something that is no formula")
 
 
 def letter_name(name):
@@ -97,32 +94,23 @@ def applied(name, arguments):
 
 def formula(text):
     """The expression that a formula of a record is."""
-    text = " ".join(text.split())
-    return k.read(parsed(tree(text), text))
+    return k.read(parsed(tree(text)))
 
 
-def conditions(text):
+def compared(node):
     """A comparison, or a chain of them such as ``0 < alpha <= 1``, as relations of expressions to 0."""
-    text = " ".join(text.split())
-    node = tree(text)
-    k.need(isinstance(node, ast.Compare), f"{text!r} is no condition")
-    sides = [k.read(parsed(side, text)) for side in (node.left, *node.comparators)]
+    k.need(isinstance(node, ast.Compare), "a record has something that is no condition")
+    sides = [k.read(parsed(side)) for side in (node.left, *node.comparators)]
     names = [COMPARISONS.get(type(operator)) for operator in node.ops]
     return [k.difference(name, left, right) for name, left, right in zip(names, sides, sides[1:], strict=False)]
 
 
 def domain(text):
-    """Kind and conditions of a domain, such as ``integer, N >= 1``; a comma in brackets belongs to a function."""
-    depth, parts = 0, [""]
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    kind, *parts = parts
-    k.need(kind.strip() in ("real", "integer", "vector"), f"{text!r} is no domain")
-    return kind.strip(), [one for part in parts for one in conditions(part)]
+    """Kind and conditions of a domain, such as ``integer, N >= 1``."""
+    node = tree(text)
+    kind, *bounds = node.elts if isinstance(node, ast.Tuple) else [node]
+    k.need(kind.id in ("real", "integer", "vector"), f"{text!r} is no domain")
+    return kind.id, [fact for bound in bounds for fact in compared(bound)]
 
 
 def solved(let):
@@ -291,7 +279,7 @@ class Paper:
         k.need(not letters.keys() & self.domains.keys(), "a letter of a definition is a symbol of the paper")
         domains = self.domains | letters
         values = solved(record.get("let", []))
-        facts = [one for text in record.get("requires", []) for one in conditions(text)]
+        facts = [fact for text in record.get("requires", []) for fact in compared(tree(text))]
         made = Statement({}, facts, left, relation, right, record.get("hides", ()))
         names = made.names().union(values, made.hides, record.get("letters", ()), *map(k.letters_in, values.values()))
         while added := names & domains.keys() - made.kinds.keys():
@@ -321,7 +309,8 @@ class Paper:
         """Add the definitions of a statement's functions, and of those in these, and the letters that they add."""
         todo, seen = set(statement.names()), set()
         while todo:
-            name = todo.pop()
+            name = min(todo)
+            todo.remove(name)
             seen.add(name)
             parts = {one.get("part", "") for one in self.definitions if one["name"] == name and "at" in one}
             for part in sorted(parts):
@@ -360,10 +349,7 @@ FILES = ("claims", "verdicts", "definitions")
 def read_toml(path):
     """The tables of a file; of one that is not there, none."""
     k.need(not path.is_file() or path.stat().st_size <= MAX_BYTES, f"{path.name} is too large")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (ValueError, RecursionError) as error:
-        raise k.Refused(f"{path.name}: {error}") from None
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def agrees(record, reading):
