@@ -50,7 +50,7 @@ class RecordedProof:
             self.reference.variant,
         ):
             return None
-        given = list(k.given_in(checker.data))
+        given = list(statement.given)
         premises = [one for proof in checker.lemmas.values() for one in proof.data["premises"].values()]
         references = [
             Reference(claim=one["claim"], reading=one["reading"], variant=one["variant"])

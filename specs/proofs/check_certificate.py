@@ -122,12 +122,12 @@ def read(data, table=()):
         need(0 <= data < len(table), f"there is no expression {data} before this place")
         return table[data]
     if isinstance(data, str):
-        need(data in CONSTANTS or NAME.match(data) or re.match(r"%\d+\Z", data), f"{data!r} is no letter")
+        need(data in CONSTANTS or NAME.match(data) or re.match(r"%[0-9]+\Z", data), f"{data!r} is no letter")
         return row(data) if data in CONSTANTS else letter(data)
     need(isinstance(data, list) and data and isinstance(data[0], str), f"{data!r} is no expression")
     op, *args = data
     if op == "q":
-        need(len(args) == 1 and re.match(r"-?\d+(/[1-9]\d*)?\Z", args[0]), f"{data!r} is no rational")
+        need(len(args) == 1 and re.match(r"-?[0-9]+(/[1-9][0-9]*)?\Z", args[0]), f"{data!r} is no rational")
         return rational(fmpq(*map(int, args[0].split("/"))))
     if op in ("sum", "integral"):
         index, *rest = args
@@ -705,6 +705,9 @@ class Scope:
             need(fine or signs[0] & signs[1] & 1, "a power may be undefined", e)
         elif op == "log":
             need(self.sign(self.form(args[0])) == 3, "a logarithm may be undefined", e)
+        elif op in ("bit", "popcount", "binomial"):
+            natural = (self.integer(form) and self.sign(form) & 1 for form in map(self.form, args))
+            need(all(natural), f"{op} may be undefined", e)
 
     def sort(self, e):
         """Whether an expression is a number, or else a vector or random; these are in few places only."""
@@ -795,10 +798,14 @@ class Proof(Rule):
         self.kinds, self.declared = {**self.letters, **more.letters}, {**self.declared, **more.declared}
         for name, kind in self.kinds.items():
             need(NAME.match(name) and kind in KINDS, f"{name!r} is no letter, or no {kind}")
-        assumed = self.conditions + [condition(c, self.table) for c in local["conditions"]]
+        besides = [condition(c, self.table) for c in local["conditions"]]
+        assumed = self.conditions + besides
         need(all(c[0] == "fact" for c in assumed), "only relations can be assumed")
         self.assumed = [c[1:] for c in assumed]
         self.scope = Scope(self.kinds, self.assumed)
+        # What is assumed of letters of the statement alone is not assumed of what stands for them elsewhere.
+        for about in (letters_in(self.scope.form(c[2])) for c in besides):
+            self.fixed |= about if about <= self.letters.keys() else set()
         for e in (self.lhs, self.rhs, *(c[2] for c in assumed)):
             self.scope.scalar(e)
 
@@ -1202,7 +1209,7 @@ def given_in(data):
     for proof in (*data["lemmas"], data["statement"]):
         local = proof["local"]
         for one in proof["premises"].values():
-            if one.get("measured"):
+            if one["kind"] == "claim" and one.get("measured"):
                 found.append((f"{reference(one)}, whose left side is {shown(read(one['lhs'], table))}", None))
             elif one["kind"] == "claim":
                 found.append((reference(one), one["seal"]))

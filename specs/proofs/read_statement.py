@@ -137,6 +137,7 @@ class Statement:
         self.own = frozenset()  # letters that are not of definitions alone
         self.quantity = ""  # what code measures, if no formula says what that is
         self.meaning = self.text = ""  # the definition of what is measured; the statement in the record's formulas
+        self.given = {}  # what its certificate takes without proof
 
     def put(self, values):
         """The statement with expressions in the place of some letters."""
@@ -214,6 +215,7 @@ class Paper:
         k.need(len(self.claims) == len(claims["claim"]), "two claims have one id")
         self.texts = {letter_name(name): one["domain"] for name, one in claims["symbols"].items()}
         self.functions = claims.get("functions", {}).keys()
+        k.need(len(self.texts) == len(claims["symbols"]), "two symbols are one letter of the checker")
         self.domains = {name: domain(text) for name, text in self.texts.items()}
         self.verdicts = verdicts.get("verdict", [])
         self.definitions = definitions.get("definition", [])
@@ -392,11 +394,7 @@ class Records:
         k.need(file.is_file(), "there is no such file")
         k.need(file.stat().st_size <= MAX_CERTIFICATE, "the file is too large")
         checker = k.run(parsed_json(file.read_bytes()), rules)
-        statement = self.bound(checker)
-        data = checker.statement.data
-        name = certificate_name(data["claim"], data["reading"], data["variant"])
-        k.need(file.name == name, "it is stored under the name of another one")
-        return checker, statement
+        return checker, self.bound(checker)
 
     @k.untrusted()
     def bound(self, checker):
@@ -420,12 +418,13 @@ class Records:
                     self.compare_premise(paper, wanted, one, rule, one.data["premises"][name])
                 except k.Refused as error:
                     raise k.Refused(f"the premise {name!r} is not what the record says: {error}") from None
+        wanted.given = k.given_in(checker.data)
         return wanted
 
     def compare_premise(self, paper, statement, proof, rule, data):
         """Refuse a definition, a fact or a claim that is not the record's; what is given is shown as it stands."""
         if data["kind"] == "given":
-            k.need(not re.match(r"[A-Za-z0-9_]+:[a-z0-9-]", data["name"]), "it has the name of a claim")
+            k.need(not re.match(r"\W*[A-Za-z0-9_]+:[a-z0-9-]", data["name"]), "it has the name of a claim")
             return
         premise = stated(rule, data, proof.table)
         premise.kinds = statement.kinds | proof.kinds | premise.kinds
@@ -516,6 +515,16 @@ def print_line(text):
     print("".join(character if character.isprintable() else " " for character in text))
 
 
+def given_line(proof, data, rule):
+    """What is given, in words and as a formula, with the letters for all of whose values it is used."""
+    lemma_letters = {} if proof is proof.checker.statement else proof.letters
+    letters = {name: kind for name, kind in lemma_letters.items() if name in rule.free()} | rule.letters
+    parts = [f"{data['name']}: {k.shown(rule.lhs)} {data['relation']} {k.shown(rule.rhs)}"]
+    parts += [f"for all {name}: {kind}" for name, kind in letters.items()]
+    parts += [f"if {k.shown(gap)} {relation} 0" for kind, relation, gap in rule.conditions if kind == "fact"]
+    return "; ".join(parts)
+
+
 def main(words):
     """Check and compare files, and print a line for each."""
     folder = Path(__file__).resolve().parent.parent
@@ -527,18 +536,20 @@ def main(words):
     for file in files:
         try:
             checker, statement = records.accepted(file, rules)
-            accepted[file] = checker.data, checker.used, statement
+            name = certificate_name(*(checker.statement.data[key] for key in ("claim", "reading", "variant")))
+            k.need(file.name == name, "it is stored under the name of another one")
+            accepted[file] = checker, statement
         except k.Refused as error:
             print_line(f"refused: {file.name}: {error}")
-    seals = {data["statement"]["seal"]: k.given_in(data) for data, _, _ in accepted.values()}
-    for data, used, statement in accepted.values():
-        given = k.open_premises(seals, k.given_in(data))
+    seals = {checker.statement.data["seal"]: statement.given for checker, statement in accepted.values()}
+    for checker, statement in accepted.values():
+        given = k.open_premises(seals, statement.given)
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
-        for proof in (*data["lemmas"], data["statement"]):
-            for one in (one for one in proof["premises"].values() if one["kind"] == "given"):
-                sides = [k.shown(k.read(one[side], k.read_table(data["table"]))) for side in ("lhs", "rhs")]
-                print_line(f"  given {one['name']}: {sides[0]} {one['relation']} {sides[1]}")
+        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(checker.used.get('rule', ()))) or 'none'}")
+        for proof in checker.lemmas.values():
+            for name, rule in proof.premises.items():
+                if proof.data["premises"][name]["kind"] == "given":
+                    print_line(f"  given {given_line(proof, proof.data['premises'][name], rule)}")
     print(f"{len(accepted)} of {len(files)} accepted")
     return 0 if accepted and len(accepted) == len(files) else 1
 

@@ -306,6 +306,35 @@ def test_what_is_given_is_printed_with_its_formula_on_lines_of_their_own(specs: 
     assert not any(line.startswith("proved:") for line in output.splitlines())
 
 
+def test_a_given_premise_is_no_measured_claim(specs: Path, tmp_path: Path) -> None:
+    """Its own name is printed, and not that of a claim that it bears."""
+    given = {"kind": "given", "name": "p", "measured": True, "letters": {"x": "real"}, "conditions": []}
+    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
+    premise = given | {"claim": "toy:bounded", "reading": {}, "variant": "printed"}
+    data["statement"]["premises"] = {"p": premise | {"lhs": "x", "relation": "<=", "rhs": ["q", "7"]}}
+    file = tmp_path / "toy-square-printed.json"
+    file.write_text(json.dumps(sealed(data)))
+    code, output = read(specs, file)
+    assert code == 0
+    assert output.startswith("proved given p: toy:square")
+    assert output.splitlines()[1] == "  given p: x <= 7; for all x: real"
+
+
+def test_a_name_that_holds_the_name_of_a_claim_is_refused(specs: Path) -> None:
+    premise = {"kind": "given", "name": " toy:bounded", "letters": {}, "conditions": []}
+    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
+    data["statement"]["premises"] = {"p": premise | {"lhs": "y", "relation": "<=", "rhs": ["q", "7"]}}
+    assert "the name of a claim" in refused(sealed(data), specs)
+
+
+def test_two_symbols_of_one_name_are_refused(specs: Path) -> None:
+    """The symbol pi is called pi_, since pi is the number."""
+    file = specs / "toy" / "claims.toml"
+    symbols = "".join(f'[symbols.{name}]\ndomain = "real"\n' for name in ("pi", "pi_"))
+    file.write_text(file.read_text().replace("[symbols.y]", f"{symbols}[symbols.y]"))
+    assert "two symbols are one letter" in refused(square(), specs)
+
+
 UNREADABLE = {
     "deep": "[" * 100_000,
     "deep expression": json.dumps({"schema": 3}).replace("3", '3, "table": ' + "[" * 900 + "]" * 900),
