@@ -43,7 +43,7 @@ def _accepted(statement: Statement) -> Callable[[Derivation], bool]:
         if found.data is None:
             return False
         try:
-            k.check(found.data, rules())
+            k.run(found.data, rules())
         except k.Refused:
             return False
         return True

@@ -7,7 +7,6 @@ reader finds in it the statement of the record; a refutation only if its counter
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,9 +40,8 @@ class RecordedProof:
         from dpverify.symbolic.certify.checker import k, records_of, rules
 
         try:
-            checker = k.run(json.loads(self.certificate.read_bytes()), rules())
-            statement = records_of(self.specs).bound(checker)
-        except (k.Refused, OSError, ValueError, RecursionError):
+            checker, statement = records_of(self.specs).accepted(self.certificate, rules())
+        except k.Refused:
             return None
         data = checker.statement.data
         if (data["claim"], data["reading"], data["variant"]) != (
@@ -52,7 +50,7 @@ class RecordedProof:
             self.reference.variant,
         ):
             return None
-        given = list(k.given_in(checker.data))
+        given = list(statement.given)
         premises = [one for proof in checker.lemmas.values() for one in proof.data["premises"].values()]
         references = [
             Reference(claim=one["claim"], reading=one["reading"], variant=one["variant"])
@@ -71,8 +69,10 @@ class RecordedProof:
 
 
 def certificate_name(claim: str, reading: dict[str, str], variant: str) -> str:
-    """File name of the certificate of a statement."""
-    return "-".join([*claim.split(":"), *reading.values(), variant]) + ".json"
+    """File name of the certificate of a statement, as the statement reader requires it."""
+    from dpverify.symbolic.certify.checker import reader
+
+    return str(reader().certificate_name(claim, reading, variant))
 
 
 class RecordedRun:

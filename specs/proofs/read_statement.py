@@ -28,12 +28,11 @@ import check_certificate as k
 
 MAX_BYTES = 2_000_000  # of a file
 MAX_CERTIFICATE = 50_000_000  # bytes
-MAX_DEPTH = 60  # of brackets within brackets
 CHARACTERS = re.compile(r"[A-Za-z0-9_+*/(),.<>= -]*\Z")  # of a formula
 OPERATORS = {ast.Add: "+", ast.Mult: "*", ast.Pow: "^"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
 FUNCTIONS = {name: name for name in (*k.ARITY, *k.SHORT, "max")} | {"dot": "inner"}
-NUMBER = re.compile(r"[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,3})?\Z")
+NUMBER = re.compile(r"[0-9]{0,50}\.?[0-9]{0,50}([eE][+-]?[0-9]{1,3})?\Z")
 TWO = ["q", "2"]
 
 
@@ -41,42 +40,40 @@ TWO = ["q", "2"]
 
 
 def tree(text):
-    """Python's tree of a formula; nothing is executed."""
+    """Python's tree of a formula, with its numbers as they are written; nothing is executed."""
+    text = " ".join(text.split())
     k.need(CHARACTERS.match(text), f"{text!r} has a character that no formula has")
-    depth = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        k.need(depth < MAX_DEPTH, "brackets of a formula are nested too deeply")
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError) as error:
-        raise k.Refused(f"{text!r} is no formula: {error}") from None
+    root = ast.parse(text, mode="eval").body
+    for node in ast.walk(root):
+        if isinstance(node, ast.Constant):
+            number = ast.get_source_segment(text, node)
+            k.need(NUMBER.match(number), f"{number} is no number")
+            node.value = Fraction(number)
+    return root
 
 
-def parsed(node, text):
+def parsed(node):
     """A formula in the prefix format of certificates."""
     match node:
-        case ast.Constant():
-            number = text[node.col_offset : node.end_col_offset]
-            k.need(len(number) < 100 and NUMBER.match(number), f"{number} is no number")
-            return ["q", str(Fraction(number))]
+        case ast.Constant(value=value):
+            return ["q", str(value)]
         case ast.Name(id=name):
             return letter_name(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return ["*", k.MINUS, parsed(operand, text)]
+            return ["*", k.MINUS, parsed(operand)]
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return ["+", parsed(left, text), ["*", k.MINUS, parsed(right, text)]]
+            return ["+", parsed(left), ["*", k.MINUS, parsed(right)]]
         case ast.BinOp(left=left, op=ast.Div(), right=right):
-            return ["*", parsed(left, text), ["^", parsed(right, text), k.MINUS]]
+            return ["*", parsed(left), ["^", parsed(right), k.MINUS]]
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
-            return [OPERATORS[type(operator)], parsed(left, text), parsed(right, text)]
+            return [OPERATORS[type(operator)], parsed(left), parsed(right)]
         case ast.Call(func=ast.Name(id="sum"), args=[body, ast.Name(id=index), low, high], keywords=[]):
-            return ["sum", index, parsed(low, text), parsed(high, text), parsed(body, text)]
+            return ["sum", index, parsed(low), parsed(high), parsed(body)]
         case ast.Call(func=ast.Name(id="integral"), args=[body, ast.Name(id=index)], keywords=[]):
-            return ["integral", index, "-oo", "oo", parsed(body, text)]
+            return ["integral", index, "-oo", "oo", parsed(body)]
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-            return applied(name, [parsed(argument, text) for argument in arguments])
-    raise k.Refused(f"{text!r} is no formula")
+            return applied(name, [parsed(argument) for argument in arguments])
+    raise k.Refused("a record has something that is no formula")
 
 
 def letter_name(name):
@@ -97,32 +94,23 @@ def applied(name, arguments):
 
 def formula(text):
     """The expression that a formula of a record is."""
-    text = " ".join(text.split())
-    return k.read(parsed(tree(text), text))
+    return k.read(parsed(tree(text)))
 
 
-def conditions(text):
+def compared(node):
     """A comparison, or a chain of them such as ``0 < alpha <= 1``, as relations of expressions to 0."""
-    text = " ".join(text.split())
-    node = tree(text)
-    k.need(isinstance(node, ast.Compare), f"{text!r} is no condition")
-    sides = [k.read(parsed(side, text)) for side in (node.left, *node.comparators)]
+    k.need(isinstance(node, ast.Compare), "a record has something that is no condition")
+    sides = [k.read(parsed(side)) for side in (node.left, *node.comparators)]
     names = [COMPARISONS.get(type(operator)) for operator in node.ops]
     return [k.difference(name, left, right) for name, left, right in zip(names, sides, sides[1:], strict=False)]
 
 
 def domain(text):
-    """Kind and conditions of a domain, such as ``integer, N >= 1``; a comma in brackets belongs to a function."""
-    depth, parts = 0, [""]
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    kind, *parts = parts
-    k.need(kind.strip() in ("real", "integer", "vector"), f"{text!r} is no domain")
-    return kind.strip(), [one for part in parts for one in conditions(part)]
+    """Kind and conditions of a domain, such as ``integer, N >= 1``."""
+    node = tree(text)
+    kind, *bounds = node.elts if isinstance(node, ast.Tuple) else [node]
+    k.need(kind.id in ("real", "integer", "vector"), f"{text!r} is no domain")
+    return kind.id, [fact for bound in bounds for fact in compared(bound)]
 
 
 def solved(let):
@@ -149,6 +137,7 @@ class Statement:
         self.own = frozenset()  # letters that are not of definitions alone
         self.quantity = ""  # what code measures, if no formula says what that is
         self.meaning = self.text = ""  # the definition of what is measured; the statement in the record's formulas
+        self.given = {}  # what its certificate takes without proof
 
     def put(self, values):
         """The statement with expressions in the place of some letters."""
@@ -226,6 +215,7 @@ class Paper:
         k.need(len(self.claims) == len(claims["claim"]), "two claims have one id")
         self.texts = {letter_name(name): one["domain"] for name, one in claims["symbols"].items()}
         self.functions = claims.get("functions", {}).keys()
+        k.need(len(self.texts) == len(claims["symbols"]), "two symbols are one letter of the checker")
         self.domains = {name: domain(text) for name, text in self.texts.items()}
         self.verdicts = verdicts.get("verdict", [])
         self.definitions = definitions.get("definition", [])
@@ -291,7 +281,7 @@ class Paper:
         k.need(not letters.keys() & self.domains.keys(), "a letter of a definition is a symbol of the paper")
         domains = self.domains | letters
         values = solved(record.get("let", []))
-        facts = [one for text in record.get("requires", []) for one in conditions(text)]
+        facts = [fact for text in record.get("requires", []) for fact in compared(tree(text))]
         made = Statement({}, facts, left, relation, right, record.get("hides", ()))
         names = made.names().union(values, made.hides, record.get("letters", ()), *map(k.letters_in, values.values()))
         while added := names & domains.keys() - made.kinds.keys():
@@ -321,7 +311,8 @@ class Paper:
         """Add the definitions of a statement's functions, and of those in these, and the letters that they add."""
         todo, seen = set(statement.names()), set()
         while todo:
-            name = todo.pop()
+            name = min(todo)
+            todo.remove(name)
             seen.add(name)
             parts = {one.get("part", "") for one in self.definitions if one["name"] == name and "at" in one}
             for part in sorted(parts):
@@ -360,10 +351,7 @@ FILES = ("claims", "verdicts", "definitions")
 def read_toml(path):
     """The tables of a file; of one that is not there, none."""
     k.need(not path.is_file() or path.stat().st_size <= MAX_BYTES, f"{path.name} is too large")
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (ValueError, RecursionError) as error:
-        raise k.Refused(f"{path.name}: {error}") from None
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def agrees(record, reading):
@@ -400,6 +388,15 @@ class Records:
             self.papers[name] = Paper(self.folder / name)
         return self.papers[name], self.papers[name].statement(claim, reading, variant, measured)
 
+    @k.untrusted()
+    def accepted(self, file, rules):
+        """The checker of a file's certificate, and the statement of the record that it proves."""
+        k.need(file.is_file(), "there is no such file")
+        k.need(file.stat().st_size <= MAX_CERTIFICATE, "the file is too large")
+        checker = k.run(parsed_json(file.read_bytes()), rules)
+        return checker, self.bound(checker)
+
+    @k.untrusted()
     def bound(self, checker):
         """The statement of the record of a certificate that was checked, or Refused where it proves another one."""
         proof = checker.statement
@@ -421,12 +418,13 @@ class Records:
                     self.compare_premise(paper, wanted, one, rule, one.data["premises"][name])
                 except k.Refused as error:
                     raise k.Refused(f"the premise {name!r} is not what the record says: {error}") from None
+        wanted.given = k.given_in(checker.data)
         return wanted
 
     def compare_premise(self, paper, statement, proof, rule, data):
         """Refuse a definition, a fact or a claim that is not the record's; what is given is shown as it stands."""
         if data["kind"] == "given":
-            k.need(not re.match(r"[A-Za-z0-9_]+:[a-z0-9-]", data["name"]), "it has the name of a claim")
+            k.need(not re.match(r"\W*[A-Za-z0-9_]+:[a-z0-9-]", data["name"]), "it has the name of a claim")
             return
         premise = stated(rule, data, proof.table)
         premise.kinds = statement.kinds | proof.kinds | premise.kinds
@@ -491,14 +489,40 @@ def is_bound(gap, name):
     return (form - alone).constant() is not None or (form + alone).constant() is not None
 
 
-def certificate_name(data):
-    """Name of the file of a certificate's statement."""
-    return "-".join([*data["claim"].split(":"), *data["reading"].values(), data["variant"]]) + ".json"
+def certificate_name(claim, reading, variant):
+    """File name of the certificate of a statement."""
+    return "-".join([*claim.split(":"), *reading.values(), variant]) + ".json"
+
+
+def parsed_json(text):
+    """The data of a certificate: no key occurs twice in it, and all its numbers are integers."""
+    return json.loads(text, object_pairs_hook=unique, parse_constant=no_integer, parse_float=no_integer)
+
+
+def unique(pairs):
+    """An object of JSON, if each of its keys occurs once."""
+    k.need(len(dict(pairs)) == len(pairs), "a key occurs twice")
+    return dict(pairs)
+
+
+def no_integer(text):
+    """Refuse a number."""
+    raise k.Refused(f"{text} is not an integer")
 
 
 def print_line(text):
     """Print one line, whatever characters a record or a certificate has in its names."""
     print("".join(character if character.isprintable() else " " for character in text))
+
+
+def given_line(proof, data, rule):
+    """What is given, in words and as a formula, with the letters for all of whose values it is used."""
+    lemma_letters = {} if proof is proof.checker.statement else proof.letters
+    letters = {name: kind for name, kind in lemma_letters.items() if name in rule.free()} | rule.letters
+    parts = [f"{data['name']}: {k.shown(rule.lhs)} {data['relation']} {k.shown(rule.rhs)}"]
+    parts += [f"for all {name}: {kind}" for name, kind in letters.items()]
+    parts += [f"if {k.shown(gap)} {relation} 0" for kind, relation, gap in rule.conditions if kind == "fact"]
+    return "; ".join(parts)
 
 
 def main(words):
@@ -511,24 +535,21 @@ def main(words):
     records, accepted = Records(folder), {}
     for file in files:
         try:
-            k.need(file.stat().st_size <= MAX_CERTIFICATE, "the file is too large")
-            checker = k.run(json.loads(file.read_bytes()), rules)
-            statement = records.bound(checker)
-            k.need(file.name == certificate_name(checker.statement.data), "it is stored under the name of another one")
-            accepted[file] = checker.data, checker.used, statement
+            checker, statement = records.accepted(file, rules)
+            name = certificate_name(*(checker.statement.data[key] for key in ("claim", "reading", "variant")))
+            k.need(file.name == name, "it is stored under the name of another one")
+            accepted[file] = checker, statement
         except k.Refused as error:
             print_line(f"refused: {file.name}: {error}")
-        except (OSError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-            print_line(f"refused: {file.name}: malformed: {type(error).__name__}: {error}")
-    seals = {data["statement"]["seal"]: k.given_in(data) for data, _, _ in accepted.values()}
-    for data, used, statement in accepted.values():
-        given = k.open_premises(seals, k.given_in(data))
+    seals = {checker.statement.data["seal"]: statement.given for checker, statement in accepted.values()}
+    for checker, statement in accepted.values():
+        given = k.open_premises(seals, statement.given)
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(used.get('rule', ()))) or 'none'}")
-        for proof in (*data["lemmas"], data["statement"]):
-            for one in (one for one in proof["premises"].values() if one["kind"] == "given"):
-                sides = [k.shown(k.read(one[side], k.read_table(data["table"]))) for side in ("lhs", "rhs")]
-                print_line(f"  given {one['name']}: {sides[0]} {one['relation']} {sides[1]}")
+        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(checker.used.get('rule', ()))) or 'none'}")
+        for proof in checker.lemmas.values():
+            for name, rule in proof.premises.items():
+                if proof.data["premises"][name]["kind"] == "given":
+                    print_line(f"  given {given_line(proof, proof.data['premises'][name], rule)}")
     print(f"{len(accepted)} of {len(files)} accepted")
     return 0 if accepted and len(accepted) == len(files) else 1
 

@@ -152,7 +152,7 @@ def main(words):
     counts, refuted = Counter(), 0
     for file in files:
         Recording.goals.clear()
-        k.check(json.loads(file.read_text()), rules)
+        k.run(json.loads(file.read_text()), rules)
         for goal in Recording.goals:
             written = Written(*goal)
             answers = {"z3": by_z3(written.text), "cvc5": by_cvc5(written.text)}

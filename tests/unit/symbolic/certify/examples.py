@@ -45,7 +45,7 @@ def certified(key: str) -> Certified:
 def refusal(data: Any) -> str:
     """Why the checker refuses a certificate; empty if it accepts it."""
     try:
-        k.check(data, rules())
+        k.run(data, rules())
     except k.Refused as error:
         return str(error)
     return ""

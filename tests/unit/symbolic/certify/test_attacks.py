@@ -82,6 +82,31 @@ REFUSED: dict[str, Any] = {
 }  # fmt: skip
 
 
+def assumed_of_a_lemma() -> Any:
+    """From 1 <= y, which a lemma assumes, the same of y - 4: then 5 <= y would be proved given 1 <= y."""
+    proven = lemma({"y": "real"}, ONE, "<=", "y") | local(conditions=[["<=", ONE, "y"]])
+    used = fact(">=", minus(minus("y", q("4")), ONE), "instance", "lemma", "lemma", {"y": minus("y", q("4"))})
+    return certificate({"y": "real"}, FIVE, "<=", "y", ["<=", ONE, "y"], lemmas=[proven], **body(used))
+
+
+def assumed_of_an_induction() -> Any:
+    """For n >= 5, which is assumed besides, a statement from itself at n - 1, of which that is not assumed."""
+    before = fact(">=", minus("n", ONE), "combine", [], [["1", [minus("n", FIVE)]], ["4", []]])
+    used = fact(">=", minus(ZERO, ONE), "instance", "induction", "example", {"n": minus("n", ONE)})
+    said = local(conditions=[[">=", "n", FIVE]]) | body(before, used)["statement"]
+    return certificate(N, ONE, "<=", ZERO, [">=", "n", ZERO], statement=said)
+
+
+REFUSED |= {
+    "what a lemma assumes of its letters, for other values": assumed_of_a_lemma(),
+    "what an induction assumes of its letter, for a smaller one": assumed_of_an_induction(),
+    "a binomial of a negative number": certificate(N, ZERO, "<=", ["binomial", "n", ONE]),
+    "bits of a fraction": certificate({"x": "real"}, ZERO, "<=", ["popcount", "x"]),
+    "a bit at a fraction": certificate({"x": "real"}, ZERO, "<=", ["bit", ONE, "x"]),
+    "digits of another alphabet": certificate({}, ONE, "<=", ["q", "\u0662"]),
+}
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_attack_is_refused(name: str) -> None:
     assert refusal(REFUSED[name])

@@ -26,7 +26,7 @@ def test_each_chain_is_complete_in_other_letters() -> None:
     assert conclude(derivation, SAID) == "equal"
     made = certify(SAID, derivation).data
     assert made is not None
-    k.check(made, rules())
+    k.run(made, rules())
     (given,) = k.given_in(made)
     assert given.startswith("Jensen's inequality for the likelihood ratio")
     assert definitions_used(derivation) == []

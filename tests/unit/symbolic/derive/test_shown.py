@@ -46,7 +46,7 @@ def test_a_fact_gives_a_divisor_its_sign(make_statement: Any) -> None:
     assert [name for name, _ in derivations_under(proof)] == [NAME]
     made = certify(said, proof).data
     assert made is not None
-    assert k.check(made, rules())["lemma"] == {"ours 1"}
+    assert k.run(made, rules()).used["lemma"] == {"ours 1"}
 
 
 @pytest.mark.parametrize("given", [q >= 1, q <= 1])
