@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+
+from dpverify.shown import ShownAsTable
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -150,9 +152,11 @@ class ConformanceTest:
     alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
 
 
-@dataclass(frozen=True)
-class Conformance:
+@dataclass(frozen=True, repr=False)
+class Conformance(ShownAsTable):
     """All that was found; it is true where every test passed."""
+
+    shown_by: ClassVar[str] = "dpverify.conform.tables:conformance_table"
 
     tests: list[ConformanceTest] = field(default_factory=list)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.ledger.records import Record
+from dpverify.shown import ShownAsTable
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -63,8 +64,10 @@ class AuditEvidence(Record, frozen=True, kw_only=True):
     """Hotelling's statistic over its degrees of freedom; with the Gaussian law only."""
 
 
-class AuditResult(Record, frozen=True, kw_only=True):
+class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
     """One audit."""
+
+    shown_by: ClassVar[str] = "dpverify.report.notebook.results:audit_table"
 
     mechanism: str
     law: Law
