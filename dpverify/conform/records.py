@@ -47,6 +47,13 @@ class Promise:
     covariance : sequence of sequence of float, optional
         Of the noise of one coordinate over the steps, in units of its variance in a step without reuse; by default
         the noise of each step is independent. Trees have the number of nodes that two steps share.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> promise = dv.Promise(sigma=1.1, clip=1.0, divisor=16, examples=200, batch=16)
+    >>> promise.sensitivity
+    0.0625
     """
 
     sigma: float
@@ -134,6 +141,17 @@ class PrivateOptimizer:
     batches : callable, optional
         ``batches(examples, steps, rng)`` gives the indices of the batch of each step. Without it, sampling is not
         tested.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> import numpy as np
+    >>> def step(state, gradients, rng):
+    ...     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    ...     total = (gradients * np.minimum(1, 1 / np.maximum(norms, 1e-12))).sum(axis=0)
+    ...     return state, (total + 2.0 * rng.standard_normal(total.shape)) / 8
+    >>> bool(dv.conformance(dv.PrivateOptimizer(step), dv.Promise(sigma=2.0, clip=1.0, divisor=8)))
+    True
     """
 
     step: Step

@@ -163,7 +163,17 @@ class Disagreement(Record, frozen=True, kw_only=True):
 
 
 class Result(ShownAsTable, Record, frozen=True, kw_only=True):
-    """One claim under one choice of its readings."""
+    """One claim under one choice of its readings.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> result = dv.recorded("tran2022").filter(claim="lemma-12")[0]
+    >>> result
+    <Result: tran2022:lemma-12[depth=levels]: refuted (boundary)>
+    >>> sorted(result.counterexamples[0].parameters)[:3]
+    ['G', 'N', 'T']
+    """
 
     shown_by: ClassVar[str] = "dpverify.report.notebook.results:result_table"
 
@@ -269,7 +279,15 @@ def seed_of(commit: str) -> int | None:
 
 
 class Run(ShownAsTable, Record, frozen=True, kw_only=True):
-    """A whole run: ``reports/data/*.json``."""
+    """A whole run: ``reports/data/*.json``.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> run = dv.verify_run("tran2022:theorem-4-root")
+    >>> run.run.budget, len(run.results)
+    ('smoke', 1)
+    """
 
     shown_by: ClassVar[str] = "dpverify.report.notebook.results:run_table"
 

@@ -20,7 +20,17 @@ Report = Callable[[int, int, str], None]
 
 
 class AuditError(ValueError):
-    """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why."""
+    """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> try:
+    ...     dv.audit(lambda dataset, rng: float("nan"), n=1000)
+    ... except dv.AuditError as error:
+    ...     print("cannot be audited")
+    cannot be audited
+    """
 
 
 class AuditClaim(Record, frozen=True, kw_only=True):
@@ -65,7 +75,17 @@ class AuditEvidence(Record, frozen=True, kw_only=True):
 
 
 class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
-    """One audit."""
+    """One audit.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> def mechanism(dataset, rng, size):
+    ...     return dataset.sum() + 2.0 * rng.normal(size=size)
+    >>> result = dv.audit(mechanism, epsilon=1.0, n=20_000, law="gaussian")
+    >>> result.verdict, result.epsilon > 1.0
+    ('refuted', True)
+    """
 
     shown_by: ClassVar[str] = "dpverify.report.notebook.results:audit_table"
 
