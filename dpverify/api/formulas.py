@@ -21,7 +21,7 @@ from dpverify.ledger.statements import Statement, Variant
 from dpverify.report.numbers import show_float
 from dpverify.report.words import reading_words, status_words
 from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.numbers import Exact, UndecidedError
+from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 PRECISIONS = (256, 1024, 2048)  # bits of the balls of a value, until it is sharp
@@ -120,7 +120,8 @@ class ClaimFormula:
         ConditionError
             If a condition or a domain is violated; the message says which, with the values.
         ValueError
-            If a letter is missing or unknown, or if the claim is about an order of growth, without a constant.
+            If a letter is missing or unknown, if the claim is about an order of growth, without a constant, or if the
+            formula has no value there, as with functions of the paper that stand for vectors.
         """
         return float(to_number(self.exact(**numbers)).float)
 
@@ -134,11 +135,10 @@ class ClaimFormula:
             raise ValueError(f"{self._name} needs {'; '.join(self._wanted(name, point) for name in missing)}.")
         if failing := violations(part, point):
             raise ConditionError(self._name, failing)
-        for bits in PRECISIONS:
-            value = evaluate_statement(part, point, precision=bits)[1]
-            if isinstance(value, Fraction) or not value.is_finite() or value.rel_accuracy_bits() >= SHARP_BITS:
-                return value
-        raise UndecidedError(f"{self._name}: {PRECISIONS[-1]} bits do not tell the value.")
+        try:
+            return _sharp_value(part, point)
+        except EvaluationError as error:
+            raise ValueError(f"{self._name} has no value here: {error}") from error
 
     def limits(self, letter: str, **numbers: Given) -> tuple[float, float]:
         """Find the values of a letter that its domain and the conditions allow.
@@ -296,3 +296,12 @@ def _with_verdict(spec: ClaimSpec, statement: Statement) -> ClaimFormula:
     if statement.variant == "printed" or said is None:
         return ClaimFormula(statement, status, verdict.severity, verdict.reason)
     return ClaimFormula(statement, status, None, said.why)
+
+
+def _sharp_value(statement: Statement, point: Mapping[str, Fraction]) -> Exact:
+    """The right side at a point: exact, or to more bits than a float has."""
+    for bits in PRECISIONS:
+        value = evaluate_statement(statement, point, precision=bits)[1]
+        if isinstance(value, Fraction) or not value.is_finite() or value.rel_accuracy_bits() >= SHARP_BITS:
+            return value
+    raise UndecidedError(f"{PRECISIONS[-1]} bits do not tell the value.")

@@ -57,7 +57,7 @@ def recorded_run(paper: str, folder: Path) -> Run | None:
     from dpverify.report.pages.write import decode_run
 
     finish(folder)
-    file = folder / "data" / f"{paper}.json"
-    if paper in OTHERS or not file.is_file():
+    files = {path.stem: path for path in (folder / "data").glob("*.json") if path.stem not in OTHERS}
+    if paper not in files:
         return None
-    return decode_run(f"data/{file.name}", file.read_bytes())
+    return decode_run(f"data/{files[paper].name}", files[paper].read_bytes())
