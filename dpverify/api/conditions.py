@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import SupportsFloat, SupportsIndex, TypeAlias
 
 from dpverify.harness.search.constraints import Inequality, links
 from dpverify.kernels.check import ArgumentError
@@ -19,7 +19,7 @@ from dpverify.symbolic.exact.evaluate import evaluate, holds, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 from dpverify.symbolic.exact.statements import definitions
 
-Given: TypeAlias = int | float | str | Fraction | Decimal
+Given: TypeAlias = SupportsIndex | SupportsFloat | str  # int, float, Fraction, Decimal, numbers of numpy, or text
 
 SIMPLEST = 10**9  # largest denominator of a fraction for which a float stands, if it has the value of that float
 BITS = 1024  # precision of definitions
@@ -58,7 +58,7 @@ def exact_number(letter: str, value: Given) -> Fraction:
     try:
         if isinstance(value, (str, Fraction, Decimal)):
             return Fraction(value)
-        if not isinstance(value, float) and hasattr(value, "__index__"):
+        if isinstance(value, SupportsIndex):
             return Fraction(operator.index(value))
         number = float(value)
         if not math.isfinite(number):

@@ -60,7 +60,9 @@ class Explanation:
         from dpverify.report.explain import print_explained
 
         file = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-        console = Console(file=file, record=True, width=width, force_terminal=True, color_system="truecolor")
+        console = Console(
+            file=file, record=True, width=width, force_terminal=True, force_jupyter=False, color_system="truecolor"
+        )
         print_explained(self.explained, console)
         return console
 

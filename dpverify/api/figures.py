@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,16 @@ def figure(
         raise ValueError(f"name must be one of {names}, got name={name!r}.")
     drawn = draw(picture.name, picture.columns)
     drawn.set_label(caption(picture.name, picture.columns))
+    # A notebook calls this. Without it, a notebook shows figures of pyplot only.
+    vars(drawn)["_repr_svg_"] = partial(_as_svg, drawn)
     return drawn
+
+
+def _as_svg(drawn: Figure) -> str:
+    """A figure as SVG, as the report has it."""
+    from dpverify.report.style import to_svg
+
+    return to_svg(lambda: drawn, str(drawn.get_label())).decode()
 
 
 def _named(pictures: list[Picture], name: str | None) -> Iterator[Picture]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -34,6 +35,15 @@ def test_its_repr_is_short_and_its_html_is_escaped() -> None:
     assert "<=" not in html
 
 
+def test_it_writes_nothing_by_itself_in_a_notebook(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("rich.jupyter.display", lambda *_: sys.stdout.write("shown by rich"))
+    dv.explain("tran2022:lemma-12")._repr_html_()
+    assert capsys.readouterr() == ("", "")
+
+
 def test_without_a_recorded_run_the_verdict_is_explained(tmp_path: Path) -> None:
     found = dv.explain("tran2022:lemma-12", report=tmp_path)
     assert found.explained.results == []
@@ -52,6 +62,7 @@ def test_a_figure_is_drawn_with_its_caption_and_leaves_the_settings_alone() -> N
     drawn = dv.figure("tran2022:lemma-12")
     assert drawn.axes
     assert "Variance of the noise" in str(drawn.get_label())
+    assert drawn.__dict__["_repr_svg_"]().startswith("<?xml")
     assert dict(mpl.rcParams) == before
 
 
