@@ -5,8 +5,10 @@ Public names are loaded when they are first used, so that ``import dpverify`` co
 Examples
 --------
 >>> import dpverify as dv
->>> results = dv.verify("tran2022:proposition-18", budget="smoke", seed=0)  # doctest: +SKIP
->>> results[0].status, results[0].slack, results[0].counterexamples  # doctest: +SKIP
+>>> dv.recorded("tran2022").filter(claim="theorem-4-root")[0].status
+'proved'
+>>> [result.status for result in dv.verify("tran2022:theorem-4-root")]
+['proved']
 """
 
 from __future__ import annotations
@@ -16,7 +18,19 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.api import audit, verify, verify_run
+    from dpverify.api import (
+        ClaimFormula,
+        ConditionError,
+        Explanation,
+        Verdicts,
+        audit,
+        explain,
+        figure,
+        formula,
+        recorded,
+        verify,
+        verify_run,
+    )
     from dpverify.calibrate.by_name import calibration
     from dpverify.calibrate.guarantee import epsilon, event, sigma
     from dpverify.conform import PrivateOptimizer, Promise, conformance
@@ -30,26 +44,34 @@ __version__ = "0.1.0"
 __all__ = [
     "AuditError",
     "AuditResult",
+    "ClaimFormula",
+    "ConditionError",
+    "Explanation",
     "PrivateOptimizer",
     "Promise",
     "Result",
     "Run",
     "SpecError",
     "UnknownClaim",
+    "Verdicts",
     "__version__",
     "audit",
     "calibration",
     "conformance",
     "epsilon",
     "event",
+    "explain",
+    "figure",
+    "formula",
     "load_specs",
+    "recorded",
     "sigma",
     "verify",
     "verify_run",
 ]
 
 _HOMES = {
-    "api": "audit verify verify_run",
+    "api": "ClaimFormula ConditionError Explanation Verdicts audit explain figure formula recorded verify verify_run",
     "calibrate.by_name": "calibration",
     "calibrate.guarantee": "epsilon event sigma",
     "conform": "PrivateOptimizer Promise conformance",

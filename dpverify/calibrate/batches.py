@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from dpverify.calibrate.records import Real, real
 from dpverify.kernels import check
@@ -25,6 +25,7 @@ from dpverify.papers.wang2019.accounting.runs import (
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
 from dpverify.report.numbers import show_float
+from dpverify.shown import ShownAsTable
 
 Algorithm: TypeAlias = Method | Literal["dpageem"]
 
@@ -102,8 +103,10 @@ class NoiseRow(Record, frozen=True, kw_only=True):
     certified: bool
 
 
-class BatchCalibration(Record, frozen=True, kw_only=True):
+class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     """An answer to: which noise?"""
+
+    shown_by: ClassVar[str] = "dpverify.calibrate.tables:batch_calibration_table"
 
     schema: Literal[1] = 1
     algorithm: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpverify.calibrate.records import Real, real
 from dpverify.kernels import check
@@ -13,6 +13,7 @@ from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
 from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
 from dpverify.privacy.growing_budget import shared_epsilon
 from dpverify.report.numbers import show_float
+from dpverify.shown import ShownAsTable
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,10 @@ class BudgetRow(Record, frozen=True, kw_only=True):
     choices: int  # that it pays for at most, each with a first direction
 
 
-class GrowingCalibration(Record, frozen=True, kw_only=True):
+class GrowingCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     """An answer to: which budget?"""
+
+    shown_by: ClassVar[str] = "dpverify.calibrate.tables:growing_calibration_table"
 
     schema: Literal[1] = 1
     algorithm: str

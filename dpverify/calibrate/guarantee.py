@@ -91,6 +91,13 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
     ------
     ValueError
         As for :func:`epsilon`.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> noise = dv.sigma(1.0, 1e-6, algorithm="dp-sgd", n=1000, batch=10, epochs=1)
+    >>> dv.epsilon(noise, 1e-6, algorithm="dp-sgd", n=1000, batch=10, epochs=1).upper <= 1.0
+    True
     """
     if algorithm is None:
         return accounting.sigma(epsilon, delta, **run)
@@ -124,6 +131,11 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
         As for :func:`epsilon`.
     ModuleNotFoundError
         If dp-accounting is not installed.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> dv.event(0.2, algorithm="dp-sgd", n=1000, batch=10, epochs=1)  # doctest: +SKIP
     """
     if algorithm is None:
         return accounting.event(sigma, **run)

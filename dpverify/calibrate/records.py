@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import MOST_STEPS
 from dpverify.ledger.records import Record
 from dpverify.privacy.participation import Ordering, check_ordering
+from dpverify.shown import ShownAsTable
 
 ALGORITHMS = ("dp-nsgd", "sr-nsgd")
 
@@ -104,8 +105,10 @@ class Theorem(Record, frozen=True, kw_only=True):
     eta: float
 
 
-class Calibration(Record, frozen=True, kw_only=True):
+class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
     """An answer to: which sigma?"""
+
+    shown_by: ClassVar[str] = "dpverify.calibrate.tables:calibration_table"
 
     schema: Literal[1] = 1
     algorithm: str

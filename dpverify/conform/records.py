@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+
+from dpverify.shown import ShownAsTable
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -45,6 +47,13 @@ class Promise:
     covariance : sequence of sequence of float, optional
         Of the noise of one coordinate over the steps, in units of its variance in a step without reuse; by default
         the noise of each step is independent. Trees have the number of nodes that two steps share.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> promise = dv.Promise(sigma=1.1, clip=1.0, divisor=16, examples=200, batch=16)
+    >>> promise.sensitivity
+    0.0625
     """
 
     sigma: float
@@ -136,6 +145,17 @@ class PrivateOptimizer:
     batches : callable, optional
         ``batches(examples, steps, rng)`` gives the indices of the batch of each step. Without it, sampling is not
         tested.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> import numpy as np
+    >>> def step(state, gradients, rng):
+    ...     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    ...     total = (gradients * np.minimum(1, 1 / np.maximum(norms, 1e-12))).sum(axis=0)
+    ...     return state, (total + 2.0 * rng.standard_normal(total.shape)) / 8
+    >>> bool(dv.conformance(dv.PrivateOptimizer(step), dv.Promise(sigma=2.0, clip=1.0, divisor=8)))
+    True
     """
 
     step: Step
@@ -157,9 +177,11 @@ class ConformanceTest:
         return f"{'ok   ' if self.passed else 'FAULT'}  {self.name}: {self.found}. It sees: {self.sees}."
 
 
-@dataclass(frozen=True)
-class Conformance:
+@dataclass(frozen=True, repr=False)
+class Conformance(ShownAsTable):
     """All that was found; it is true where every test passed."""
+
+    shown_by: ClassVar[str] = "dpverify.conform.tables:conformance_table"
 
     tests: list[ConformanceTest] = field(default_factory=list)
 

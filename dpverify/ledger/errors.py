@@ -11,7 +11,17 @@ __all__ = ["FormulaError", "Place", "Problems", "SpecError", "UnknownClaim", "pr
 
 
 class SpecError(Exception):
-    """A rule that a specs folder breaks: the file as typed, claim, field such as ``requires[0]``, value and rule."""
+    """A rule that a specs folder breaks: the file as typed, claim, field such as ``requires[0]``, value and rule.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> try:
+    ...     dv.load_specs("no-such-folder")
+    ... except dv.SpecError as error:
+    ...     print(error.file)
+    no-such-folder
+    """
 
     def __init__(self, file: str, claim: str, field: str, value: str, rule: str) -> None:
         super().__init__(file, claim, field, value, rule)
@@ -27,7 +37,17 @@ class SpecError(Exception):
 
 
 class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an except clause; it is a SpecError
-    """A claim, or a pattern of claims, that no loaded paper has."""
+    """A claim, or a pattern of claims, that no loaded paper has.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> try:
+    ...     dv.explain("tran2022:lemma-21")
+    ... except dv.UnknownClaim as error:
+    ...     error.value
+    "'tran2022:lemma-21'"
+    """
 
 
 class Problems:

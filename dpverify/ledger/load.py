@@ -182,6 +182,13 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     ------
     SpecError
         For the first rule that is broken: file, claim, field, value and rule in one line.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> specs = dv.load_specs()
+    >>> specs.claim("tran2022:lemma-12").record.where
+    'Lemma 12, appendix D.2'
     """
     outside = outside_papers(Path.cwd()) if directory is None else {}
     return read_specs(bundled_specs() if directory is None else Path(directory), Problems(), outside)

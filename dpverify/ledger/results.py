@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import builtins
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import msgspec
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.records import PaperInfo, Record, Severity, Status
 from dpverify.ledger.statements import Reference
+from dpverify.shown import ShownAsTable
 
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
@@ -161,8 +162,20 @@ class Disagreement(Record, frozen=True, kw_only=True):
         return "; ".join(filter(None, [f"{self.form}, {', '.join(self.checks)}: {self.what}", self.where, size]))
 
 
-class Result(Record, frozen=True, kw_only=True):
-    """One claim under one choice of its readings."""
+class Result(ShownAsTable, Record, frozen=True, kw_only=True):
+    """One claim under one choice of its readings.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> result = dv.recorded("tran2022").filter(claim="lemma-12")[0]
+    >>> result
+    <Result: tran2022:lemma-12[depth=levels]: refuted (boundary)>
+    >>> sorted(result.counterexamples[0].parameters)[:3]
+    ['G', 'N', 'T']
+    """
+
+    shown_by: ClassVar[str] = "dpverify.report.notebook.results:result_table"
 
     claim: str
     reading: dict[str, str]
@@ -265,8 +278,18 @@ def seed_of(commit: str) -> int | None:
     return int(digits, 16) if len(digits) == 8 and set(digits) <= set("0123456789abcdef") else None
 
 
-class Run(Record, frozen=True, kw_only=True):
-    """A whole run: ``reports/data/*.json``."""
+class Run(ShownAsTable, Record, frozen=True, kw_only=True):
+    """A whole run: ``reports/data/*.json``.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> run = dv.verify_run("tran2022:theorem-4-root")
+    >>> run.run.budget, len(run.results)
+    ('smoke', 1)
+    """
+
+    shown_by: ClassVar[str] = "dpverify.report.notebook.results:run_table"
 
     schema: int = 1
     run: RunInfo

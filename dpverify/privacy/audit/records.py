@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.ledger.records import Record
+from dpverify.shown import ShownAsTable
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
@@ -19,7 +20,17 @@ Report = Callable[[int, int, str], None]
 
 
 class AuditError(ValueError):
-    """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why."""
+    """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> try:
+    ...     dv.audit(lambda dataset, rng: float("nan"), n=1000)
+    ... except dv.AuditError as error:
+    ...     print("cannot be audited")
+    cannot be audited
+    """
 
 
 class AuditClaim(Record, frozen=True, kw_only=True):
@@ -63,8 +74,20 @@ class AuditEvidence(Record, frozen=True, kw_only=True):
     """Hotelling's statistic over its degrees of freedom; with the Gaussian law only."""
 
 
-class AuditResult(Record, frozen=True, kw_only=True):
-    """One audit."""
+class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
+    """One audit.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> def mechanism(dataset, rng, size):
+    ...     return dataset.sum() + 2.0 * rng.normal(size=size)
+    >>> result = dv.audit(mechanism, epsilon=1.0, n=20_000, law="gaussian")
+    >>> result.verdict, result.epsilon > 1.0
+    ('refuted', True)
+    """
+
+    shown_by: ClassVar[str] = "dpverify.report.notebook.results:audit_table"
 
     mechanism: str
     law: Law

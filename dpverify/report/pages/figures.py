@@ -30,7 +30,7 @@ from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.drawings.error_parts import ESTIMATE, MOMENTUM
 from dpverify.report.drawings.onset import ONSET, ONSET_OF_DROP
 from dpverify.report.drawings.utility_slopes import SLOPES, SLOPES_OF_ACCURACY
-from dpverify.report.style import to_svg
+from dpverify.report.style import look, to_svg
 
 Columns = Mapping[str, Sequence[float]]
 
@@ -94,6 +94,13 @@ def svg(name: str, columns: Columns) -> bytes:
     kind = drawing(name)
     data = read(name, columns, kind.SHAPE)
     return to_svg(lambda: kind.draw(data), kind.caption(data))
+
+
+def draw(name: str, columns: Columns) -> Figure:
+    """A figure as matplotlib has it; see :func:`svg` for the parameters."""
+    kind = drawing(name)
+    with look():
+        return kind.draw(read(name, columns, kind.SHAPE))
 
 
 def figure_block(picture: Picture, folder: str) -> str:

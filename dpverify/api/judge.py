@@ -1,4 +1,4 @@
-"""What a program calls: judge claims, audit mechanisms, get records back."""
+"""Judge claims and audit mechanisms."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from dpverify.api.verdicts import Verdicts
 from dpverify.ledger import Specs, load_specs
-from dpverify.ledger.results import Result, Run
+from dpverify.ledger.results import Run
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -30,7 +31,7 @@ def verify(
     jobs: int = 1,
     fresh: bool = False,
     checks: str | None = None,
-) -> list[Result]:
+) -> Verdicts:
     """Judge claims and return one result per claim and choice of its readings.
 
     Parameters
@@ -59,8 +60,8 @@ def verify(
 
     Returns
     -------
-    list of Result
-        In the order of the papers and their claims.
+    Verdicts
+        A list of results in the order of the papers and their claims, which notebooks show as a table.
 
     Raises
     ------
@@ -75,12 +76,13 @@ def verify(
     Examples
     --------
     >>> import dpverify as dv
-    >>> [result.status for result in dv.verify("tran2022:proposition-18")]  # doctest: +SKIP
+    >>> dv.verify("tran2022:theorem-4-root")
+    <Verdicts: 1 claim: 1 proved.>
     """
     run = verify_run(*claims, paper=paper, specs=specs, budget=budget, seed=seed, jobs=jobs, fresh=fresh, checks=checks)
     if run.run.interrupted:
         raise KeyboardInterrupt
-    return run.results
+    return Verdicts(run.results, run.run)
 
 
 def verify_run(
@@ -131,6 +133,13 @@ def verify_run(
     ------
     SpecError, ValueError
         As for :func:`verify`.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> run = dv.verify_run("tran2022:theorem-4-root")
+    >>> run.run.interrupted
+    False
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded

@@ -1,0 +1,42 @@
+"""What a program calls: judge claims, read recorded verdicts, explain, draw and evaluate them, audit mechanisms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dpverify.api.conditions import ConditionError
+    from dpverify.api.explanation import Explanation, explain
+    from dpverify.api.figures import figure
+    from dpverify.api.formulas import ClaimFormula, formula
+    from dpverify.api.judge import audit, verify, verify_run
+    from dpverify.api.recorded_verdicts import recorded
+    from dpverify.api.verdicts import Verdicts
+
+__all__ = [
+    "ClaimFormula",
+    "ConditionError",
+    "Explanation",
+    "Verdicts",
+    "audit",
+    "explain",
+    "figure",
+    "formula",
+    "recorded",
+    "verify",
+    "verify_run",
+]
+
+_HOMES = {
+    "conditions": "ConditionError",
+    "explanation": "Explanation explain",
+    "figures": "figure",
+    "formulas": "ClaimFormula formula",
+    "judge": "audit verify verify_run",
+    "recorded_verdicts": "recorded",
+    "verdicts": "Verdicts",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

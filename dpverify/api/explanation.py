@@ -1,0 +1,128 @@
+"""All that is known of one claim, as text: what ``dpverify explain`` prints, from the recorded run."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.api.recorded_verdicts import recorded_run
+from dpverify.ledger import ClaimSpec, Specs, load_specs
+from dpverify.ledger.errors import SpecError, shown
+from dpverify.ledger.load import bundled
+from dpverify.ledger.results import Result
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from dpverify.report.explain import Explained
+
+WIDTH = 100  # columns of the text
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """An explanation of a claim: print it, or end a notebook cell with it.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> explanation = dv.explain("tran2022:lemma-12")
+    >>> explanation
+    <Explanation of tran2022:lemma-12: print it to read it>
+    >>> "Lemma 12" in str(explanation)
+    True
+    """
+
+    claim: str
+    explained: Explained
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.claim}: print it to read it>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int = WIDTH) -> str:
+        """The explanation as plain text of at most ``width`` columns."""
+        lines = self._printed(width).export_text().splitlines()
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        style = "white-space: pre-wrap; font-family: monospace"
+        return self._printed(WIDTH).export_html(inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>')
+
+    def _printed(self, width: int) -> Console:
+        """A console that has recorded what ``dpverify explain`` prints."""
+        from rich.console import Console
+
+        from dpverify.report.explain import print_explained
+
+        file = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        console = Console(
+            file=file, record=True, width=width, force_terminal=True, force_jupyter=False, color_system="truecolor"
+        )
+        print_explained(self.explained, console)
+        return console
+
+
+def explain(claim: str, *, specs: Path | str | Specs | None = None, report: Path | str | None = None) -> Explanation:
+    """Explain one claim: what the paper prints, the verdict, what holds instead, and the recorded evidence.
+
+    Nothing is run, and the evidence is not compared with the code of today; ``dpverify explain`` on the command line
+    says so if the code has changed since.
+
+    Parameters
+    ----------
+    claim : str
+        Full id, such as "tran2022:lemma-12", or an id that only one paper has.
+    specs : pathlib.Path, str or Specs, optional
+        Folder of specs, or specs already loaded; the bundled ones by default.
+    report : pathlib.Path or str, optional
+        Folder that ``dpverify verify --report`` wrote; by default the report that comes with dpverify.
+
+    Returns
+    -------
+    Explanation
+        ``print`` shows it as text, a notebook as HTML.
+
+    Raises
+    ------
+    UnknownClaim
+        If there is no such claim.
+    ValueError
+        If a pattern fits several claims.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> text = str(dv.explain("tran2022:theorem-4-dp"))
+    >>> "refuted" in text
+    True
+    """
+    from dpverify.report.explain import Explained
+
+    loaded = specs if isinstance(specs, Specs) else load_specs(specs)
+    spec = single_claim(loaded, claim)
+    results = recorded_results(spec, report)
+    return Explanation(spec.key, Explained(paper=loaded.papers[spec.paper].info, spec=spec, results=results))
+
+
+def single_claim(specs: Specs, claim: str) -> ClaimSpec:
+    """Find one claim; a ValueError names the claims where a pattern fits several."""
+    matches = specs.select((claim,))
+    if len(matches) != 1:
+        names = ", ".join(spec.key for spec in matches)
+        raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {names}.")
+    return matches[0]
+
+
+def recorded_results(spec: ClaimSpec, report: Path | str | None) -> list[Result]:
+    """The recorded results of a claim; none where a report has none, or dpverify comes without its report."""
+    try:
+        folder = bundled("reports") if report is None else Path(report)
+    except SpecError:
+        return []
+    run = recorded_run(spec.paper, folder)
+    return [result for result in run.results if result.claim == spec.key] if run else []

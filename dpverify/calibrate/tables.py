@@ -1,0 +1,74 @@
+"""The headline and the rows of calibrations, for Python prompts, notebooks and data frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpverify.calibrate.records import Real
+from dpverify.report.notebook.table import Cell, ResultTable
+from dpverify.report.numbers import show_float
+
+if TYPE_CHECKING:
+    from dpverify.calibrate.batches import BatchCalibration
+    from dpverify.calibrate.growing import GrowingCalibration
+    from dpverify.calibrate.records import Calibration
+
+
+def calibration_table(result: Calibration) -> ResultTable:
+    """Algorithms 1 and 2 of tran2022: a row for the printed sigma, that of the proof, and the certified one."""
+    rows: list[dict[str, Cell]] = []
+    for name in ("printed", "proof", "exact"):
+        deviations = {f"deviation_{node}": float(getattr(trio, name)) for node, trio in result.node_std.items()}
+        rows.append({
+            "source": name,
+            "sigma": float(getattr(result.sigma, name)),
+            **deviations,
+            "epsilon": float(getattr(result.bought, name)),
+            "certified": result.certified[name],
+        })  # fmt: skip
+    found = f"sigma {show_float(float(result.sigma.exact))} is certified"
+    printed = f"the paper prints {show_float(float(result.sigma.printed))}"
+    run = f"N = {result.run.n}, T = {result.run.steps}"
+    return ResultTable(f"{_request(result)}, {run}: {found}; {printed}", rows)
+
+
+def batch_calibration_table(result: BatchCalibration) -> ResultTable:
+    """Methods on batches: a row for each noise."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "source": name,
+            "deviation": float(row.std),
+            "deviation_of_first": float(row.std_0),
+            **_epsilon(row.epsilon),
+            "certified": row.certified,
+        }
+        for name, row in result.noise.items()
+    ]
+    found = f"deviation {show_float(float(result.noise['exact'].std))} is certified"
+    run = f"N = {result.n}, T = {result.steps}, batches of {result.batch}"
+    return ResultTable(f"{_request(result)}, {run}: {found}", rows)
+
+
+def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
+    """DP-AGD: a row for each budget."""
+    rows: list[dict[str, Cell]] = [
+        {
+            "source": name,
+            "rho": float(row.rho),
+            **_epsilon(row.epsilon),
+            "choices": row.choices,
+            "certified": row.certified,
+        }
+        for name, row in result.budget.items()
+    ]
+    found = f"budget rho = {show_float(float(result.budget['exact'].rho))} is certified"
+    return ResultTable(f"{_request(result)}, N = {result.n}, at most T = {result.steps}: {found}", rows)
+
+
+def _request(result: Calibration | BatchCalibration | GrowingCalibration) -> str:
+    return f"{result.algorithm}, epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+
+
+def _epsilon(ends: tuple[Real, Real]) -> dict[str, Cell]:
+    """Both bounds of the smallest epsilon."""
+    return {"epsilon_at_least": float(ends[0]), "epsilon_at_most": float(ends[1])}

@@ -1,0 +1,1 @@
+"""Results as Python prompts and notebooks show them."""

@@ -1,0 +1,34 @@
+"""How results show themselves in Python and in notebooks; it imports nothing of ours.
+
+The words are made by a function that is imported when they are needed: they are no part of the evidence for a verdict.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, ClassVar
+
+
+class ShownAsTable:
+    """A result with a short ``repr``, with a table as text and as HTML, and with a pandas data frame."""
+
+    __slots__ = ()
+
+    shown_by: ClassVar[str]  # "module:function", which makes a ``ResultTable`` of the result
+
+    def __repr__(self) -> str:
+        return str(self._table().short(type(self).__name__))
+
+    def __str__(self) -> str:
+        return str(self._table().text())
+
+    def _repr_html_(self) -> str:
+        return str(self._table().html())
+
+    def to_frame(self) -> Any:
+        """Return the rows as a ``pandas.DataFrame``; an ImportError says what to install where pandas is missing."""
+        return self._table().frame()
+
+    def _table(self) -> Any:
+        module, _, function = self.shown_by.partition(":")
+        return getattr(import_module(module), function)(self)
