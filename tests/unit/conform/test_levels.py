@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from dpverify.conform.noise import BEYOND, _mean, _pairs, _scale, _shape
+from dpverify.conform.noise import BEYOND, _mean, _pairs, _shape, scale_test
 from dpverify.conform.records import ConformanceTest
 from dpverify.conform.sampling import _binomial
 
@@ -26,11 +26,11 @@ def of_mean(tail: float) -> ConformanceTest:
 
 
 def of_scale(tail: float) -> ConformanceTest:
-    return _scale("", np.full((50, 2), np.sqrt(chi2.isf(tail, 100) / 100.0)), ALPHA)
+    return scale_test("", np.full((50, 2), np.sqrt(chi2.isf(tail, 100) / 100.0)), ALPHA)
 
 
 def of_little_scale(tail: float) -> ConformanceTest:
-    return _scale("", np.full((50, 2), np.sqrt(chi2.ppf(tail, 100) / 100.0)), ALPHA)
+    return scale_test("", np.full((50, 2), np.sqrt(chi2.ppf(tail, 100) / 100.0)), ALPHA)
 
 
 def of_pairs(tail: float) -> ConformanceTest:
