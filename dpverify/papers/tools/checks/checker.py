@@ -64,7 +64,7 @@ def _expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
 def _facts(rng: Random) -> list[tuple[str, Expr]]:
     """What is known of the letters."""
     zero = ["q", "0"]
-    found = [[rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75]
+    found: list[Any] = [[rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75]
     more = (["<=", "x", ["q", "1"]], ["<=", "y", "x"], ["<=", "m", "n"], ["<", ["*", "x", "y"], zero])
     found += [condition for condition in more if rng.random() < 0.3]
     return [k.condition(condition, [])[1:] for condition in found]
@@ -219,11 +219,11 @@ def _is_accepted(data: Any) -> bool:
 def _accepted(variants: Callable[[Any], Iterator[Any]]) -> LeftSide:
     """How many variants of a certificate the checker accepts."""
 
-    def lhs(point: Point, statement: Statement) -> int:
+    def lhs(point: Point, statement: Statement) -> Fraction:
         data = json.loads(_certificates()[int(point["draw"])].read_text(encoding="utf-8"))
         if data["statement"]["relation"] in k.ORDERS:
-            return 0
-        return sum(map(_is_accepted, variants(data)))
+            return Fraction(0)
+        return Fraction(sum(map(_is_accepted, variants(data))))
 
     return lhs
 
@@ -241,7 +241,7 @@ CHECKS.add(
         points=_draws,
         holds=_forms(k.Scope),
         planted=[Planted(name, holds=_forms(scope)) for name, scope in FAULTS],
-        region="expressions of up to four operations in two real and two whole letters, 20 in a draw, at up to 8 points",
+        region="expressions of up to four operations in two real and two whole letters, 20 a draw, at up to 8 points",
         seconds=2.0,
     ),
     RuleCheck(

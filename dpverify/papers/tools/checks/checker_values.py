@@ -83,7 +83,8 @@ def _sum(args: list[Expr], point: Point) -> Value:
     if last - first > MOST_TERMS:
         raise Undecided("sum")
     terms = (value(body, {**point, index: Fraction(n)}) for n in range(int(first), int(last) + 1))
-    return reduce(_add, terms, Fraction(0))
+    start: Value = Fraction(0)
+    return reduce(_add, terms, start)
 
 
 def _add(left: Value, right: Value) -> Value:

@@ -46,7 +46,8 @@ SIGMA = 2.0
 
 def _clipped(gradients: Matrix, clip: float) -> Matrix:
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-    return gradients * np.minimum(1.0, clip / np.maximum(norms, 1e-300))
+    clipped: Matrix = gradients * np.minimum(1.0, clip / np.maximum(norms, 1e-300))
+    return clipped
 
 
 def _sum(gradients: Matrix, clip: float) -> Vector:
@@ -113,7 +114,9 @@ def _off(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
 
 
 def _optimizers(budget: Budget) -> Iterator[PointLike]:
-    sizes = ((2, "1", 1), (31, "1/1000", 16)) if budget.name == "smoke" else ((2, "1", 1), (5, "64", 3), (31, "1/1000", 16))
+    sizes = (
+        ((2, "1", 1), (31, "1/1000", 16)) if budget.name == "smoke" else ((2, "1", 1), (5, "64", 3), (31, "1/1000", 16))
+    )
     for (d, clip, batch), draw in itertools.product(sizes, range(2 * len(KINDS))):
         yield {"d": d, "C": clip, "batch": batch, "draw": draw}
 
@@ -225,7 +228,7 @@ CHECKS.add(
             Planted("clipped 1e-4 later", lhs=_off(factor=1.0 + 1e-4), at_declared_size=True),
             Planted("no long gradients tried", lhs=_off(tried=2.0**-24)),
         ],
-        region="sums and means of clipped gradients, clipped coordinates and clipped sums, for both kinds of neighbours",
+        region="sums and means of clipped gradients, clipped coordinates, clipped sums; both kinds of neighbours",
     ),
     RuleCheck(
         "conform-noise-detected", "limits", points=_samples, lhs=_missed(), seconds=2.0,

@@ -1,4 +1,4 @@
-"""The noise that ``train`` adds after it has calibrated, measured in what a run releases, against what ``calibrate`` says.
+"""The noise that ``train`` adds after it has calibrated, measured in what a run releases, against ``calibrate``.
 
 The Gaussians behind a run are known: they come from stream 1 of its seed. What is released is then a known function of
 the deviations alone, which can be solved for them.
@@ -81,11 +81,11 @@ def _iterates(run: LongRun, steps: int) -> Matrix:
 
 
 def _normalized(streams: list[Matrix], row: Vector, w: Matrix, alpha: float) -> Vector:
-    """Deviations s for which each step goes along m_t + sum of s_f n_f,t; ``streams``: n_f, the noise of deviation 1."""
+    """Deviations s for which each step goes along m_t + sum of s_f n_f,t; ``streams``: n_f, at deviation 1."""
     momentum = np.zeros(DIMENSION)
     known = []
     unknown = []
-    for t, (at, after) in enumerate(zip(w, w[1:], strict=False)):
+    for t, (at, after) in enumerate(itertools.pairwise(w)):
         momentum = (1.0 - alpha) * momentum + alpha * row / (1.0 + math.exp(-float(at @ row)))
         direction = (at - after) / np.linalg.norm(at - after)
         across = np.eye(DIMENSION) - np.outer(direction, direction)
@@ -147,7 +147,7 @@ MEASURED = {"dp-nsgd": _of_dp_nsgd, "sr-nsgd": _of_sr_nsgd, "dp-srm": _of_dp_srm
 
 @cache
 def _applied(algorithm: str, request: Request, examples: int, factor: float) -> dict[str, float]:
-    """Deviations that the updates of a run show, with its noise times a factor; nothing where ``train`` ends elsewhere."""
+    """Deviations that the updates of a run show, with its noise times a factor; infinite if ``train`` differs."""
     dataset, row = _data(examples, 1.0 if algorithm in OF_TREES else 0.0)
     settings = request.settle(examples)
     problem = problem_of(dataset, settings)
