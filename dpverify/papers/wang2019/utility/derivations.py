@@ -22,7 +22,7 @@ def derive_by_sign(statement: Statement) -> Derivation:
 
 
 def derive_slightly_worse(statement: Statement) -> Derivation:
-    """Derive that RRPSGD's rate is at least DP-GD's up to a constant: n/delta is at least 2, and log(2)^(1/4) > 9/10."""
+    """Derive that RRPSGD's rate is at least 9/10 of DP-GD's: n/delta is at least 2, and log(2)^(1/4) > 9/10."""
     start, end = sympy_sides(statement)
     symbols = sympy_symbols(statement)
     n, delta = symbols["n"], symbols["delta"]
