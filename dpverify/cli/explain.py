@@ -25,6 +25,7 @@ def explain(
     figure: Path | None = None,
     at: str | None = None,
     checks: str | None = None,
+    full: bool = False,
 ) -> int:
     """Explain one claim: the paper's words, the formula, its conditions, the verdict, the evidence, the checks.
 
@@ -53,10 +54,9 @@ def explain(
         spec=spec,
         results=run.results if run else (),
         stale=_stale(run, loaded, spec, checks) if run else (),
+        checks=_checks(spec, checks),
     )
-    console = Console()
-    print_explained(known, console)
-    console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec, checks)) or 'none is written'}", highlight=False)
+    print_explained(known, Console(), full=full)
     if figure is not None:
         _draw(known.results, figure)
     return OK

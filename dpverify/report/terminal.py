@@ -18,6 +18,7 @@ from dpverify.ledger.results import CheckResult, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
+from dpverify.report.text.ascii_letters import in_ascii
 from dpverify.report.words import (
     ASCII_MARKS,
     MARKS,
@@ -49,8 +50,6 @@ STYLES: dict[Status, str] = {
 
 NARROW = 90  # below this width a table's last column is too thin to read; the reasons then stand below the claims
 
-_IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "é": "e"})
-
 
 def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
     """Print the verdicts of a run that have these statuses, grouped by status, then what a person wants to know.
@@ -80,7 +79,7 @@ def readable(text: str, console: Console) -> str:
     """The text in letters that the console can show."""
     if _unicode(console):
         return text
-    return text.translate(_IN_ASCII).encode("ascii", "replace").decode()
+    return in_ascii(text)
 
 
 def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
