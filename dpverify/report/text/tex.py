@@ -32,7 +32,7 @@ _SPACE_INSIDE = re.compile(r"(?<=[⌊⌈(⟨]) +| +(?=[⌋⌉)⟩,.;:])")
 _BLACKBOARD = {"R": "ℝ", "N": "ℕ", "Z": "ℤ"}
 
 
-class _Reader:
+class _TexReader:
     """A reader of TeX from left to right."""
 
     def __init__(self, text: str) -> None:
@@ -141,6 +141,6 @@ def tex_text(text: str) -> str:
     """Return a quote of a paper as plain text: without TeX, displayed formulas on lines of their own."""
     text = text.replace("**", "").replace("<sub>", "_{").replace("<sup>", "^{")
     text = re.sub(r"</su[bp]>", "}", text)
-    shown = _SPACE_INSIDE.sub("", _Reader(text.replace("$$", "\n")).until(""))
+    shown = _SPACE_INSIDE.sub("", _TexReader(text.replace("$$", "\n")).until(""))
     lines = (re.sub(r"[ \t]+", " ", line).strip() for line in shown.splitlines())
     return "\n".join(line for line in lines if line)

@@ -119,8 +119,7 @@ def test_evidence_is_shown_on_request_only_and_common_lines_once() -> None:
 def test_derivation_and_plan_of_a_check_are_there() -> None:
     text = words(explained(known(results=[rdp(), noise_law()])))
     assert (
-        "derivation gaussian-composition (ours): 2 steps, complete = z/2 * sum (start; proved) ≤ V·z·ρ²/2 (each |s_i| ≤ ρ,"
-        in text
+        "derivation gaussian-composition (ours): 2 steps, complete = z/2 * sum (start; proved) ≤ V·z·ρ²/2 (each" in text
     )
     assert "n = 120000; alpha = 1e-6; power 0.993; must see a factor 1.02 on any node" in text
     assert "1 of 2 planted faults seen" in text
