@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 REFUTED = 1
 STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
+WIDEST = 110  # lines stop here, however wide the terminal is
 SECONDS = 60.0  # that one call of foreign code may take
 
 
@@ -34,18 +35,35 @@ def conform(
     timeout: Real = SECONDS,
     beside: list[str] | None = None,
     report: Path | None = None,
+    verbose: bool = False,
 ) -> int:
-    """Test an optimizer of yours: its batches, what one example changes, its noise, what its state remembers.
+    """Test whether an optimizer does what its privacy accounting assumes.
 
-    ``targets``: module:function or file.py:function, one or more; the function returns a PrivateOptimizer and a
-    Promise, both of dpverify.conform, or a dict of such pairs by their names. Exit code 1 where a test finds a fault.
-    A call of your code that raises or exits is a fault as well.
-    ``alpha``: most that the chance of a false alarm is. ``outputs``: bound epsilon from below as well, by so many runs
-    on each side of pairs of batches. ``seeds``: of a dict, count in how many seeds a fault is found. ``beside``: other
-    auditors, functions likewise, which are asked about each of a dict; docs/examples/peers has some.
-    ``timeout``: seconds that one call of your code may take. Your code runs in a process of its own; the process is
-    ended after that time, and this is a fault. 0 runs the code in this process without a limit, for a debugger.
-    ``report``: folder whose page peers.md says what was found.
+    The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
+    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
+
+    Parameters
+    ----------
+    targets
+        Functions, as module:function or file.py:function. Each returns a PrivateOptimizer and a Promise (both from
+        dpverify.conform), or a dict from names to such pairs.
+    seed
+        Seed of the tests.
+    alpha
+        Upper bound on the false-alarm probability of all tests together.
+    outputs
+        Also bound epsilon from below, with this number of runs on each side of pairs of batches; 0 skips this test.
+    seeds
+        For a dict: number of seeds. Counts the seeds for which a fault is found.
+    timeout
+        Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after that
+        time. 0 runs it in this process without a limit, for a debugger.
+    beside
+        For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
+    report
+        Folder in which the page peers.md and its data are written.
+    verbose
+        List every test with its numbers and the smallest fault that it detects.
     """
     if not targets:
         raise BadInput("TARGETS", "nothing", "must be at least one module:function or file.py:function")
@@ -57,7 +75,7 @@ def conform(
         for inside in (report, report / "data"):
             check_folder("--report", inside)
     options = Options(seed, alpha, outputs, seeds, report is not None)
-    run = _Answers(targets, seeds)
+    run = _Answers(targets, seeds, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
         try:
@@ -134,9 +152,10 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
 class _Answers:
     """What the tests have found so far, printed as soon as an optimizer is done."""
 
-    def __init__(self, targets: tuple[str, ...], seeds: int) -> None:
+    def __init__(self, targets: tuple[str, ...], seeds: int, *, verbose: bool) -> None:
         self.targets = targets
         self.seeds = seeds
+        self.verbose = verbose
         self.code = OK
         self.complete = False
         self.done: set[Place] = set()
@@ -188,12 +207,23 @@ class _Answers:
             found = Conformance(self._tests)
             says, peer = self._optimizer
             target = self.targets[self._place[0]]
-            print(*([f"{target}: {says}"] if len(self.targets) > 1 else []), found, sep="\n", flush=True)
+            self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
             self.code = self.code if found else REFUTED
             if peer is not None:
                 self.peers.append(_with_tests(peer, found))
         self.done.add(self._place)
         self._place = None
+
+    def _print(self, titles: list[str], found: Conformance) -> None:
+        from rich.console import Console
+
+        from dpverify.conform.causes import report
+        from dpverify.report.terminal import print_lines
+        from dpverify.report.text.paragraphs import StyledLine
+
+        console = Console()
+        lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
+        print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
         self.entries.append(entry)

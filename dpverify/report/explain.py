@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from rich.console import Console
-from rich.text import Text
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
@@ -15,7 +14,7 @@ from dpverify.ledger.records import SEVERITIES, PaperInfo
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import said_alike
 from dpverify.report.counterexamples import KINDS, example_words, telling
-from dpverify.report.terminal import readable
+from dpverify.report.terminal import print_lines, readable
 from dpverify.report.text.evidence import evidence_lines
 from dpverify.report.text.formulas import prose_text
 from dpverify.report.text.paragraphs import StyledLine, fitted, wrapped
@@ -53,8 +52,7 @@ class Explained:
 def print_explained(known: Explained, console: Console, *, full: bool = False) -> None:
     """Print one or two screens about a claim; with ``full``, everything."""
     letters = partial(readable, console=console)
-    for line in explained_lines(known, min(console.width, WIDEST), full=full, letters=letters):
-        console.print(Text(line.text, style=line.style), soft_wrap=True)
+    print_lines(explained_lines(known, min(console.width, WIDEST), full=full, letters=letters), console)
 
 
 def explained_text(known: Explained, width: int = 80, *, full: bool = False) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rich import box
@@ -19,6 +19,7 @@ from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
 from dpverify.report.text.ascii_letters import in_ascii
+from dpverify.report.text.paragraphs import StyledLine
 from dpverify.report.words import (
     ASCII_MARKS,
     MARKS,
@@ -80,6 +81,12 @@ def readable(text: str, console: Console) -> str:
     if _unicode(console):
         return text
     return in_ascii(text)
+
+
+def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
+    """Print lines that are wrapped already."""
+    for line in lines:
+        console.print(Text(readable(line.text, console), style=line.style), soft_wrap=True)
 
 
 def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
