@@ -16,9 +16,9 @@ PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "m
 
 
 def doctor() -> int:
-    """Look at this machine: versions, cores, memory, the specs, the JIT compiler and its cache.
+    """Check this machine: versions, cores, memory, records, compiler and cache.
 
-    0 when a run would work as it should, 2 when something is amiss.
+    The exit code is 0 if everything needed is there, otherwise 2.
     """
     healthy = True
     for name, look in _LOOKS.items():

@@ -24,15 +24,28 @@ def list_claims(
     json: Target | None = None,
     check: bool = False,
 ) -> int:
-    """List claims: kind, pinned verdict, place in the paper.
+    """List claims with their kind, pinned verdict and place in the paper.
 
-    ``claims``: ids or globs such as 'lemma-*'; all claims by default.
-    ``status``: only claims with this pinned verdict; may be given several times, like ``kind``.
-    ``kind``: only claims of this kind: dp, rdp, sensitivity, utility-rate, ...
-    ``severity``: only refuted claims with which this falls: privacy, utility, constant, boundary, proof, misprint.
-    ``json``: write the records and verdicts to this file, or to stdout for -.
-    ``check``: instead of the claims, print everything that is wrong with the files, and what only looks odd: for
-    authors. 0, or 2 when the specs break a rule.
+    Parameters
+    ----------
+    claims
+        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'. Default: all claims.
+    paper
+        Only claims of this paper.
+    status
+        Only claims with this pinned verdict, such as refuted. Can be repeated.
+    kind
+        Only claims of this kind, such as dp, rdp or utility-rate. Can be repeated.
+    severity
+        Only refuted claims of this severity: privacy, utility, constant, boundary, proof or misprint. Can be
+        repeated.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    json
+        Write the records and verdicts as JSON to this file, or to stdout for -.
+    check
+        Check the files of records instead, and print every error and every oddity. The exit code is 2 if there is
+        an error.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.listing import Listing, listed
