@@ -50,7 +50,7 @@ def faults(tests: Sequence[ConformanceTest]) -> list[Fault]:
     failed = sorted((test for test in tests if not test.passed), key=_rank)
     groups: list[list[ConformanceTest]] = []
     for test in failed:
-        group = next((group for group in groups if _is_consequence(test, group[0])), None)
+        group = next((group for group in groups if _belongs(test, group)), None)
         if group is None:
             groups.append([test])
         else:
@@ -69,6 +69,11 @@ def _rank(test: ConformanceTest) -> int:
     return ORDER.index(about) if about else len(ORDER)
 
 
+def _belongs(test: ConformanceTest, group: Sequence[ConformanceTest]) -> bool:
+    """Whether a failed test has the cause of some others, the first of which is the cause itself."""
+    return _is_consequence(test, group[0]) or test.because in map(subject, group)
+
+
 def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
     """Whether a failed test is expected to pass once the fault of another one is mended."""
     about = subject(test)
@@ -77,7 +82,7 @@ def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
         return True
     if test.error and test.error == cause.error:
         return True
-    return about in CONSEQUENCES.get(of, ()) or (bool(test.because) and test.because == of)
+    return about in CONSEQUENCES.get(of, ())
 
 
 def report(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich import box
 from rich import progress as bars
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -19,7 +18,9 @@ from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
 from dpverify.report.text.ascii_letters import in_ascii
+from dpverify.report.text.formulas import prose_text
 from dpverify.report.text.paragraphs import StyledLine
+from dpverify.report.text.tables import name_cell, table
 from dpverify.report.words import (
     ASCII_MARKS,
     MARKS,
@@ -49,7 +50,7 @@ STYLES: dict[Status, str] = {
     "untested": "dim",
 }
 
-NARROW = 90  # below this width a table's last column is too thin to read; the reasons then stand below the claims
+NARROW = 72  # below this width a table's last column is too thin to read; the reasons then stand below the claims
 
 
 def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
@@ -72,6 +73,7 @@ def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> 
             whose = ", our notes" if is_note else ""
             console.print(Text(f"{mark(status, console)} {status}{whose} ({len(results)})", style=STYLES[status]))
             console.print(_table(results, console) if console.width >= NARROW else _stack(results, console))
+            console.print()
     for line in closing(run, listed):
         console.print(Text(readable(line, console)))
 
@@ -203,17 +205,11 @@ def amendment_words(result: Result) -> str:
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if _unicode(console) else box.ASCII, expand=True, pad_edge=False)
-    slack = any(result.slack for result in results)
-    table.add_column("claim", no_wrap=True, overflow="fold")
-    if slack:
-        table.add_column("slack", justify="right", no_wrap=True)
-    table.add_column("why", ratio=1, overflow="fold")
-    for names, result in _same_reason(results):
-        slacks = Text(readable(show_slack(result.slack), console))
-        cells = [Text("\n".join(names)), slacks, _why(result, console)]
-        table.add_row(*(cells if slack else [cells[0], cells[2]]))
-    return table
+    rows = [
+        ("\n".join(map(name_cell, names)), show_slack(result.slack), _why(result, console))
+        for names, result in _same_reason(results)
+    ]
+    return table(("claim", "slack", "why"), rows, console, right=("slack",))
 
 
 def _stack(results: Sequence[Result], console: Console) -> Group:
@@ -222,7 +218,7 @@ def _stack(results: Sequence[Result], console: Console) -> Group:
     for names, result in _same_reason(results):
         slack = f"  slack {room}" if (room := show_slack(result.slack)) else ""
         lines.extend([Text("\n".join(names) + readable(slack, console)), Padding(_why(result, console), (0, 0, 0, 4))])
-    return Group(*lines, Text())
+    return Group(*lines)
 
 
 def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
@@ -235,7 +231,8 @@ def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
 
 
 def _why(result: Result, console: Console) -> Text:
-    text = Text(readable(_notes(why(result), _vacuous(result), amendment_words(result)), console))
+    notes = _notes(why(result), _vacuous(result), amendment_words(result))
+    text = Text(readable(prose_text(notes), console))
     if result.contradicts or result.sources_disagree:
         text.append(f"\n{_loud(result)}", style="bold red")
     return text

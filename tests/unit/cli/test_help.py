@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -44,7 +45,7 @@ def test_help_is_wrapped_between_words(name: str, width: int, capsys: Capture, m
     assert max(map(len, lines)) <= width
     assert not any("``" in line or "ARGS" in line for line in lines[1:])
     paragraph = [line for line in lines if line and not line.startswith(("│", "╭", "╰", "Usage"))]
-    short = [line for line, after in zip(paragraph, paragraph[1:], strict=False) if _breaks_early(line, after, width)]
+    short = [line for line, after in itertools.pairwise(paragraph) if _breaks_early(line, after, width)]
     assert short == []
 
 
