@@ -32,6 +32,8 @@ from dpverify.foreign import ForeignError, foreign_code
 from dpverify.processes import run_apart
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dpverify.privacy.audit.records import AuditResult, Law
 
 REFUTED = 1
@@ -108,7 +110,6 @@ def audit(
     if timeout < 0:
         raise BadInput("--timeout", timeout, "must be at least 0")
     from rich.console import Console
-    from rich.text import Text
 
     options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
     asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, options)
@@ -117,13 +118,24 @@ def audit(
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
-    console = Console(stderr=json == STDOUT)
-    for line in lines(result):
-        console.print(Text(line), soft_wrap=True, highlight=False)
+    _show(lines(result), Console(stderr=json == STDOUT))
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
+
+
+def _show(texts: list[str], console: Console) -> None:
+    """Print one line each for a program, and wrapped lines in a terminal."""
+    from dpverify.report.terminal import print_lines
+    from dpverify.report.text.paragraphs import StyledLine, wrapped
+
+    for number, text in enumerate(texts):
+        indent = "" if number == 0 else "  "
+        style = "bold red" if ": refuted at" in text else "bold" if number == 0 else ""
+        parts = wrapped(text.strip(), min(console.width, 110), first=indent, indent=f"{indent}  ")
+        shown = parts if console.is_terminal else [text]
+        print_lines([StyledLine(part, style) for part in shown], console)
 
 
 def results(

@@ -96,7 +96,7 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     results = run.results
     claims, notes = ([r for r in results if r.is_note == own] for own in (False, True))
     if claims or not notes:
-        yield f"{_counted(claims, 'claim')}.{_fallen(claims)}"
+        yield f"{_counted(claims, 'claim')}.{_severities(claims)}"
     if notes:
         yield f"Our own notes, counted apart: {_counted(notes, 'note')}."
     for result in results:
@@ -109,22 +109,22 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
-            yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+            yield f"NO LONGER TIGHT: {item_id(result)}: slack ({form}), and its verdict says 1."
         for lost in lost_proofs(result):
             yield f"NO LONGER PROVED: {item_id(result)}: {lost}."
         if result.misjudged:
-            yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
+            yield f"WRONG SEVERITY: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
     yield from _recorded(results)
     if kept := run.run.from_store:
-        yield f"{plural(kept, 'check')} had been decided by an earlier run of the same code; --fresh runs all again."
+        yield f"{plural(kept, 'check')} reused from an earlier run of the same code; --fresh runs all again."
     if stale := run.run.stale_in_store:
         changed = "record, code, versions or the recorded run have changed"
-        yield f"What an earlier run found in {plural(stale, 'check')} was stale: {changed}."
+        yield f"Earlier results of {plural(stale, 'check')} are stale: {changed}."
     if any(result.status not in listed for result in results):
-        yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
+        yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM explains one."
     if run.run.interrupted:
-        yield "Interrupted: this is what was decided so far."
+        yield "Interrupted: these are the results so far."
 
 
 def _disagreements(result: Result) -> Iterator[str]:
@@ -139,11 +139,11 @@ def _recorded(results: Sequence[Result]) -> Iterator[str]:
     taken = [check for result in results for check in result.all_checks if check.by_certificate]
     derivations = sum(check.method == "derivation" for check in taken)
     refutations = sum(check.status == "refuted" for check in taken)
-    words = [f"of {plural(derivations, 'derivation')} only the certificate was checked"] if derivations else []
-    words += [f"of {plural(refutations, 'refutation')} only the counterexamples were evaluated"] if refutations else []
+    words = [f"only the certificates of {plural(derivations, 'derivation')} were checked"] if derivations else []
+    words += [f"only the counterexamples of {plural(refutations, 'refutation')} were evaluated"] if refutations else []
     if words:
         told = ", ".join(words)
-        yield f"{told[0].upper()}{told[1:]}: what they rest on is as in the recorded run; --fresh does it all."
+        yield f"{told[0].upper()}{told[1:]}, which are unchanged since the recorded run; --fresh repeats everything."
 
 
 def _counted(results: Sequence[Result], noun: str) -> str:
@@ -151,12 +151,12 @@ def _counted(results: Sequence[Result], noun: str) -> str:
     return f"{plural(len(results), 'verdict')} on {plural(len({r.claim for r in results}), noun)}: {found}"
 
 
-def _fallen(results: Sequence[Result]) -> str:
-    """What falls with the refuted claims, each counted once, a sentence; of the worst kind their names."""
+def _severities(results: Sequence[Result]) -> str:
+    """Return how many claims are refuted, by severity, each claim once, and the names of the worst ones."""
     worst = ", ".join(by_severity(results).get("privacy", ()))
-    names = f" Privacy falls in {worst}." if worst else ""
+    names = f" Severity privacy: {worst}." if worst else ""
     told = severities_words(results)
-    return f" What falls, each claim once: {told}.{names}" if told else ""
+    return f" Refuted claims by severity: {told}.{names}" if told else ""
 
 
 def _confirmed(results: Sequence[Result]) -> str:
