@@ -111,7 +111,8 @@ def report(
 
 def _fault(fault: Fault, width: int) -> Iterator[StyledLine]:
     indent = " " * LABEL
-    text = f"{fault.test.name}: {fault.test.found}."
+    meaning = f" This test detects {fault.test.sees}." if subject(fault.test) in SAMPLING else ""
+    text = f"{fault.test.name}: {fault.test.found}.{meaning}"
     first, *others = fitted([text], width, 99, first="FAULT".ljust(LABEL), indent=indent)
     yield StyledLine(first, "bold red")
     yield from map(StyledLine, others)

@@ -139,6 +139,14 @@ def test_a_stale_result_is_said_at_once() -> None:
     assert explained(stale, full=False).splitlines()[2].startswith("STALE: judged before a change. tran2022:lemma-12")
 
 
+@pytest.mark.parametrize("no_color", [False, True])
+def test_the_verdict_has_the_colour_of_its_status_unless_no_colours_are_wanted(no_color: bool) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, color_system="standard", no_color=no_color)
+    print_explained(known(results=[lemma_12("fresh")]), console)
+    assert ("\x1b[1;31m✗" in out.getvalue()) is not no_color
+
+
 def test_lines_are_shared_among_those_that_need_them() -> None:
     assert shares([2, 9, 4], 9) == [2, 4, 3]
     assert shares([2, 3], 9) == [2, 3]
