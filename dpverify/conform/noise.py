@@ -116,7 +116,7 @@ def _repeats(raw: Any, optimizer: PrivateOptimizer, promise: Promise, seed: int)
     once, twice = (optimizer.step(optimizer.start(), zero, np.random.default_rng([seed, 3]))[1] for _ in range(2))
     same = np.array_equal(once, twice)
     yield ConformanceTest(
-        "generator", same, "the same seed gives the same noise" if same else "the same seed gives other noise",
+        "generator", same, "the same seed gives the same noise" if same else "the same seed gives different noise",
         "noise that does not come from the generator that is given",
     )  # fmt: skip
 
@@ -136,7 +136,7 @@ def _scale(name: str, x: Any, alpha: float) -> ConformanceTest:
     total, dof = float(np.sum(x**2)), x.size
     low, high = chi2.ppf(alpha / 2, dof), chi2.isf(alpha / 2, dof)
     shown = (f"{math.sqrt(value / dof):.4f}" for value in (total, low, high))
-    found = "{} of what is promised; {} to {} allowed".format(*shown)
+    found = "{} times the promised deviation; {} to {} allowed".format(*shown)
     seen = math.sqrt(low / chi2.isf(0.01, dof))
     return ConformanceTest(
         name, bool(low <= total <= high), found, f"noise {1 - seen:.1%} too small, with chance 99%", alpha

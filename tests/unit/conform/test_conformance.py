@@ -189,7 +189,7 @@ def test_the_text_has_the_fault_once_and_says_how_sure_it_is() -> None:
     assert sum(line.startswith("FAULT") for line in lines) == 1
     assert "scale of noise (3 tests)" in str(found)
     assert "correct optimizer fails any test with probability at most 5e-05" in " ".join(str(found).split())
-    assert "Not run: state (the noise is no normal number" in str(found)
+    assert "Not run: state (the noise is not a normal number" in str(found)
 
 
 def test_the_verbose_text_has_a_line_per_test() -> None:
