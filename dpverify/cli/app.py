@@ -15,9 +15,10 @@ from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.certify import certify
+from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
-from dpverify.cli.experiments import calibrate, compare, party, train
+from dpverify.cli.experiments import party, train
 from dpverify.cli.explain import explain
 from dpverify.cli.listing import list_claims
 from dpverify.cli.new_paper import new_paper

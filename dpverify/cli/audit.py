@@ -14,7 +14,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dpverify.cli.audit_words import lines
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -118,6 +117,8 @@ def audit(
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
+    from dpverify.report.text.audit import lines
+
     _show(lines(result), Console(stderr=json == STDOUT))
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
@@ -130,12 +131,10 @@ def _show(texts: list[str], console: Console) -> None:
     from dpverify.report.terminal import print_lines
     from dpverify.report.text.paragraphs import StyledLine, wrapped
 
-    for number, text in enumerate(texts):
-        indent = "" if number == 0 else "  "
-        style = "bold red" if ": refuted at" in text else "bold" if number == 0 else ""
-        parts = wrapped(text.strip(), min(console.width, 110), first=indent, indent=f"{indent}  ")
-        shown = parts if console.is_terminal else [text]
-        print_lines([StyledLine(part, style) for part in shown], console)
+    for text in texts:
+        style = "bold red" if ": refuted at" in text else ""
+        parts = wrapped(text, min(console.width, 110), first="", indent="    ") if console.is_terminal else [text]
+        print_lines([StyledLine(part, style) for part in parts], console)
 
 
 def results(

@@ -38,14 +38,14 @@ NOT_RUN = "not tested: "
 
 
 @dataclass(frozen=True)
-class Fault:
+class ConformanceFault:
     """A test that found a fault, and the tests that failed for the same reason."""
 
     test: ConformanceTest
     consequences: Sequence[ConformanceTest] = ()
 
 
-def faults(tests: Sequence[ConformanceTest]) -> list[Fault]:
+def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
     """Return the faults, causes first; each failed test belongs to exactly one of them."""
     failed = sorted((test for test in tests if not test.passed), key=_rank)
     groups: list[list[ConformanceTest]] = []
@@ -55,7 +55,7 @@ def faults(tests: Sequence[ConformanceTest]) -> list[Fault]:
             groups.append([test])
         else:
             group.append(test)
-    return [Fault(first, others) for first, *others in groups]
+    return [ConformanceFault(first, others) for first, *others in groups]
 
 
 def subject(test: ConformanceTest) -> str:
@@ -109,7 +109,7 @@ def report(
     return lines
 
 
-def _fault(fault: Fault, width: int) -> Iterator[StyledLine]:
+def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
     indent = " " * LABEL
     meaning = f" This test detects {fault.test.sees}." if subject(fault.test) in SAMPLING else ""
     text = f"{fault.test.name}: {fault.test.found}.{meaning}"
@@ -135,7 +135,7 @@ def _is_not_run(test: ConformanceTest) -> bool:
 
 
 def _totals(
-    tests: Sequence[ConformanceTest], found: Sequence[Fault], alpha: float, hint: str
+    tests: Sequence[ConformanceTest], found: Sequence[ConformanceFault], alpha: float, hint: str
 ) -> Iterator[tuple[str, str]]:
     failed = sum(not test.passed for test in tests)
     skipped = [test for test in tests if _is_not_run(test)]

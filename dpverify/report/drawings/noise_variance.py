@@ -61,9 +61,7 @@ def caption(data: Data) -> str:
     seen = ""
     if "printed" in data:
         steps = f"{len(below)} of {len(data['x'])} steps"
-        nowhere = (
-            " In the run that is drawn the exact law never exceeds the printed bound; the verdict is about all runs."
-        )
+        nowhere = " No step of this run exceeds the printed bound."
         seen = f" The printed bound is below the exact law at {steps}." if below else nowhere
     return f"Variance of the noise in the released momentum over t: {', '.join(told)}.{seen}"
 

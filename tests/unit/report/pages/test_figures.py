@@ -54,7 +54,7 @@ def test_captions_count_what_the_picture_shows() -> None:
     false = sum(p < e for p, e in zip(figure["printed"], figure["exact"], strict=True))
     assert f"is below the exact law at {false} of 63 steps" in caption("noise-variance", figure)
     figure["printed"] = [1.0] * 63
-    assert "never exceeds the printed bound; the verdict is about all runs" in caption("noise-variance", figure)
+    assert "No step of this run exceeds the printed bound." in caption("noise-variance", figure)
     assert "Epsilon of 3 runs: the printed value is 4 to 4 times the exact one" in caption("epsilon", epsilon_figure())
 
 
