@@ -109,7 +109,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
-            yield f"NO LONGER TIGHT: {item_id(result)}: slack ({form}), and its verdict says 1."
+            variant, _, slack = form.partition(": ")
+            yield f"NO LONGER TIGHT: {item_id(result)}: the {variant} statement has slack {slack}; its verdict says 1."
         for lost in lost_proofs(result):
             yield f"NO LONGER PROVED: {item_id(result)}: {lost}."
         if result.misjudged:
