@@ -10,6 +10,8 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from dpverify.report.quotation import with_formulas_marked
+
 _SPANS = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?:.+?)(?<!`)(?P=ticks)(?!`))"
     r"|(?<!\\)\$\$(?P<display>.+?)\$\$"
@@ -86,9 +88,9 @@ def math_block(latex: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A quotation of a paper, its displayed formulas set as formulas and its line breaks kept."""
+    """A quotation of a paper, its formulas typeset and its line breaks kept."""
     blocks: list[str] = []
-    for number, piece in enumerate(_DISPLAY.split(text)):
+    for number, piece in enumerate(_DISPLAY.split(with_formulas_marked(text))):
         if number % 2:
             blocks.append(math_block(piece))
             continue
