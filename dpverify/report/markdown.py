@@ -10,7 +10,8 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from dpverify.report.quotation import with_formulas_marked
+from dpverify.report.typeset.formulas import typeset
+from dpverify.report.typeset.quotation import with_formulas_marked
 
 _SPANS = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?:.+?)(?<!`)(?P=ticks)(?!`))"
@@ -56,6 +57,11 @@ def prose(text: str, *, emphasis: bool = False) -> str:
         end = span.end()
     parts.append(escape(text[end:], emphasis=emphasis, inside_line=end > 0))
     return "".join(parts)
+
+
+def explanation(text: str) -> str:
+    """What we write about a claim: as :func:`prose`, with its formulas typeset and its claims and commands as code."""
+    return prose(typeset(text))
 
 
 def code(text: str) -> str:

@@ -30,7 +30,7 @@ def statement_block(source: Result | AmendmentResult, apart: bool = False) -> st
     ``apart``: its letters and its reading stand elsewhere in the same section.
     """
     lines = [line for line in statement_of(source) if not apart or line.word not in ("where", "reading")]
-    above = [md.math_block(line.latex) if line.latex else md.prose(line.text) for line in lines[:1] if line.text]
+    above = [md.math_block(line.latex) if line.latex else md.explanation(line.text) for line in lines[:1] if line.text]
     return "\n\n".join(filter(None, [*above, _sentence(_belongs(lines))]))
 
 
@@ -96,7 +96,7 @@ def readings_block(results: Sequence[Result], page: str | None = None) -> str:
     alike = {about: [text for text, found in lines.items() if found == about] for about in meanings if about}
     named = {about: [*map(md.prose, texts)] for about, texts in alike.items()}
     shown = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
-    told = md.bullets(f"{' or '.join(texts)}: {md.prose(about)}" for about, texts in shown.items())
+    told = md.bullets(f"{' or '.join(texts)}: {md.explanation(about)}" for about, texts in shown.items())
     return f"Readings of the paper:\n\n{told}" if told else ""
 
 
@@ -138,7 +138,7 @@ def _joined(lines: Sequence[Line]) -> str:
 def _fragment(line: Line) -> str:
     if line.latex:
         return md.inline_math(line.latex)
-    return md.prose(line.text) if line.word == "in words:" else md.code(line.text)
+    return md.explanation(line.text) if line.word == "in words:" else md.code(line.text)
 
 
 def _sentence(text: str) -> str:

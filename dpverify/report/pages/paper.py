@@ -18,6 +18,7 @@ from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
 from dpverify.report.statements import readings_block
+from dpverify.report.typeset.formulas import typeset
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
@@ -127,7 +128,8 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     try:
         for condition in conditions:
             filler.require(condition)
-        yield environment().from_string(_rows_kept(passage.text.strip())).render(filler.functions)
+        text = typeset(passage.text.strip(), md.inline_math)
+        yield environment().from_string(_rows_kept(text)).render(filler.functions)
     except MissingError as missing:
         if not passage.optional:
             yield f"*A passage is left out here: {md.prose(str(missing))}.*"

@@ -99,7 +99,7 @@ def _repair(result: Result) -> str:
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
     """The first sentence of what is wrong, and where what stands instead is."""
     instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
-    return [md.prose(first_sentence(result.reason)), instead]
+    return [md.explanation(first_sentence(result.reason)), instead]
 
 
 def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:

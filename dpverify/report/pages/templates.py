@@ -55,7 +55,7 @@ _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
     "status": lambda one: f"**{one[1].status}**" if one[1].status in {"undecided", "fails"} else one[1].status,
     "points": lambda one: str(one[1].points or ""),
     "slack": lambda one: show(one[1].slack) if one[1].slack else "",
-    "note": lambda one: md.prose(one[1].note),
+    "note": lambda one: md.explanation(one[1].note),
 }
 
 
@@ -64,7 +64,7 @@ def vacuity(vacuous: Vacuous | None) -> str:
     if vacuous is None:
         return ""
     says = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
-    return f"The bound is {says} (grid: {md.prose(vacuous.grid)}; onset: {md.prose(vacuous.onset)})."
+    return f"The bound is {says} (grid: {md.explanation(vacuous.grid)}; onset: {md.explanation(vacuous.onset)})."
 
 
 def evidence(source: Result | AmendmentResult) -> str:
@@ -106,7 +106,7 @@ def _check(check: CheckResult) -> str:
         f"n={show_count(check.n)}" if check.n and check.status != "refuted" and check.method != "derivation" else "",
         f"alpha={show_float(check.alpha, 2)}" if check.alpha else "",
         f"power {show_float(check.power)}" if chance and check.power else "",
-        f"would have seen {md.prose(check.detects)}" if chance and check.detects else "",
+        f"would have seen {md.explanation(check.detects)}" if chance and check.detects else "",
         "**kernel disagrees with the algebra**" if check.kernel_disagrees else "",
         f"**planted faults not seen: {md.prose(', '.join(missed))}**" if (missed := _missed(check)) else "",
     ]
@@ -122,7 +122,18 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
-    *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
+    *(
+        md.anchor,
+        md.bullets,
+        md.cell,
+        md.code,
+        md.explanation,
+        md.inline_math,
+        md.math_block,
+        md.one_line,
+        md.prose,
+        md.quote,
+    ),
     *(
         words.instead_words,
         words.kind_words,

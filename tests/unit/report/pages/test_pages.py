@@ -140,7 +140,7 @@ def test_the_short_account_tells_what_to_change_and_what_is_repaired(index: str)
     changes = index.split("**What an implementer must change**")[1].split("\n**", maxsplit=1)[0]
     assert "algorithm-1-v" in changes
     assert "lemma-12" not in changes, "an expectation bound is nobody's code"
-    assert "A point of the last, cut epoch touches more nodes than V counts." in changes
+    assert "A point of the last, cut epoch touches more nodes than $`V`$ counts." in changes
     repaired = index.split("**What is refuted, and repaired**")[1].split("\n**", maxsplit=1)[0]
     assert repaired.count("lemma-12`](") == 1
     assert "ordering" not in repaired, "where all readings agree none is named"

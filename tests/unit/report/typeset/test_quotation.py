@@ -6,7 +6,7 @@ import pytest
 
 from dpverify.ledger import load_specs
 from dpverify.report import markdown as md
-from dpverify.report.quotation import has_words, mended, with_formulas_marked
+from dpverify.report.typeset.quotation import has_words, mended, with_formulas_marked
 
 DAMAGED = {"theorem-3-2-start", "theorem-3-2-sampling", "theorem-3-2-noise", "theorem-3-2"}
 """Claims of zhang2021 whose quotation has a formula with a brace too few, as the text that it was read from."""
