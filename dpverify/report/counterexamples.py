@@ -17,8 +17,8 @@ KINDS = {
 }
 SENTENCES = {  # how the line of a counterexample begins
     "smallest": "Smallest counterexample",
-    "practical": "Counterexample at a size that is run",
-    "interior": "Counterexample away from boundaries",
+    "practical": "At a size that is run",
+    "interior": "Away from boundaries",
     "largest-ratio": "Largest ratio",
 }
 ORDER = (*KINDS,)

@@ -11,6 +11,7 @@ from typing import TypeVar
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from dpverify.ledger.records import SEVERITIES
 from dpverify.ledger.results import (
     AmendmentResult,
     CheckResult,
@@ -34,9 +35,11 @@ from dpverify.report.numbers import show, show_count, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place, figures_of_claim
 from dpverify.report.premises import definitions_line, given_line
 from dpverify.report.statements import (
+    correction_block,
     instead_in_line,
     instead_line,
     letters_line,
+    printed_block,
     statement_block,
     statement_in_line,
 )
@@ -73,8 +76,7 @@ def evidence(source: Result | AmendmentResult) -> str:
     Checks that say less than the verdict are left out, unless they could not decide or missed a planted fault.
     """
     chains = derivations(source)
-    length = plural(sum(len(chain.steps) for chain in chains), "step")
-    parts = [f"{plural(len(chains), 'derivation')} ({length})"] if chains else []
+    parts = [plural(len(chains), "derivation")] if chains else []
     told_above = source.status == "refuted" and counterexamples(source)  # they stand above the evidence
     for status in STATUSES:
         told = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
@@ -148,7 +150,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     *(false_alarm_line, show_count, show_float, show_slack),
     none_at_run_line,
     *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
-    *(statement_block, statement_in_line, vacuity),
+    *(correction_block, printed_block, statement_block, statement_in_line, vacuity),
     *(figure_block, figure_place, figures_of_claim),
 )
 
@@ -165,7 +167,7 @@ def environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"generated": GENERATED}
+    made.globals |= {"generated": GENERATED, "SEVERITIES": SEVERITIES}
     given = ("MARKS", "MEANINGS", "METHODS", "RELATIONS_TO_DERIVED", "STATUSES")
     made.globals |= {name: getattr(words, name) for name in given}
     made.filters |= {function.__name__: function for function in FILTERS}
@@ -177,6 +179,11 @@ def render(name: str, **given: object) -> str:
     return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(given)).strip("\n") + "\n"
 
 
-def claim_section(results: Sequence[Result], budget: str, figures: str = "figures", shown: Container[str] = ()) -> str:
-    """The section of a claim from its results, one per reading; ``shown``: figures that the page has had already."""
-    return render("claim", results=results, budget=budget, figures=figures, shown=shown)
+def claim_section(
+    results: Sequence[Result], budget: str, figures: str = "figures", shown: Container[str] = (), quoted: str = ""
+) -> str:
+    """The section of a claim from its results, one per reading.
+
+    ``shown``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any.
+    """
+    return render("claim", results=results, budget=budget, figures=figures, shown=shown, quoted=quoted)
