@@ -30,7 +30,7 @@ def test_the_table_has_the_findings_in_their_order_and_the_block_the_totals() ->
     rows = [line for line in block.splitlines() if line.startswith("| [")]
     assert [f"tran2022:{row.split('`')[1]}" for row in rows] == chosen
     assert all("**refuted**" in row for row in rows[:-1])
-    assert f"{len(results)} verdicts with their readings" in block
+    assert f"{len({result.claim for result in results})} claims: " in block
 
 
 def test_our_notes_are_counted_apart_from_the_claims() -> None:
@@ -39,9 +39,8 @@ def test_our_notes_are_counted_apart_from_the_claims() -> None:
     runs = by_paper([replace(run, results=[*run.results, note])])
     claims = {result.claim for result in run.results}
     block = front_block(runs, [run.results[0].claim])
-    assert f"1 paper: {len(claims)} claims, {len(run.results)} verdicts with their readings" in block
-    assert "Counted apart, 1 note of ours: 1 refuted." in block
-    assert "privacy" not in block
+    assert f"1 paper: {len(claims)} claims: " in block
+    assert "Our own notes, counted separately: 1 note: 1 refuted (1 privacy)." in block
     before = by_paper([run])
     assert totals(runs) == totals(before)
     index = index_page(runs)
