@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -37,9 +38,10 @@ def drawn_text(figure: Figure) -> dict[Text, Bbox]:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Text, "draw", record)
-        canvas.draw()
+        canvas.draw()  # type: ignore[no-untyped-call]
     shown = (text for text in drawn if text.get_visible() and text.get_text().strip())
-    return {text: Text.get_window_extent(text, canvas.get_renderer()) for text in shown}
+    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    return {text: Text.get_window_extent(text, renderer) for text in shown}
 
 
 def misplaced_text(figure: Figure) -> Iterator[str]:
@@ -65,7 +67,7 @@ def recorded_figures() -> Iterator[tuple[str, Callable[[], Figure]]]:
             for picture in pictures(result):
                 kind = drawing(picture.name)
                 data = read(picture.name, picture.columns, kind.SHAPE)
-                yield picture.file, lambda kind=kind, data=data: kind.draw(data)
+                yield picture.file, partial(kind.draw, data)
 
 
 FIGURES = dict(recorded_figures())
