@@ -45,6 +45,7 @@ from dpverify.report.statements import (
 )
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
+DERIVED = ("proved", "proved given", "derived")  # statuses that rest on a derivation, as the words for them say
 OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are in the data
 
 T = TypeVar("T")
@@ -89,6 +90,8 @@ def evidence(source: Result | AmendmentResult) -> str:
         for chain in chains
         if (steps := _table(_STEPS, [one for one in enumerate(chain.steps) if one[1].status in OPEN]))
     ]
+    if parts == ["1 derivation"] and source.status in DERIVED and not broken:
+        return ""  # which is what the status says
     return "\n\n".join([f"Evidence: {'; '.join(parts)}.", *broken]) if parts else ""
 
 
