@@ -10,7 +10,7 @@ from flwr.serverapp.strategy import DifferentialPrivacyServerSideAdaptiveClippin
 
 logging.disable(logging.CRITICAL)
 np.random.seed(0)
-CLIENTS, DIMENSION, CLIP, ROUNDS = 50, 20_000, 0.7, 20
+CLIENTS, DIMENSION, CLIP, ROUNDS = 50, 200_000, 0.7, 20
 
 
 def reply(update):
@@ -32,7 +32,7 @@ def norms_and_noise(length, rounds):
 
 print("flwr", version("flwr"))
 multiplier, norms, noise = norms_and_noise(length=100.0, rounds=ROUNDS)
-print(f"noise of round 1 / clip norm of round 1: {noise:.4f}, promised {multiplier:.4f}, ratio {noise / multiplier:.4f}")
+print(f"noise multiplier of round 1: {noise:.4f}, promised {multiplier:.4f}, ratio {noise / multiplier:.4f}")
 print(f"all updates are clipped, target 0.5: the clip norm goes from {norms[0]} to {norms[-1]:.4f} (should rise)")
 _, grown, _ = norms_and_noise(length=0.001, rounds=ROUNDS)
 print(f"no update is clipped, target 0.5: the clip norm goes from {grown[0]} to {grown[-1]:.4f} (should fall)")

@@ -1,4 +1,4 @@
-"""Flower's fixed clipping: clients are weighted by their numbers of examples, but the noise is that of equal weights."""
+"""Flower's fixed clipping: clients are weighted by their numbers of examples, the noise is that of equal weights."""
 
 import logging
 from importlib.metadata import version
@@ -15,7 +15,8 @@ CLIENTS, DIMENSION, CLIP, MULTIPLIER = 20, 200_000, 0.7, 1.1
 def reply(length, examples):
     arrays = ArrayRecord({"w": Array(np.eye(1, DIMENSION)[0] * length)})
     metrics = MetricRecord({"num-examples": examples})
-    return Message(RecordDict({"arrays": arrays, "metrics": metrics}), metadata=Metadata(1, "", 1, 0, "", "", 0.0, 60.0, "train"))
+    content = RecordDict({"arrays": arrays, "metrics": metrics})
+    return Message(content, metadata=Metadata(1, "", 1, 0, "", "", 0.0, 60.0, "train"))
 
 
 def released(length, multiplier, examples):

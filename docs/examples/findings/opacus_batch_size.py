@@ -29,9 +29,9 @@ def private(records):
     return optimizer.expected_batch_size, len(loader), loader.sample_rate, float(model._module.weight.std())
 
 
-print("opacus", version("opacus"), "torch", torch.__version__)
+print("opacus", version("opacus"), "torch", torch.__version__, "batch_size", BATCH)
 shown = {records: private(records) for records in (32, 33, 160, 161)}
 for records, (divisor, steps, rate, deviation) in shown.items():
-    print(f"{records} records, batch_size {BATCH}: divisor {divisor}, {steps} steps, rate {rate:.4f}, noise {deviation:.5f}")
+    print(f"{records} records: divisor {divisor}, {steps} steps, rate {rate:.4f}, noise {deviation:.5f}")
 print(f"noise of the promised mean: {MULTIPLIER * CLIP / BATCH:.5f}")
 raise SystemExit(0 if not math.isclose(shown[32][3], shown[33][3], rel_tol=0.1) else "not shown by this version")

@@ -25,8 +25,8 @@ def longest(mode, dtype, size):
         options |= {"module": weights, "optimizer": torch.optim.SGD(weights.parameters(), lr=1.0)}
         options |= {"data_loader": torch.utils.data.DataLoader([[0]]), "criterion": difference}
         model, optimizer, *criterion, _ = opacus.PrivacyEngine().make_private(**options)
-        small = small * (2**-5 if dtype == torch.bfloat16 else 2**-12)
-        outputs = model(torch.stack([large + small, large - small])[None].to(dtype))
+        gap = small * (2**-5 if dtype == torch.bfloat16 else 2**-12)
+        outputs = model(torch.stack([large + gap, large - gap])[None].to(dtype))
         (criterion or [difference])[0](outputs).backward()
         optimizer.step()
         longest = max(longest, float(weights.weight.double().norm()))

@@ -21,8 +21,8 @@ def released(batch):
 print("optax", version("optax"), "jax", jax.__version__)
 for batch in (8, 2, 1, 0):
     noise = released(batch)
-    share = np.isfinite(noise).mean()
-    print(f"batch of {batch}: {share:.0%} of the numbers are finite, deviation {np.std(noise) if share else np.nan:.4f}")
+    deviation = f"deviation {noise.std():.4f}" if np.isfinite(noise).all() else f"for example {noise[0]}"
+    print(f"batch of {batch}: {np.isfinite(noise).mean():.0%} of the numbers are finite, {deviation}")
 empty = (1 - RATE) ** RECORDS
 print(f"Poisson batches of {RECORDS} records at rate {RATE}: a step is empty with probability {empty:.4f}")
 print(f"and some step of 1000 is empty with probability {1 - (1 - empty) ** 1000:.6f}")
