@@ -18,7 +18,7 @@ from dpverify.cli.app import build
 from dpverify.report.pages.front import EXAMPLE_LINES, example_block, example_command, with_block
 
 ROOT = Path(__file__).parents[2]
-GUIDES = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
+GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
 TOP = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 DOCUMENTS = [*TOP, "tests/README.md", "specs/README.md", *GUIDES]
 FIRST_LINES = 120
