@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest
 from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditError

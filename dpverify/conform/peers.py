@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from dpverify.conform.records import Conformance, Promise
+from dpverify.conform.records import Promise
+from dpverify.conform.results import Conformance
 from dpverify.privacy import epsilon
 from dpverify.report.peer_records import Peer, PeerTest
 
