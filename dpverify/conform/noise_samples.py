@@ -57,6 +57,7 @@ def _differences(
     """Return differences of releases from the same state and gradients: standard normal, if the promise is kept."""
     if promise.covariance is not None:
         runs = np.array([_run(optimizer, promise, gradients, [*seed, run]) for run in range(2 * pairs)])
+        runs[~np.isfinite(runs)] = np.nan
         halves = (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
         return whitened(halves, promise).reshape(-1, promise.released_dimension)
     found = []
@@ -66,6 +67,7 @@ def _differences(
             rng = np.random.default_rng([*seed, step, run])
             released.append(optimizer.step(copied(state), gradients.copy(), rng)[1])
         array = np.array(released, dtype=float)
+        array[~np.isfinite(array)] = np.nan
         found.append((array[0::2] - array[1::2]) / math.sqrt(2.0) / promise.deviation)
     return np.concatenate(found)
 

@@ -168,10 +168,14 @@ class Promise:
         return 0.0 if self.statistic is None else self.deviation * self.statistic.sensitivity / self.statistic.deviation
 
     @property
+    def joint_sensitivity(self) -> float:
+        """Most that one example may change the vector and the scaled statistic together."""
+        return float(np.hypot(self.sensitivity, self.statistic_sensitivity))
+
+    @property
     def joint_multiplier(self) -> float:
         """Noise multiplier of the vector and the statistic together, as an accountant needs it."""
-        joint = np.hypot(self.sensitivity, self.statistic_sensitivity)
-        return float(self.sigma * self.sensitivity / joint)
+        return self.sigma * self.sensitivity / self.joint_sensitivity
 
     @property
     def released_dimension(self) -> int:
