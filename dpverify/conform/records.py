@@ -9,16 +9,14 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.releases import Release, Statistic
+from dpverify.conform.releases import Statistic
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
 NEIGHBOURS = ("add-remove", "replace-one")
 LEAST_EXAMPLES, MOST_EXAMPLES = 64, 10_000  # of a promise that an event makes
 
-Step: TypeAlias = Callable[
-    [Any, "np.ndarray[Any, Any]", np.random.Generator], "tuple[Any, np.ndarray[Any, Any] | Release]"
-]
+Step: TypeAlias = Callable[[Any, "np.ndarray[Any, Any]", np.random.Generator], tuple[Any, Any]]
 Batches: TypeAlias = Callable[[int, int, np.random.Generator], Iterable["np.ndarray[Any, Any]"]]
 
 

@@ -1,4 +1,4 @@
-"""Sizes, steps, gradients and clip lengths that the tests try, and what a promise can express: mistakes and their twins."""
+"""Sizes, steps, gradients and clip lengths that the tests try, and what a promise can express."""
 
 from __future__ import annotations
 
