@@ -158,7 +158,7 @@ def test_the_statistic_has_its_own_noise_and_sensitivity() -> None:
 
 def test_a_clip_length_that_is_not_promised_is_refused() -> None:
     found = conformance(adaptive(noise_follows=False), replace(POISSON, statistic=ADAPTIVE.statistic))
-    assert "which a promise without adaptive_clip does not allow" in str(found)
+    assert "which a promise without adaptive_clip does not allow" in " ".join(str(found).split())
 
 
 @pytest.mark.parametrize("mistake", ["", "clip", "noise"])
