@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dpverify.conform.guarded import GuardedOptimizer
 from dpverify.conform.outputs import STEPS, pairs_of_batches, run_on
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.privacy.accounting import epsilon
@@ -48,14 +49,15 @@ Auditor: TypeAlias = Callable[[Given], str]
 
 def given(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Given:
     """Make the cases: two steps on the pairs of batches of the kit's own audit, and runs on batches that are drawn."""
-    return Given(optimizer, promise, list(_cases(optimizer, promise)), alpha, seed)
+    guarded = GuardedOptimizer(optimizer, promise).optimizer
+    return Given(optimizer, promise, list(_cases(guarded, promise)), alpha, seed)
 
 
 def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]:
-    if promise.covariance is None:
+    if promise.covariance is None and promise.memory is None:
 
         def of_steps(delta: float) -> float:
-            return epsilon(promise.deviation / promise.sensitivity, delta, steps=STEPS).upper
+            return epsilon(promise.deviation / promise.joint_sensitivity, delta, steps=STEPS).upper
 
         for words, one, other, towards in all_pairs(promise):
             yield TwoWorlds(words, _on(optimizer, one), _on(optimizer, other), of_steps, towards)
@@ -66,7 +68,7 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
     rate, mark = promise.batch / promise.examples, 1e6 * promise.clip * axis
 
     def of_runs(delta: float) -> float:
-        return epsilon(promise.sigma, delta, steps=promise.steps, rate=rate, sampling=sampling).upper
+        return epsilon(promise.joint_multiplier, delta, steps=promise.steps, rate=rate, sampling=sampling).upper
 
     other = mark[:0] if sampling == "poisson" else -mark
     with_it, without = (_drawn(optimizer, promise, one) for one in (mark, other))

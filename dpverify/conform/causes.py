@@ -11,7 +11,7 @@ from dpverify.report.text.paragraphs import StyledLine, fitted
 from dpverify.report.words import plural
 
 if TYPE_CHECKING:
-    from dpverify.conform.records import ConformanceTest
+    from dpverify.conform.results import ConformanceTest
 
 SAMPLING = (
     "batches", "seeds of batches", "inclusion", "small batches", "large batches", "pairs", "each pair", "next step",

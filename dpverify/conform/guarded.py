@@ -4,20 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import deepcopy
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.releases import Release
+from dpverify.conform.results import ConformanceTest
 from dpverify.foreign import ForeignError, foreign_code
 
 
+@dataclass(frozen=True)
+class CountedState:
+    """State of an optimizer after some steps, and the clip length that the last of them used."""
+
+    step: int
+    state: Any
+    clip_length: float
+
+
 class GuardedOptimizer:
-    """Calls the code of an optimizer, checks the form of what it returns, and counts releases that are not finite."""
+    """Calls the code of an optimizer, checks the form of what it returns, and counts releases that are not finite.
+
+    What it releases is in units of the promised clip length: a vector is divided by the clip length of its step, and a
+    statistic is scaled so that its noise has the deviation of the vector's noise, and appended.
+    """
 
     def __init__(self, optimizer: PrivateOptimizer, promise: Promise) -> None:
         self._optimizer = optimizer
+        self._promise = promise
         self._shape = (promise.dimension,)
         self.releases = 0
         self.not_finite = 0
@@ -27,22 +44,45 @@ class GuardedOptimizer:
 
     def _start(self) -> Any:
         with foreign_code("start"):
-            return self._optimizer.start()
+            return CountedState(0, self._optimizer.start(), self._promise.clip)
 
-    def _step(self, state: Any, gradients: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+    def _step(self, state: CountedState, gradients: Any, rng: np.random.Generator) -> tuple[CountedState, Any]:
         """Take a step; the released vector has the promised shape and is of float64."""
         size = len(gradients)
         with foreign_code("step"):
-            state, out = self._optimizer.step(state, gradients, rng)
-            released = np.asarray(out, dtype=float)
-        if released.shape != self._shape:
-            raise ForeignError("step", f"must release a vector of the shape {self._shape}, got {released.shape}")
+            inner, out = self._optimizer.step(state.state, gradients, rng)
+            release = out if isinstance(out, Release) else Release(np.asarray(out, dtype=float))
+            vector = np.asarray(release.vector, dtype=float)
+            statistic = np.asarray(release.statistic, dtype=float).reshape(-1)
+        if vector.shape != self._shape:
+            raise ForeignError("step", f"must release a vector of the shape {self._shape}, got {vector.shape}")
+        clip_length = self._clip_length(release, state.step)
+        released = np.concatenate([vector * (self._promise.clip / clip_length), self._scaled(statistic)])
         self.releases += 1
         if not np.isfinite(released).all():
             self.not_finite += 1
             bad = released[np.flatnonzero(~np.isfinite(released))[0]]
             self._first = self._first or f"{bad} from a batch of {size} gradients"
-        return state, released
+        return CountedState(state.step + 1, inner, clip_length), released
+
+    def _clip_length(self, release: Release, step: int) -> float:
+        """Return the clip length that the step used, as released or as promised."""
+        schedule = self._promise.clip_schedule
+        length = release.clip_length
+        if self._promise.adaptive_clip:
+            if length is None or not 0 < float(length) < np.inf:
+                raise ForeignError("step", f"must release its clip length, finite and above 0, got {length}")
+            return float(length)
+        if length is not None:
+            raise ForeignError("step", "releases a clip length, which a promise without adaptive_clip does not allow")
+        return self._promise.clip if schedule is None else float(schedule[min(step, len(schedule) - 1)])
+
+    def _scaled(self, statistic: Any) -> Any:
+        promised = self._promise.statistic
+        size = 0 if promised is None else promised.size
+        if len(statistic) != size:
+            raise ForeignError("step", f"must release a statistic of {size} numbers, got {len(statistic)}")
+        return statistic if promised is None else statistic * (self._promise.deviation / promised.deviation)
 
     def _batches(self, examples: int, steps: int, rng: np.random.Generator) -> Iterable[Any]:
         """Draw as many batches as there are, up to ``steps``; the optimizer's own iterator may have no end."""
@@ -63,6 +103,11 @@ def copied(state: Any) -> Any:
     """Copy a state of an optimizer."""
     with foreign_code("the copy of a state"):
         return deepcopy(state)
+
+
+def clip_length(state: Any) -> float:
+    """Return the clip length that the last step used, 0 if the optimizer is not guarded."""
+    return state.clip_length if isinstance(state, CountedState) else 0.0
 
 
 def failed_call(where: str, error: ForeignError) -> ConformanceTest:

@@ -10,20 +10,29 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom, chi2, norm
 
-from dpverify.conform.guarded import failed_call
-from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.conform.coverage import ALL_STEPS, noise_sizes, ranges, states_before, steps_and_sizes, tested_steps
+from dpverify.conform.guarded import copied, failed_call
+from dpverify.conform.noise_samples import NoiseSample, noise_samples, whitened
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest
 from dpverify.foreign import ForeignError
 
 RUNS = 600
-LEAST_RUNS = 200  # finite ones, where some are not
+MOST_STEPS_OF_RUNS = 7200  # of all runs with batches of one size, where runs are long
+LEAST_RUNS = 200
+WINDOW = 8  # steps in a row: of a long run the first, some in the middle and the last ones are tested
 BEYOND = (1.0, 2.0, 3.0)
 MOST_COLUMNS = 2000  # of all steps and coordinates, whose pairs are looked at
 ROUNDING = 2.0**-50  # of a few operations in float64; float64's own digits lie so near to a float32 once in 2^26
+PARTS = 7  # kinds of tests that share the level
+
+MEAN = "mean of noise"
+SCALE = "scale of noise"
 
 
 def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
-    """Test the noise that gradients of 0 leave, in batches of several sizes; ``alpha`` for all tests together."""
-    sizes = sorted({1, promise.batch, 4 * promise.batch})
+    """Test the noise of whole runs at gradients of 0, and its scale at others; ``alpha`` for all tests together."""
+    sizes = noise_sizes(promise)
     groups: dict[int, Any] = {}
     for place, size in enumerate(sizes):
         try:
@@ -35,30 +44,68 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
         if len(finite) >= LEAST_RUNS:
             groups[size] = finite
         else:
-            words = f"not tested: {len(finite)} of {RUNS} trajectories are finite, {LEAST_RUNS} are needed"
-            name = f"scale of noise, batches of {size}"
+            words = f"not tested: {len(finite)} of {len(found)} trajectories are finite, {LEAST_RUNS} are needed"
+            name = f"{SCALE}, batches of {size}"
             yield ConformanceTest(name, False, words, "nothing", because="finite numbers")
-    white = {size: _whitened(x, promise) for size, x in groups.items()}
-    part = alpha / 6
+    white = {size: whitened(_centred(x, promise), promise) for size, x in groups.items()}
+    part = alpha / PARTS
     if promise.batch in groups:
         yield from _repeats(groups[promise.batch], optimizer, promise, seed)
-    mean = _mean(white[promise.batch], part) if promise.batch in groups else None
+    mean = _mean(white[promise.batch][:, :, : promise.dimension], part) if promise.batch in groups else None
     for size, x in white.items():
-        found = scale_test(f"scale of noise, batches of {size}", x, part / len(sizes))
-        if mean is not None and not mean.passed and scale_test(found.name, x - x.mean(axis=0), found.alpha).passed:
-            found = replace(found, because=MEAN)
-        yield found
+        result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes))
+        if mean is not None and not mean.passed and scale_test(result.name, x - x.mean(axis=0), result.alpha).passed:
+            result = replace(result, because=MEAN)
+        yield replace(result, found=f"{result.found}; {_steps_text(promise)}")
+    yield from _at_gradients(list(noise_samples(optimizer, promise, seed)), promise, part)
     if mean is None:
         return
     yield mean
     x = white[promise.batch]
     because = SCALE if mean.passed else MEAN
-    for found, plain in zip(_of_normals(x, part), _of_normals(_standardized(x), part), strict=True):
-        yield replace(found, because=because if plain.passed else "")
+    for result, plain in zip(_of_normals(x, part), _of_normals(_standardized(x), part), strict=True):
+        yield replace(result, because=because if plain.passed else "")
 
 
-MEAN = "mean of noise"
-SCALE = "scale of noise"
+def _at_gradients(samples: list[NoiseSample], promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
+    """Test the scale of noise at gradients that are not 0; of the other batch sizes the worst result is shown."""
+    groups: dict[str, list[NoiseSample]] = {}
+    for sample in samples:
+        other = "" if sample.size == promise.batch else ", other batches"
+        groups.setdefault(f"{SCALE}, {sample.kind} gradients{other}", []).append(sample)
+    for name, group in groups.items():
+        broken = next((sample.error for sample in group if sample.error is not None), None)
+        if broken is not None:
+            yield failed_call(name, broken)
+            continue
+        part = alpha / len(samples)
+        results = [_scale_of(name, sample, part) for sample in group]
+        worst = next((result for result in results if not result.passed), results[0])
+        text = steps_and_sizes(promise, group[0].steps, [sample.size for sample in group])
+        yield replace(worst, found=f"{worst.found}; {text}", alpha=part * len(group))
+
+
+def _scale_of(name: str, sample: NoiseSample, alpha: float) -> ConformanceTest:
+    finite = np.isfinite(sample.numbers).all(axis=1)
+    if finite.all():
+        result = scale_test(name, sample.numbers, alpha)
+        return replace(result, found=f"batches of {sample.size}: {result.found}")
+    words = f"not tested: {int((~finite).sum())} of {len(finite)} pairs of releases are not finite"
+    return ConformanceTest(name, False, words, "nothing", because="finite numbers")
+
+
+def _windows(promise: Promise) -> list[range]:
+    """Return the steps in a row that are tested, counted from 0: all steps of a short run."""
+    last = tested_steps(promise)[-1] + 1
+    if last <= ALL_STEPS or promise.covariance is not None:
+        return [range(promise.steps)]
+    middle = (last - WINDOW) // 2
+    return [range(first, first + WINDOW) for first in (0, middle, last - WINDOW)]
+
+
+def _steps_text(promise: Promise) -> str:
+    steps = [step + 1 for window in _windows(promise) for step in window]
+    return f"steps {ranges(steps)}" + (f" of {promise.steps}" if len(steps) < promise.steps else "")
 
 
 def _of_normals(x: Any, alpha: float) -> Iterator[ConformanceTest]:
@@ -75,34 +122,41 @@ def _standardized(x: Any) -> Any:
 
 
 def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed: int) -> Any:
-    found = np.empty((RUNS, promise.steps, promise.dimension))
+    windows = _windows(promise)
+    steps = sum(map(len, windows))
+    runs = min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps))
+    found = np.empty((runs, steps, promise.released_dimension))
     zero = np.zeros((size, promise.dimension))
-    for run in range(RUNS):
-        rng, state = np.random.default_rng([seed, 2, run]), optimizer.start()
-        for t in range(promise.steps):
-            state, found[run, t] = optimizer.step(state, zero.copy(), rng)
+    walk = states_before(optimizer, [window[0] for window in windows], zero, [seed, 9])
+    column = 0
+    for (first, state), window in zip(walk, windows, strict=True):
+        for run in range(runs):
+            rng = np.random.default_rng([seed, 2, run, first] if first else [seed, 2, run])
+            current = optimizer.start() if first == 0 else copied(state)
+            for t in range(len(window)):
+                current, found[run, column + t] = optimizer.step(current, zero.copy(), rng)
+        column += len(window)
     return found
 
 
-def _whitened(x: Any, promise: Promise) -> Any:
-    """Independent standard normal numbers, if the promise is kept."""
-    x = x / promise.deviation
-    if promise.covariance is None:
+def _centred(x: Any, promise: Promise) -> Any:
+    """Take the mean off the statistic, which is not 0 at gradients of 0, and keep its variance."""
+    if promise.statistic is None:
         return x
-    root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
-    return np.linalg.solve(root, x.transpose(1, 0, 2).reshape(promise.steps, -1)).reshape(
-        promise.steps, len(x), promise.dimension
-    ).transpose(1, 0, 2)  # fmt: skip
+    d = promise.dimension
+    free = math.sqrt(len(x) / (len(x) - 1))
+    statistic = (x[:, :, d:] - x[:, :, d:].mean(axis=0)) * free
+    return np.concatenate([x[:, :, :d], statistic], axis=2)
 
 
 def _repeats(raw: Any, optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
     """What chance alone never does: numbers that come back, that no seed moves, or that are float32."""
-    steps = raw.reshape(-1, promise.dimension)
+    steps = raw.reshape(-1, promise.released_dimension)
     again = len(np.unique(steps, axis=0)) < len(steps) or np.unique(steps).size < steps.size * 0.99
-    silent = [at + 1 for at in range(promise.dimension) if not raw[:, :, at].any()]
+    silent = [at + 1 for at in range(promise.released_dimension) if not raw[:, :, at].any()]
     words = "the same noise is used more than once" if again else "no noise is used twice"
     if silent:
-        where = "" if len(silent) == promise.dimension else f" in coordinate {silent[0]}"
+        where = "" if len(silent) == promise.released_dimension else f" in coordinate {silent[0]}"
         words = f"there is no noise{where}"
     yield ConformanceTest(
         "fresh numbers", not again, words, "noise that is used again, in another step, run or coordinate, or none"

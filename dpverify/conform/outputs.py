@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.conform.coverage import states_before, tested_steps
+from dpverify.conform.guarded import copied
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest
 from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditError
@@ -20,18 +23,27 @@ STEPS = 2  # of a run that is observed; the same batch in each
 def output_tests(
     optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, outputs: int
 ) -> Iterator[ConformanceTest]:
-    """Audit two steps on pairs of neighbouring batches, where the noise of each step is promised to be its own."""
-    if promise.covariance is not None:
+    """Audit two steps on pairs of neighbouring batches, where the noise of each step is promised to be its own.
+
+    They are the first two steps, and for the last pair the last two that are tested.
+    """
+    if promise.covariance is not None or promise.memory is not None:
         yield ConformanceTest("outputs", True, "not tested: the noise of a step may depend on earlier ones", "nothing")
         return
-    allowed = epsilon(promise.deviation / promise.sensitivity, DELTA, steps=STEPS).upper
+    allowed = epsilon(promise.deviation / promise.joint_sensitivity, DELTA, steps=STEPS).upper
     largest, where, power, refuted = -1.0, "", math.inf, False
     pairs = list(pairs_of_batches(promise))
 
-    def released(gradients: Any, rng: np.random.Generator) -> Any:
-        return run_on(optimizer, [gradients] * STEPS, rng)
+    last = max(0, tested_steps(promise)[-1] + 1 - STEPS)
+    others = np.ones((promise.batch, promise.dimension)) * promise.clip
+    state = None  # before the last steps
 
-    for words, one, other in pairs:
+    def released(gradients: Any, rng: np.random.Generator) -> Any:
+        return run_on(optimizer, [gradients] * STEPS, rng, state)
+
+    for place, (words, one, other) in enumerate(pairs):
+        if place == len(pairs) - 1:
+            ((_, state),) = states_before(optimizer, [last], others, [seed, 15])
         confidence = 1.0 - alpha / len(pairs)
         try:
             found = audit(
@@ -50,13 +62,15 @@ def output_tests(
     says = f"epsilon is at least {largest:.3g} ({where}), where two such steps have {allowed:.3g} at delta = {DELTA:g}"
     if power <= allowed and not refuted:
         says = f"not tested: so few outputs show no epsilon above {power:.3g}, and two such steps have {allowed:.3g}"
+    says += f"; first {STEPS} steps, and steps {last + 1} and {last + STEPS} for the last of {len(pairs)} pairs"
     sees = f"no epsilon above {power:.3g}, whatever the optimizer does" if power > allowed else "nothing"
     yield ConformanceTest("outputs", not refuted, says, sees, alpha)
 
 
-def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.Generator) -> Any:
-    """All vectors that are released on these batches, one after the other."""
-    state, found = optimizer.start(), []
+def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.Generator, state: Any = None) -> Any:
+    """All vectors that are released on these batches, one after the other, from a state or from the start."""
+    state = optimizer.start() if state is None else copied(state)
+    found = []
     for gradients in batches:
         state, out = optimizer.step(state, gradients.copy(), rng)
         found.append(np.asarray(out, dtype=float))
@@ -64,15 +78,21 @@ def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.G
 
 
 def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
-    """Neighbouring batches: what else is there, and the one gradient there and not, or turned round."""
-    d, clip = promise.dimension, promise.clip
+    """Neighbouring batches of promised sizes: what else is there, and the one gradient there and not, or turned round.
+
+    Poisson samples are a single example, the promised size and a large one; other batches have the promised size.
+    """
+    d, clip, batch = promise.dimension, promise.clip, promise.batch
     axis = np.eye(1, d)
+    exact = promise.sampling != "poisson" or batch == promise.examples
+    many = batch - 1 if exact else min(8 * batch, promise.examples - 1)
     rests = {
-        "nothing else": np.zeros((0, d)),
-        "others negative": np.tile(-clip * axis, (promise.batch, 1)),
-        "many others alike": np.tile(clip * axis, (8 * promise.batch, 1)),
+        "others zero" if exact and batch > 1 else "nothing else": np.zeros((batch - 1 if exact else 0, d)),
+        "others negative": np.tile(-clip * axis, (batch - 1, 1)),
+        "many others alike": np.tile(clip * axis, (many, 1)),
     }
+    absent = np.zeros((1, d)) if promise.sampling == "batches" else axis[:0]
     for words, rest in rests.items():
         one = np.concatenate([rest, 1e6 * clip * axis])
-        other = rest if promise.neighbours == "add-remove" else np.concatenate([rest, -1e6 * clip * axis])
+        other = np.concatenate([rest, absent if promise.neighbours == "add-remove" else -1e6 * clip * axis])
         yield words, one, other

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from dpverify.conform.records import Conformance, Promise
+from dpverify.conform.records import Promise
+from dpverify.conform.results import Conformance
 from dpverify.privacy import epsilon
 from dpverify.report.peer_records import Peer, PeerTest
 
@@ -37,8 +38,13 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
     """What a page has of an optimizer, without its tests."""
     rate, bounds = promise.batch / promise.examples, list[float]()
     usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
-    if promise.sampling != "epochs" and promise.neighbours == usual and promise.covariance is None:
-        both = epsilon(promise.sigma, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
+    if (
+        promise.sampling != "epochs"
+        and promise.neighbours == usual
+        and promise.covariance is None
+        and promise.memory is None
+    ):
+        both = epsilon(promise.joint_multiplier, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
         bounds = [both.lower, both.upper]
     said = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
     return Peer(

@@ -1,22 +1,22 @@
-"""What is described to the tests, and what they say."""
+"""What is described to the tests: an optimizer and its promise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.shown import ShownAsTable
+from dpverify.conform.releases import Statistic
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
 NEIGHBOURS = ("add-remove", "replace-one")
 LEAST_EXAMPLES, MOST_EXAMPLES = 64, 10_000  # of a promise that an event makes
 
-Step: TypeAlias = Callable[[Any, "np.ndarray[Any, Any]", np.random.Generator], "tuple[Any, np.ndarray[Any, Any]]"]
+Step: TypeAlias = Callable[[Any, "np.ndarray[Any, Any]", np.random.Generator], tuple[Any, Any]]
 Batches: TypeAlias = Callable[[int, int, np.random.Generator], Iterable["np.ndarray[Any, Any]"]]
 
 
@@ -43,10 +43,24 @@ class Promise:
     examples, batch : int
         Size of the data and of a batch, the expected one under Poisson sampling.
     neighbours : {"add-remove", "replace-one"}
-        What one example does: it is there or not, or another one is there.
+        What one example does: it is there or not, or another one is there. If all batches have one size, an example
+        that is not there leaves a gradient of 0.
     covariance : sequence of sequence of float, optional
         Of the noise of one coordinate over the steps, in units of its variance in a step without reuse; by default
         the noise of each step is independent. Trees have the number of nodes that two steps share.
+    clip_schedule : sequence of float, optional
+        Clip length of each step, if it follows a public schedule; ``clip`` is then the unit of the results. The noise
+        of a step has deviation ``sigma`` times its own clip length over ``divisor``.
+    adaptive_clip : bool
+        Whether each step returns a :class:`Release` that names its clip length, which may depend on earlier releases.
+        The noise of a step has deviation ``sigma`` times that clip length over ``divisor``.
+    statistic : Statistic, optional
+        Numbers that each step releases besides its vector, in a :class:`Release`, such as the noised share of gradients
+        that are not clipped.
+    memory : sequence of sequence of float, optional
+        Weight of the clipped gradients of each step (column) in what is released in each step (row), for momentum of
+        gradients that was released with correlated noise only: a lower triangular matrix. By default a step releases
+        its own gradients only. The accounting must cover this memory.
 
     Examples
     --------
@@ -66,6 +80,10 @@ class Promise:
     batch: int = 8
     neighbours: Literal["add-remove", "replace-one"] = "add-remove"
     covariance: Any = None
+    clip_schedule: Sequence[float] | None = None
+    adaptive_clip: bool = False
+    statistic: Statistic | None = None
+    memory: Any = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -80,6 +98,24 @@ class Promise:
         for name, words in (("sampling", SAMPLINGS), ("neighbours", NEIGHBOURS)):
             if getattr(self, name) not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, got {getattr(self, name)!r}.")
+        self._check_steps()
+
+    def _check_steps(self) -> None:
+        """Refuse what does not fit the number of steps."""
+        schedule = self.clip_schedule
+        if schedule is not None and (
+            len(schedule) != self.steps or not all(0 < length < np.inf for length in schedule)
+        ):
+            raise ValueError(f"clip_schedule must have {self.steps} finite lengths above 0, one per step.")
+        if schedule is not None and self.adaptive_clip:
+            raise ValueError("clip_schedule and adaptive_clip exclude each other.")
+        if self.memory is not None:
+            memory = np.asarray(self.memory, dtype=float)
+            right = memory.shape == (self.steps, self.steps) and np.isfinite(memory).all()
+            if not right or np.triu(memory, 1).any() or not np.diag(memory).all():
+                raise ValueError(
+                    f"memory must be lower triangular, {self.steps} by {self.steps}, without 0 on its diagonal."
+                )
 
     @classmethod
     def of_event(cls, event: Any, *, clip: float, examples: int | None = None, **more: Any) -> Promise:
@@ -124,6 +160,32 @@ class Promise:
         """Most that one example may change a released vector."""
         return (2.0 if self.neighbours == "replace-one" else 1.0) * self.clip / self.divisor
 
+    @property
+    def statistic_sensitivity(self) -> float:
+        """Most that one example may change the statistic, scaled so that its noise has the vector's deviation."""
+        return 0.0 if self.statistic is None else self.deviation * self.statistic.sensitivity / self.statistic.deviation
+
+    @property
+    def joint_sensitivity(self) -> float:
+        """Most that one example may change the vector and the scaled statistic together."""
+        return float(np.hypot(self.sensitivity, self.statistic_sensitivity))
+
+    @property
+    def joint_multiplier(self) -> float:
+        """Noise multiplier of the vector and the statistic together, as an accountant needs it."""
+        return self.sigma * self.sensitivity / self.joint_sensitivity
+
+    @property
+    def released_dimension(self) -> int:
+        """Numbers that a step releases."""
+        return self.dimension + (0 if self.statistic is None else self.statistic.size)
+
+    def weight(self, step: int, of: int) -> float:
+        """Weight of the gradients of a step in the release of a step, both counted from 0."""
+        if self.memory is None:
+            return float(step == of)
+        return float(np.asarray(self.memory, dtype=float)[step, of])
+
 
 def no_state() -> None:
     """Start without a state."""
@@ -138,13 +200,16 @@ class PrivateOptimizer:
     step : callable
         ``step(state, gradients, rng) -> (state, released)``: ``gradients`` is a ``(batch, dimension)`` array of
         float64, one row per example of the batch that was drawn, as they come from the model and not yet clipped;
-        ``released`` is the vector that leaves, with its noise. All noise must come from ``rng``, a numpy Generator.
-        A state can be copied by ``copy.deepcopy``.
+        ``released`` is the vector that leaves, with its noise, or a :class:`Release`. All noise must come from ``rng``,
+        a numpy Generator. A state can be copied by ``copy.deepcopy``.
     start : callable
         ``start() -> state`` before the first step; None by default.
     batches : callable, optional
         ``batches(examples, steps, rng)`` gives the indices of the batch of each step. Without it, sampling is not
         tested.
+    at_clip : callable, optional
+        ``at_clip(length)`` builds the same optimizer with another clip length. With it, sensitivity and noise are
+        tested at a second clip length, which finds one that is not passed on, or noise that is scaled by its square.
 
     Examples
     --------
@@ -152,59 +217,13 @@ class PrivateOptimizer:
     >>> import numpy as np
     >>> def step(state, gradients, rng):
     ...     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-    ...     total = (gradients * np.minimum(1, 1 / np.maximum(norms, 1e-12))).sum(axis=0)
-    ...     return state, (total + 2.0 * rng.standard_normal(total.shape)) / 8
-    >>> bool(dv.conformance(dv.PrivateOptimizer(step), dv.Promise(sigma=2.0, clip=1.0, divisor=8)))
+    ...     total = (gradients * np.minimum(1, 0.7 / np.maximum(norms, 1e-12))).sum(axis=0)
+    ...     return state, (total + 2.0 * 0.7 * rng.standard_normal(total.shape)) / 8
+    >>> bool(dv.conformance(dv.PrivateOptimizer(step), dv.Promise(sigma=2.0, clip=0.7, divisor=8)))
     True
     """
 
     step: Step
     start: Callable[[], Any] = no_state
     batches: Batches | None = None
-
-
-@dataclass(frozen=True)
-class ConformanceTest:
-    """One test, and what it found."""
-
-    name: str
-    passed: bool
-    found: str  # with numbers
-    sees: str  # the smallest fault that it would have seen, or what it cannot see
-    alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
-    because: str = ""  # what another test is about whose fault makes this one fail; "" where none is known to
-    error: str = ""  # of a call that ended without a value
-
-    def __str__(self) -> str:
-        return f"{'ok   ' if self.passed else 'FAULT'}  {self.name}: {self.found}. It sees: {self.sees}."
-
-
-@dataclass(frozen=True, repr=False)
-class Conformance(ShownAsTable):
-    """All that was found; it is true where every test passed."""
-
-    shown_by: ClassVar[str] = "dpverify.conform.tables:conformance_table"
-
-    tests: list[ConformanceTest] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return all(test.passed for test in self.tests)
-
-    @property
-    def failed(self) -> list[ConformanceTest]:
-        """The tests that found a fault."""
-        return [test for test in self.tests if not test.passed]
-
-    @property
-    def alpha(self) -> float:
-        """Most that the chance is that a correct optimizer fails any test."""
-        return sum(test.alpha for test in self.tests)
-
-    def text(self, *, verbose: bool = False, width: int = 100) -> str:
-        """Return a report: faults first, each cause once; ``verbose`` adds every test with what it detects."""
-        from dpverify.conform.causes import report
-
-        return "\n".join(line.text for line in report(self.tests, self.alpha, width, verbose=verbose))
-
-    def __str__(self) -> str:
-        return self.text()
+    at_clip: Callable[[float], PrivateOptimizer] | None = None

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
+from dpverify.conform.clip_lengths import clip_length_tests
 from dpverify.conform.guarded import GuardedOptimizer, failed_call
 from dpverify.conform.noise import noise_tests
-from dpverify.conform.records import Conformance, ConformanceTest, PrivateOptimizer, Promise
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import Conformance, ConformanceTest
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests
@@ -64,9 +66,9 @@ def conformance(
     >>> from dpverify.conform import PrivateOptimizer, Promise, conformance
     >>> def step(state, gradients, rng):
     ...     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
-    ...     total = (gradients * np.minimum(1, 1 / np.maximum(norms, 1e-12))).sum(axis=0)
-    ...     return state, (total + 2.0 * rng.standard_normal(total.shape)) / 8
-    >>> bool(conformance(PrivateOptimizer(step), Promise(sigma=2.0, clip=1.0, divisor=8)))
+    ...     total = (gradients * np.minimum(1, 0.7 / np.maximum(norms, 1e-12))).sum(axis=0)
+    ...     return state, (total + 2.0 * 0.7 * rng.standard_normal(total.shape)) / 8
+    >>> bool(conformance(PrivateOptimizer(step), Promise(sigma=2.0, clip=0.7, divisor=8)))
     True
     """
     check_options(seed, alpha, outputs)
@@ -105,7 +107,7 @@ def all_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
 ) -> Iterator[ConformanceTest]:
     """All tests in turn; who wants the first fault alone need not wait for the rest."""
-    share = alpha / (3 if outputs else 2)
+    share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
     told = False  # whether releases that are not finite have been reported
     for name, tests in _kinds(guarded.optimizer, promise, share, seed, outputs):
@@ -121,6 +123,8 @@ def all_tests(
             yield guarded.finite_test()
     if not told:
         yield guarded.finite_test()
+    if optimizer.at_clip is not None:
+        yield from clip_length_tests(optimizer.at_clip, promise, share, seed)
 
 
 def _kinds(

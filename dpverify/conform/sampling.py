@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom, hypergeom
 
-from dpverify.conform.records import Batches, ConformanceTest, Promise
+from dpverify.conform.records import Batches, Promise
+from dpverify.conform.results import ConformanceTest
 from dpverify.foreign import foreign_code
 
 RUNS = 400

@@ -3,83 +3,178 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpverify.conform.guarded import copied
-from dpverify.conform.records import ConformanceTest, PrivateOptimizer, Promise
+from dpverify.conform.coverage import batch_sizes, few_steps, states_before, steps_and_sizes, tested_steps
+from dpverify.conform.guarded import clip_length, copied
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
-SIZES = (0, 1, 2, 5, 20)  # of the rest of the batch; four batches as well
-MOST_STEPS = 8  # that are looked at
 ROUNDING = 1e-5  # relative; float32 passes, and the noise has a test of its own
+
+
+class Neighbours(NamedTuple):
+    """Two neighbouring batches: what they share, and what one example is in each."""
+
+    words: str
+    others: Any
+    example: Any
+    neighbour: Any
 
 
 def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
     """Search for the largest change, over batches and what one of their examples becomes."""
-    largest = 0.0
-    finite = 0  # pairs of releases
-    where = broken = not_finite = message = ""
-    for words, rest, one, other in _cases(promise, np.random.default_rng(seed)):
-        for warm in (0, 2) if len(rest) else range(min(promise.steps, MOST_STEPS)):
-            try:
-                a, b = (_released(optimizer, promise, rest, more, seed, warm) for more in (one, other))
-            except ForeignError as error:  # whatever it raises is the finding
-                message = message or str(error)
-                broken = broken or f"{words}: {error}"
-                continue
-            if not (np.isfinite(a).all() and np.isfinite(b).all()):
-                not_finite = not_finite or words
-                continue
-            finite += 1
-            change = float(np.linalg.norm(a - b))
-            if change > largest:
-                largest, where = change, words
+    search = _Search(optimizer, promise, seed)
+    search.run()
     allowed = promise.sensitivity
-    found = f"one example changes the released vector by {largest:.6g}; at most {allowed:.6g} is allowed ({where})"
-    if not finite:
+    found = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
+    found += f" ({search.where})" if search.where else ""
+    if search.moved:
+        found = f"one example changes the clip length of its own step ({search.moved})"
+    if not search.finite:
         found = "not tested: nothing that is released is finite"
-    elif not_finite:
-        found += f"; what is released is not finite for some batches ({not_finite})"
-    small = largest <= allowed * (1 + ROUNDING)
-    because = "finite numbers" if small and not_finite else "every batch" if small and broken else ""
-    passed = finite > 0 and not not_finite and small
-    yield ConformanceTest("sensitivity", passed, found, "what is among the batches tried", because=because)
-    sees = "an empty batch that raises"
-    yield ConformanceTest("every batch", not broken, broken or "no batch raises", sees, error=message)
+    elif search.not_finite:
+        found += f"; what is released is not finite for some batches ({search.not_finite})"
+    found += f"; tested: {steps_and_sizes(promise, search.steps, batch_sizes(promise))}"
+    small = search.largest <= 1 + ROUNDING and not search.moved
+    because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
+    passed = search.finite > 0 and not search.not_finite and small
+    sees = f"a change above {allowed:.6g} in the batches and steps tried"
+    yield ConformanceTest("sensitivity", passed, found, sees, because=because)
+    sees = "a batch that raises, such as an empty one"
+    broken = search.broken or "no batch raises"
+    yield ConformanceTest("every batch", not search.broken, broken, sees, error=search.message)
 
 
-def _cases(promise: Promise, rng: np.random.Generator) -> Iterator[tuple[str, Any, Any, Any]]:
-    d, clip = promise.dimension, promise.clip
-    none, axis, slant = np.zeros((0, d)), np.eye(1, d), rng.standard_normal((1, d))
-    slant /= np.linalg.norm(slant)
-    for size in sorted({*SIZES, 4 * promise.batch}):
+class _Search:
+    """The largest change so far, relative to what is allowed, and what went wrong."""
+
+    def __init__(self, optimizer: PrivateOptimizer, promise: Promise, seed: int) -> None:
+        self.optimizer = optimizer
+        self.promise = promise
+        self.seed = seed
+        self.steps = tested_steps(promise)
+        self.largest = 0.0
+        self.change = 0.0
+        self.allowed = promise.sensitivity
+        self.what = "the released vector"
+        self.where = ""
+        self.finite = 0  # pairs of releases
+        self.not_finite = ""
+        self.broken = ""
+        self.message = ""
+        self.moved = ""  # where a clip length depends on the batch
+
+    def run(self) -> None:
+        """Try all kinds of batches at a few steps, and the worst ones at all steps."""
+        d = self.promise.dimension
+        warm = np.ones((self.promise.batch, d)) * self.promise.clip
+        few = few_steps(self.promise)
+        every = list(all_neighbours(self.promise, np.random.default_rng(self.seed)))
+        worst = list(worst_neighbours(self.promise, np.random.default_rng(self.seed)))
+        walk = states_before(self.optimizer, self.steps, warm, [self.seed, 1])
+        for step in self.steps:
+            try:
+                _, state = next(walk)
+            except ForeignError as error:
+                self._fail(f"the step before step {step + 1}", error)
+                return
+            for neighbours in every if step in few else worst:
+                self._try(state, step, neighbours)
+
+    def _try(self, state: Any, step: int, neighbours: Neighbours) -> None:
+        words = neighbours.words + (f", step {step + 1}" if step else "")
+        try:
+            released, length = self._released(state, neighbours.others, neighbours.example)
+            without, other_length = self._released(state, neighbours.others, neighbours.neighbour)
+        except ForeignError as error:  # whatever it raises is the finding
+            self._fail(words, error)
+            return
+        if length != other_length:
+            self.moved = self.moved or words
+        if not (np.isfinite(released).all() and np.isfinite(without).all()):
+            self.not_finite = self.not_finite or words
+            return
+        self.finite += 1
+        d = self.promise.dimension
+        weight = abs(self.promise.weight(step, step))
+        change = released - without
+        self._note(change[:d], weight * self.promise.sensitivity, "the released vector", words)
+        if self.promise.statistic is not None:
+            self._note(change[d:], self.promise.statistic_sensitivity, "the scaled statistic", words)
+
+    def _note(self, change: Any, allowed: float, what: str, words: str) -> None:
+        size = float(np.linalg.norm(change))
+        if size / allowed > self.largest:
+            self.largest = size / allowed
+            self.change = size
+            self.allowed = allowed
+            self.what = what
+            self.where = words
+
+    def _fail(self, words: str, error: ForeignError) -> None:
+        self.message = self.message or str(error)
+        self.broken = self.broken or f"{words}: {error}"
+
+    def _released(self, state: Any, others: Any, example: Any) -> tuple[Any, float]:
+        """Return the released vector of a step, and its clip length."""
+        rng = np.random.default_rng([self.seed, 2])
+        after, released = self.optimizer.step(copied(state), np.concatenate([others, example]), rng)
+        return np.asarray(released, dtype=float), clip_length(after)
+
+
+def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neighbours]:
+    """Yield neighbouring batches of all sizes that the promised sampling draws."""
+    d = promise.dimension
+    clip = promise.clip
+    axis = np.eye(1, d)
+    slant = _unit(rng, d)
+    for size in _others(promise):
         others = {
             "zero": np.zeros((size, d)), "opposite": np.tile(-clip * axis, (size, 1)),
             "alike": np.tile(clip * axis, (size, 1)), "huge and opposite": np.tile(-1e6 * clip * axis, (size, 1)),
             "random": clip * rng.standard_normal((size, d)),
         }  # fmt: skip
-        for kind, rest in others.items() if size else [("none", none)]:
+        for kind, batch in others.items() if size else [("none", np.zeros((0, d)))]:
             for length in LENGTHS:
                 for direction in (axis, slant):
-                    alone = f"one gradient of {length:g} clip lengths"
-                    words = f"{alone} with {size} others ({kind})" if size else f"{alone} alone"
-                    one = length * clip * direction
-                    if promise.neighbours == "add-remove":
-                        yield words, rest, one, none
-                    else:
-                        yield words + ", turned round", rest, one, -one
-                        yield words + ", set to 0", rest, one, np.zeros((1, d))
+                    yield from _changes(promise, batch, kind, length, direction)
 
 
-def _released(
-    optimizer: PrivateOptimizer, promise: Promise, rest: Any, one: Any, seed: int, warm: int
-) -> np.ndarray[Any, Any]:
-    """The released vector of a step after some steps that are alike."""
-    rng, state = np.random.default_rng([seed, 1]), optimizer.start()
-    for _ in range(warm):
-        state, _ = optimizer.step(state, np.ones((2, promise.dimension)) * promise.clip, rng)
-    _, released = optimizer.step(copied(state), np.concatenate([rest, one]), rng)
-    return released
+def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neighbours]:
+    """Yield those neighbouring batches that show most mistakes, of the smallest and of the usual size."""
+    d = promise.dimension
+    slant = _unit(rng, d)
+    others = _others(promise)
+    for size in sorted({others[0], promise.batch - 1} & set(others)):
+        for kind, batch in {"zero": np.zeros((size, d)), "opposite": np.tile(-promise.clip * slant, (size, 1))}.items():
+            for length in (1.0, 1e6):
+                yield from _changes(promise, batch, kind if size else "none", length, slant)
+
+
+def _unit(rng: np.random.Generator, dimension: int) -> Any:
+    slant = rng.standard_normal((1, dimension))
+    return slant / np.linalg.norm(slant)
+
+
+def _others(promise: Promise) -> list[int]:
+    """Return how many other examples there are in a batch."""
+    sizes = {size - 1 for size in batch_sizes(promise) if size}
+    return sorted(sizes)
+
+
+def _changes(promise: Promise, others: Any, kind: str, length: float, direction: Any) -> Iterator[Neighbours]:
+    alone = f"one gradient of {length:g} clip lengths"
+    words = f"{alone} with {len(others)} others ({kind})" if len(others) else f"{alone} alone"
+    example = length * promise.clip * direction
+    if promise.neighbours == "add-remove" and promise.sampling != "batches":
+        yield Neighbours(words, others, example, example[:0])
+    elif promise.neighbours == "add-remove":
+        yield Neighbours(words + ", set to 0", others, example, np.zeros_like(example))
+    else:
+        yield Neighbours(words + ", turned round", others, example, -example)
+        yield Neighbours(words + ", set to 0", others, example, np.zeros_like(example))

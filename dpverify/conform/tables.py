@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpverify.report.notebook.table import Cell, ResultTable
 
 if TYPE_CHECKING:
-    from dpverify.conform.records import Conformance
+    from dpverify.conform.results import Conformance
 
 
 def conformance_table(result: Conformance) -> ResultTable:

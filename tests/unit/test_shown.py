@@ -12,7 +12,7 @@ import pytest
 
 import dpverify as dv
 from dpverify.calibrate import batches, growing, records
-from dpverify.conform.records import Conformance, ConformanceTest
+from dpverify.conform.results import Conformance, ConformanceTest
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run
 from dpverify.shown import ShownAsTable

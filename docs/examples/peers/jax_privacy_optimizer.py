@@ -9,7 +9,7 @@ from jax_privacy.experimental.execution_plan import BandMFExecutionPlanConfig
 from dpverify.conform import PrivateOptimizer, Promise
 
 jax.config.update("jax_enable_x64", True)
-CLIP, SIGMA, BATCH, EXAMPLES, STEPS = 1.0, 1.1, 16, 208, 8
+CLIP, SIGMA, BATCH, EXAMPLES, STEPS = 0.7, 1.1, 16, 208, 8
 
 
 def plan(seed=0, iterations=STEPS):

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from dpverify.conform import PrivateOptimizer, Promise
 
-CLIP, SIGMA, BATCH, EXAMPLES = 1.0, 1.1, 16, 208
+CLIP, SIGMA, BATCH, EXAMPLES = 0.7, 1.1, 16, 208
 PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, examples=EXAMPLES, batch=BATCH)
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, chi2, norm
 
 from dpverify.conform.noise import BEYOND, _mean, _pairs, _shape, scale_test
-from dpverify.conform.records import ConformanceTest
+from dpverify.conform.results import ConformanceTest
 from dpverify.conform.sampling import _binomial
 
 ALPHA = 0.01

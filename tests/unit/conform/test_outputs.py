@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpverify.conform import PrivateOptimizer, outputs
-from dpverify.conform.records import ConformanceTest
+from dpverify.conform.results import ConformanceTest
 from dpverify.conform.run import all_tests
 from dpverify.privacy.gaussian import epsilon_of
 from tests.unit.conform.catalogue import CLIP, PROMISE, SIGMA, dp_sgd, poisson, promise
@@ -27,7 +27,10 @@ def judged(
         place = len(asked)
         asked.append(options)
         return SimpleNamespace(
-            verdict=verdicts[place], power=SimpleNamespace(largest_epsilon=powers[place]), epsilon=0.1
+            verdict=verdicts[place],
+            power=SimpleNamespace(largest_epsilon=powers[place]),
+            epsilon=0.1,
+            interrupted=False,
         )
 
     monkeypatch.setattr(outputs, "audit", audit)
@@ -66,7 +69,7 @@ def test_what_is_allowed_is_the_epsilon_of_two_gaussian_steps(
 
 def test_batches_noise_and_outputs_together_have_the_level_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     def audit(released: object, pair: object, **options: Any) -> SimpleNamespace:
-        return SimpleNamespace(verdict="not refuted", power=None, epsilon=0.0)
+        return SimpleNamespace(verdict="not refuted", power=None, epsilon=0.0, interrupted=False)
 
     monkeypatch.setattr(outputs, "audit", audit)
     optimizer = PrivateOptimizer(dp_sgd, batches=poisson)

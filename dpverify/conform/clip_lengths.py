@@ -1,0 +1,41 @@
+"""The same optimizer with another clip length: sensitivity and noise must follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from dpverify.conform.guarded import GuardedOptimizer, failed_call
+from dpverify.conform.noise import noise_tests
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest
+from dpverify.conform.sensitivity import sensitivity_tests
+from dpverify.foreign import ForeignError, foreign_code
+
+FACTOR = 2.3  # between the two clip lengths; no power of two, and neither its square nor its root is 1
+
+
+def clip_length_tests(
+    at_clip: Callable[[float], PrivateOptimizer], promise: Promise, alpha: float, seed: int
+) -> Iterator[ConformanceTest]:
+    """Build the optimizer with a second clip length, and test what one example changes and the noise."""
+    length = FACTOR * promise.clip
+    schedule = promise.clip_schedule
+    second = replace(
+        promise, clip=length, clip_schedule=None if schedule is None else [FACTOR * clip for clip in schedule]
+    )
+    try:
+        with foreign_code("at_clip"):
+            built = at_clip(length)
+        guarded = GuardedOptimizer(built, second)
+        for test in sensitivity_tests(guarded.optimizer, second, seed):
+            yield _named(test, length)
+        for test in noise_tests(guarded.optimizer, second, alpha, seed):
+            yield _named(test, length)
+        yield _named(guarded.finite_test(), length)
+    except ForeignError as error:
+        yield failed_call(f"the optimizer at clip length {length:.4g}", error)
+
+
+def _named(test: ConformanceTest, length: float) -> ConformanceTest:
+    return replace(test, name=f"{test.name}, clip length {length:.4g}")

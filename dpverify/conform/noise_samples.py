@@ -1,0 +1,92 @@
+"""Samples of noise at gradients of several kinds: small ones, clipped ones, and both in one batch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpverify.conform.coverage import batch_sizes, few_steps, states_before
+from dpverify.conform.guarded import copied
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.foreign import ForeignError
+
+PAIRS = 150  # of releases at the same gradients, whose difference is noise
+LEAST_PAIRS = 20
+KINDS = ("small", "clipped", "mixed")
+
+
+class NoiseSample(NamedTuple):
+    """Standard normal numbers, if the promise is kept: noise at gradients of one kind, in batches of one size."""
+
+    kind: str
+    size: int
+    numbers: Any  # (pair, number)
+    steps: list[int]
+    error: ForeignError | None = None
+
+
+def noise_samples(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[NoiseSample]:
+    """Sample noise at gradients that are not 0: all kinds in batches of the usual size, mixed ones in all others."""
+    others = [size for size in batch_sizes(promise) if size != promise.batch]
+    cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
+    cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(others))) for size in others]
+    steps = few_steps(promise) if promise.covariance is None else list(range(promise.steps))
+    for place, (kind, size, pairs) in enumerate(cases):
+        gradients = gradients_of_kind(kind, size, promise, np.random.default_rng([seed, 10, place]))
+        try:
+            numbers = _differences(optimizer, promise, gradients, steps, pairs, [seed, 11, place])
+            yield NoiseSample(kind, size, numbers, steps)
+        except ForeignError as error:
+            yield NoiseSample(kind, size, None, steps, error)
+
+
+def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Generator) -> Any:
+    """Return gradients below the clip length, above it, or by turns one and the other."""
+    directions = rng.standard_normal((size, promise.dimension))
+    directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
+    lengths = {"small": (0.1, 0.3), "clipped": (3.0, 20.0), "mixed": (0.2, 10.0)}[kind]
+    return promise.clip * directions * np.resize(lengths, (size, 1))
+
+
+def _differences(
+    optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: list[int], pairs: int, seed: list[int]
+) -> Any:
+    """Return differences of releases from the same state and gradients: standard normal, if the promise is kept."""
+    if promise.covariance is not None:
+        runs = np.array([_run(optimizer, promise, gradients, [*seed, run]) for run in range(2 * pairs)])
+        runs[~np.isfinite(runs)] = np.nan
+        halves = (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
+        return whitened(halves, promise).reshape(-1, promise.released_dimension)
+    found = []
+    for step, state in states_before(optimizer, steps, gradients, seed):
+        released = []
+        for run in range(2 * pairs):
+            rng = np.random.default_rng([*seed, step, run])
+            released.append(optimizer.step(copied(state), gradients.copy(), rng)[1])
+        array = np.array(released, dtype=float)
+        array[~np.isfinite(array)] = np.nan
+        found.append((array[0::2] - array[1::2]) / math.sqrt(2.0) / promise.deviation)
+    return np.concatenate(found)
+
+
+def _run(optimizer: PrivateOptimizer, promise: Promise, gradients: Any, seed: list[int]) -> Any:
+    rng = np.random.default_rng(seed)
+    state = optimizer.start()
+    found = []
+    for _ in range(promise.steps):
+        state, released = optimizer.step(state, gradients.copy(), rng)
+        found.append(np.asarray(released, dtype=float))
+    return np.array(found)
+
+
+def whitened(x: Any, promise: Promise) -> Any:
+    """Independent standard normal numbers, if the promise is kept; of shape (run, step, number)."""
+    x = x / promise.deviation
+    if promise.covariance is None:
+        return x
+    root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
+    flat = x.transpose(1, 0, 2).reshape(promise.steps, -1)
+    return np.linalg.solve(root, flat).reshape(promise.steps, *x.shape[::2]).transpose(1, 0, 2)
