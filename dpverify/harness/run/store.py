@@ -11,7 +11,6 @@ transaction: it is there once and whole, or not at all.
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,12 +24,6 @@ from dpverify.harness.run.store_file import StoreError, begin, check_whole, seal
 from dpverify.harness.run.tasks import BlockOutcome
 
 BUSY_SECONDS = 30.0  # how long another run may hold the file
-
-
-def default_store() -> Path:
-    """Where blocks are kept unless it is said: what DPVERIFY_STORE names, or a file in the user's cache folder."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
 
 
 class Keepable(Protocol):
