@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -14,9 +15,10 @@ from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.certify import certify
+from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
-from dpverify.cli.experiments import calibrate, compare, party, train
+from dpverify.cli.experiments import party, train
 from dpverify.cli.explain import explain
 from dpverify.cli.listing import list_claims
 from dpverify.cli.new_paper import new_paper
@@ -39,28 +41,58 @@ from dpverify.foreign import interrupts_recorded
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # of a stream that is open
 
 
+EXIT_CODES = """Exit codes:
+  0    success
+  1    a pinned verdict is contradicted, our sources disagree, a check breaks or
+       misses its planted fault, a proof is lost, an audit refutes a claim, or
+       conform finds a fault
+  2    bad input, or output that cannot be written
+  3    internal failure; DPVERIFY_TRACEBACK=1 prints the traceback
+  130  interrupted; the results so far are written
+  141  the reader of stdout has ended"""
+
+
 def build() -> App:
     """Build the application; a command returns its exit code."""
     app = App(
         name="dpverify",
-        help="Executable checks of the theorems that papers on private optimization print.",
-        help_epilogue="Exit codes: 0 no pinned verdict contradicted; 1 one contradicted, the sources disagree, a check "
-        "broke or missed its planted fault, a proof is lost, an audit refutes a claim, or conform finds a fault; 2 bad "
-        "input, or output that cannot be written; 3 internal failure (DPVERIFY_TRACEBACK=1 prints the traceback); "
-        "130 interrupted, with what was decided so far written; 141 the reader of stdout went away.",
+        help="Check the claims of papers on private optimization, and private optimizers against their accounting.",
+        help_epilogue=EXIT_CODES,
         help_format="plaintext",  # rich's markdown would cost --help a third of its time
         version=__version__,
         default_parameter=Parameter(negative=()),
         result_action="return_value",
         suppress_keyboard_interrupt=False,
     )
-    app.command(list_claims, name="list")
-    app.command(new_paper, name="new-paper")
     using = (explain, train, party, compare, calibrate, audit, conform)
-    for command in (verify, *using, certify, selftest, bench, site, doctor):
-        app.command(command)
-    app.register_install_completion_command(help="Teach your shell to complete commands, options and claims.")
+    for command in (list_claims, new_paper, verify, *using, certify, selftest, bench, site, doctor):
+        command.__doc__ = unwrapped(command.__doc__ or "")
+        name = {list_claims: "list", new_paper: "new-paper"}.get(command)
+        app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")
+    app.register_install_completion_command(help="Install completion of commands, options and claims for your shell.")
     return app
+
+
+def unwrapped(text: str) -> str:
+    """Return a docstring in the style of numpydoc with each paragraph on one line, to be wrapped at any width."""
+    lines: list[str] = []
+    for line in inspect.cleandoc(text).splitlines():
+        is_indented = line.startswith(" ")
+        above = lines[-1] if lines else ""
+        in_parameters = "----------" in lines
+        if (
+            line.strip()
+            and above.strip()
+            and above.startswith(" ") == is_indented
+            and (is_indented or not in_parameters)
+        ):
+            if line == "----------":
+                lines.append(line)
+            else:
+                lines[-1] = f"{above} {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def main(tokens: Sequence[str] | None = None) -> int:

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dpverify.apart import run_apart
-from dpverify.cli.audit_words import lines
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -32,6 +31,8 @@ from dpverify.cli.output import (
 from dpverify.foreign import ForeignError, foreign_code
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from dpverify.privacy.audit.records import AuditResult, Law
 
 REFUTED = 1
@@ -57,32 +58,57 @@ def audit(
     fresh: Fresh = False,
     timeout: Real = SECONDS,
 ) -> int:
-    """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
+    """Compute a lower confidence bound on the epsilon of a mechanism.
 
-    The mechanism is a Python function mechanism(dataset, rng) that returns numbers, an array of one shape; or
-    mechanism(dataset, rng, size) that returns so many independent outputs at once, which is faster. Calls must be
-    independent of each other. A quarter of the outputs, of many a tenth, trains the rule that the others are judged
-    with.
+    The bound comes from outputs of the mechanism on two neighbouring data sets. The mechanism is a Python function
+    mechanism(dataset, rng) that returns an array of numbers, always of one shape. mechanism(dataset, rng, size) may
+    return many independent outputs at once, which is faster. Calls must be independent of each other. A part of the
+    outputs (a quarter, or a tenth of many) trains the rule that judges the remaining outputs.
 
-    ``mechanism``: module:function or file.py:function; or dp-nsgd, sr-nsgd, dp-srm or dpageem, our kernels on a worst
-    case of their own.
-    ``datasets``: module:name of a pair of neighbours, or of a function that returns one; by default the name datasets
-    in the mechanism's module, and without that ten zeros against the same with the first one replaced by 1.
-    ``epsilon``: the claim; with it the answer is "refuted" (exit code 1) or "not refuted at this power", never
-    "private". For kernels, what the accountant certifies by default. ``law``: gaussian: outputs are Gaussian with one
-    covariance; any: nothing is assumed. Default: any, for kernels gaussian. ``score``: module:function of outputs that
-    is large where the second data set is likely, instead of learned ones. ``json``: write the result to this file, or
-    to stdout for - (what a person reads then goes to stderr). Exit code: 1 where the claim is refuted.
-    ``cluster``: address of the scheduler of a Dask cluster whose workers call the mechanism (docs/cluster.md).
-    ``store``: file that keeps what was drawn until the audit is done, so that one that was ended goes on; by default as
-    for verify. ``fresh``: take nothing from it. ``timeout``: seconds that one call of your code may take; it runs in a
-    process of its own, which is ended then. 0 runs it in this process without a limit, for a debugger.
+    The exit code is 1 if the claim is refuted.
+
+    Parameters
+    ----------
+    mechanism
+        module:function or file.py:function, or one of our kernels on their worst cases: dp-nsgd, sr-nsgd, dp-srm,
+        dpageem.
+    datasets
+        module:name of a pair of neighbouring data sets, or of a function that returns a pair. Default: the name
+        datasets in the module of the mechanism, or ten zeros against nine zeros and a 1.
+    epsilon
+        The claimed epsilon. The answer is then "refuted" or "not refuted at this power", never "private". Default:
+        no claim; for kernels, the epsilon that the accountant certifies.
+    delta
+        The delta at which epsilon is bounded.
+    n
+        Number of outputs that are drawn.
+    confidence
+        Confidence of the lower bound.
+    law
+        What is assumed of the outputs. gaussian: they are Gaussian with one covariance; any: nothing. Default: any;
+        for kernels gaussian.
+    score
+        module:function of outputs that is large if the second data set is likely. Default: scores that are learned.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    cluster
+        Address of the scheduler of a Dask cluster that does the work, such as tcp://127.0.0.1:8786; see
+        docs/cluster.md.
+    store
+        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
+        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+    fresh
+        Ignore the store and draw everything again. --resume is the default.
+    timeout
+        Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after
+        that time. 0 runs it in this process without a limit, for a debugger.
     """
     check_json(json)
     if timeout < 0:
         raise BadInput("--timeout", timeout, "must be at least 0")
     from rich.console import Console
-    from rich.text import Text
 
     options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
     asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, options)
@@ -91,13 +117,24 @@ def audit(
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
-    console = Console(stderr=json == STDOUT)
-    for line in lines(result):
-        console.print(Text(line), soft_wrap=True, highlight=False)
+    from dpverify.report.text.audit import lines
+
+    _show(lines(result), Console(stderr=json == STDOUT))
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
+
+
+def _show(texts: list[str], console: Console) -> None:
+    """Print one line each for a program, and wrapped lines in a terminal."""
+    from dpverify.report.terminal import print_lines
+    from dpverify.report.text.paragraphs import StyledLine, wrapped
+
+    for text in texts:
+        style = "bold red" if ": refuted at" in text else ""
+        parts = wrapped(text, min(console.width, 110), first="", indent="    ") if console.is_terminal else [text]
+        print_lines([StyledLine(part, style) for part in parts], console)
 
 
 def results(

@@ -44,12 +44,32 @@ def bench(
     store: Path | None = None,
     fresh: Fresh = False,
 ) -> int:
-    """Measure how fast it is: ratios to a limit taken beside it, with their spread.
+    """Run benchmarks. Times are ratios to a reference measured in the same process.
 
-    ``groups``: noise, optimizers, recursive, sparse, networks, reconstruction, parties, monte-carlo, accounting, audit,
-    start-up, verification; all by default. ``report``: write benchmarks.md, figures and data to this folder; groups
-    that were not measured stay as they are. ``store``: file that keeps each pass until all are measured, so that a run
-    that was ended goes on; by default as for verify. ``fresh``: take nothing from it.
+    Parameters
+    ----------
+    groups
+        Groups of benchmarks: noise, optimizers, recursive, sparse, networks, reconstruction, parties, monte-carlo,
+        accounting, audit, start-up, verification. Default: all.
+    quick
+        Fewer passes, for a first look.
+    long
+        Include the benchmarks that take minutes each.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    report
+        Write benchmarks.md, its figures and its data to this folder. Groups that were not measured are kept.
+    against
+        Compare with the benchmarks in this JSON file.
+    list_
+        List the benchmarks and run none.
+    store
+        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
+        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+    fresh
+        Ignore the store and measure everything again. --resume is the default.
     """
     chosen = _choose(groups, long=long or list_)
     if list_:

@@ -26,13 +26,29 @@ def certify(
     checks: str | None = None,
     tenth: Whole | None = None,
 ) -> int:
-    """Write a certificate of every verdict that a derivation proves, as JSON, and say which have none and why.
+    """Write a certificate for every proved verdict.
 
-    ``specs/proofs/check_certificate.py`` checks them, without dpverify. A run over all claims fails where one is
-    missing that ``proofs/without_certificate.toml`` in the specs does not list, or proves another word than the
-    pinned one; what is listed there is called derived and not proved. ``out``: folder that they go to. ``checks``: as
-    for ``dpverify verify``. ``tenth``: 0 to 9, derive every tenth claim, and those where something that a certificate
-    rests on has changed since it was written; the others are taken as they come with dpverify.
+    Certificates are JSON files. The stand-alone program specs/proofs/check_certificate.py checks them without
+    dpverify. A run over all claims fails if a certificate is missing that proofs/without_certificate.toml in the
+    records does not list, or if a certificate proves another status than the pinned one.
+
+    Parameters
+    ----------
+    claims
+        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'. Default: all claims.
+    out
+        Folder for the certificates.
+    paper
+        Only claims of this paper.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    jobs
+        Number of worker processes. Default: one per core.
+    checks
+        Package with the checks of the papers. Default: the checks that come with dpverify.
+    tenth
+        0 to 9: derive every tenth claim, and the claims that have changed since their certificate was written. The
+        other certificates are copied from those that come with dpverify.
     """
     from dpverify.harness.certificates import certify_claims, faults, write, write_evidence
     from dpverify.harness.run.sources import PAPERS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
 
 REFUTED = 1
-STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
+WIDEST = 110  # lines stop here, however wide the terminal is
 SECONDS = 60.0  # that one call of foreign code may take
 
 
@@ -34,18 +34,35 @@ def conform(
     timeout: Real = SECONDS,
     beside: list[str] | None = None,
     report: Path | None = None,
+    verbose: bool = False,
 ) -> int:
-    """Test an optimizer of yours: its batches, what one example changes, its noise, what its state remembers.
+    """Test whether an optimizer does what its privacy accounting assumes.
 
-    ``targets``: module:function or file.py:function, one or more; the function returns a PrivateOptimizer and a
-    Promise, both of dpverify.conform, or a dict of such pairs by their names. Exit code 1 where a test finds a fault.
-    A call of your code that raises or exits is a fault as well.
-    ``alpha``: most that the chance of a false alarm is. ``outputs``: bound epsilon from below as well, by so many runs
-    on each side of pairs of batches. ``seeds``: of a dict, count in how many seeds a fault is found. ``beside``: other
-    auditors, functions likewise, which are asked about each of a dict; docs/examples/peers has some.
-    ``timeout``: seconds that one call of your code may take. Your code runs in a process of its own; the process is
-    ended after that time, and this is a fault. 0 runs the code in this process without a limit, for a debugger.
-    ``report``: folder whose page peers.md says what was found.
+    The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
+    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
+
+    Parameters
+    ----------
+    targets
+        Functions, as module:function or file.py:function. Each returns a PrivateOptimizer and a Promise (both from
+        dpverify.conform), or a dict from names to such pairs.
+    seed
+        Seed of the tests.
+    alpha
+        Upper bound on the false-alarm probability of all tests together.
+    outputs
+        Also bound epsilon from below, with this number of runs on each side of pairs of batches; 0 skips this test.
+    seeds
+        For a dict: number of seeds. Counts the seeds for which a fault is found.
+    timeout
+        Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after that
+        time. 0 runs it in this process without a limit, for a debugger.
+    beside
+        For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
+    report
+        Folder in which the page peers.md and its data are written.
+    verbose
+        List every test with its numbers and the smallest fault that it detects.
     """
     if not targets:
         raise BadInput("TARGETS", "nothing", "must be at least one module:function or file.py:function")
@@ -57,7 +74,7 @@ def conform(
         for inside in (report, report / "data"):
             check_folder("--report", inside)
     options = Options(seed, alpha, outputs, seeds, report is not None)
-    run = _Answers(targets, seeds)
+    run = _Answers(targets, seeds, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
         try:
@@ -70,7 +87,9 @@ def conform(
             run.show_unfinished()
             raise
     if report is not None:
-        command = f"dpverify conform {' '.join(map(_short, targets))} --seed {seed}"
+        from dpverify.conform.peers import short_target
+
+        command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else ""
         _write(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
     return run.code
@@ -95,10 +114,11 @@ def results(
     """Load all targets, so that none is tested where one is refused; then test the optimizers that are not done yet."""
     import dpverify.conform.catalogue
     import dpverify.conform.outputs  # noqa: F401  loaded here, so that this does not count as foreign code's time
+    from dpverify.conform.peers import about, described, short_target
 
     made = [_made(target) for target in targets]
-    auditors = {_short(target): load_function("--beside", target) for target in beside}
-    yield "auditors", {name: _about(function, module, name) for name, (function, module) in auditors.items()}
+    auditors = {short_target(target): load_function("--beside", target) for target in beside}
+    yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
     for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
         pairs = several if isinstance(several, dict) else {"": several}
         for name, pair in pairs.items():
@@ -107,9 +127,9 @@ def results(
             yield "begin", (number, name)
             try:
                 if isinstance(several, dict):
-                    yield "entry", _entry(_short(target), name, pair, auditors, options)
+                    yield "entry", _entry(short_target(target), name, pair, auditors, options)
                 else:
-                    yield "optimizer", (says, _peer(target, says, module, pair[1]) if options.pages else None)
+                    yield "optimizer", (says, described(target, says, module, pair[1]) if options.pages else None)
                     yield from _tests(pair, options)
             except ValueError as error:
                 label = f"{target}, {name}" if name else target
@@ -138,9 +158,10 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
 class _Answers:
     """What the tests have found so far, printed as soon as an optimizer is done."""
 
-    def __init__(self, targets: tuple[str, ...], seeds: int) -> None:
+    def __init__(self, targets: tuple[str, ...], seeds: int, *, verbose: bool) -> None:
         self.targets = targets
         self.seeds = seeds
+        self.verbose = verbose
         self.code = OK
         self.complete = False
         self.done: set[Place] = set()
@@ -171,13 +192,14 @@ class _Answers:
     def fail(self, error: ForeignError) -> None:
         """Take that foreign code ended its process or did not return; what was found before is kept."""
         from dpverify.conform.guarded import failed_call
+        from dpverify.conform.peers import short_target
         from dpverify.report.peer_records import CatalogueEntry
 
         if self._place is None:
             raise BadInput("TARGET", ", ".join(self.targets), str(error)) from error
         number, name = self._place
         if self._optimizer is None:
-            target = _short(self.targets[number])
+            target = short_target(self.targets[number])
             entry = CatalogueEntry(target=target, name=name, found=self.seeds, by="calls", seconds=0.0, answers=[])
             self._add_entry(entry, str(error))
         else:
@@ -192,19 +214,31 @@ class _Answers:
 
     def _end(self) -> None:
         from dpverify.conform import Conformance
+        from dpverify.conform.peers import with_tests
 
         assert self._place is not None
         if self._optimizer is not None:
             found = Conformance(self._tests)
             says, peer = self._optimizer
             target = self.targets[self._place[0]]
-            print(*([f"{target}: {says}"] if len(self.targets) > 1 else []), found, sep="\n", flush=True)
+            self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
             self.code = self.code if found else REFUTED
             if peer is not None:
-                self.peers.append(_with_tests(peer, found))
+                self.peers.append(with_tests(peer, found))
         self.done.add(self._place)
         self._place = None
         self._tests = []
+
+    def _print(self, titles: list[str], found: Conformance) -> None:
+        from rich.console import Console
+
+        from dpverify.conform.causes import report
+        from dpverify.report.terminal import print_lines
+        from dpverify.report.text.paragraphs import StyledLine
+
+        console = Console()
+        lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
+        print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
         self.entries.append(entry)
@@ -214,15 +248,11 @@ class _Answers:
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 
-def _short(target: str) -> str:
-    """The last two parts of a path: not where it stands on this machine."""
-    return "/".join(Path(target).parts[-2:])
-
-
 def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """What a function says of itself, its module, and what it returns."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.conform.peers import says_of
 
     try:
         with foreign_code(target):
@@ -233,47 +263,7 @@ def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
         raise BadInput("TARGET", target, error.reason) from error
     if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):
         raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
-    return _says(make, target), module, several
-
-
-def _says(function: Callable[..., Any], target: str) -> str:
-    return " ".join((function.__doc__ or target).split())
-
-
-def _with_tests(peer: Peer, found: Conformance) -> Peer:
-    import msgspec
-
-    from dpverify.report.peer_records import PeerTest
-
-    tests = [PeerTest(name=t.name, passed=t.passed, found=t.found, sees=t.sees) for t in found.tests]
-    return msgspec.structs.replace(peer, tests=tests)
-
-
-def _peer(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
-    """What a page has of an optimizer, without its tests."""
-    from dpverify.privacy import epsilon
-    from dpverify.report.peer_records import Peer
-
-    rate, bounds = promise.batch / promise.examples, list[float]()
-    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
-    if promise.sampling != "epochs" and promise.neighbours == usual and promise.covariance is None:
-        both = epsilon(promise.sigma, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
-        bounds = [both.lower, both.upper]
-    said = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
-    return Peer(target=_short(target), says=says, promise=said, epsilon=bounds, versions=_versions(module), tests=[])
-
-
-def _versions(module: ModuleType) -> dict[str, str]:
-    """The distributions that a module imports, without dpverify."""
-    from importlib.metadata import packages_distributions, version
-
-    found, distributions = {}, packages_distributions()
-    for value in vars(module).values():
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
-        for distribution in distributions.get(name.partition(".")[0], []):
-            found[distribution] = version(distribution)
-    found.pop("dpverify", None)
-    return dict(sorted(found.items()))
+    return says_of(make, target), module, several
 
 
 def _write(report: Path, answers: _Answers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
@@ -304,9 +294,3 @@ def _write(report: Path, answers: _Answers, *, command: str, seed: int, seeds: i
         run = msgspec.structs.replace(old, catalogue=catalogue)
     for name in PEERS_PAGE.write(run, report):
         print(f"wrote {report / name}")
-
-
-def _about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
-    """What a function says of itself, and the versions of the libraries that its module imports."""
-    versions = ", ".join(f"{name} {version}" for name, version in _versions(module).items())
-    return _says(function, target) + (f" ({versions})" if versions else "")

@@ -16,16 +16,29 @@ PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "m
 
 
 def doctor() -> int:
-    """Look at this machine: versions, cores, memory, the specs, the JIT compiler and its cache.
+    """Check this machine: versions, cores, memory, records, compiler and cache.
 
-    0 when a run would work as it should, 2 when something is amiss.
+    The exit code is 0 if everything needed is there, otherwise 2.
     """
-    healthy = True
-    for name, look in _LOOKS.items():
-        for good, text in look():
-            healthy &= good
-            print(f"{'ok  ' if good else 'BAD '} {name:<8} {text}")
-    return OK if healthy else BAD_INPUT
+    found = [(name, good, text) for name, look in _LOOKS.items() for good, text in look()]
+    _print(found)
+    return OK if all(good for _, good, _ in found) else BAD_INPUT
+
+
+def _print(found: list[tuple[str, bool, str]]) -> None:
+    """Print a table in a terminal, and one line per finding for a program."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from dpverify.report.text.tables import table
+
+    console = Console()
+    if console.is_terminal:
+        rows = [(Text("ok", "green") if good else Text("BAD", "bold red"), name, text) for name, good, text in found]
+        console.print(table(("state", "part", "what was found"), rows, console))
+        return
+    for name, good, text in found:
+        print(f"{'ok  ' if good else 'BAD '} {name:<8} {text}")
 
 
 def _python() -> Iterator[tuple[bool, str]]:

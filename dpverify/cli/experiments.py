@@ -1,4 +1,4 @@
-"""``dpverify train``, ``compare`` and ``calibrate``: the words of the command line, handed on."""
+"""``dpverify train`` and ``party``: the words of the command line, handed on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.output import Fresh, Real, Target, Whole, check_figure
+from dpverify.cli.output import Real, Target, Whole, check_figure
 
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
 """Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
-
-COMPARE_FIGURE = Path("compare.svg")  # where the figure of a comparison goes by default
 
 Staged = Literal[
     "dpageem", "dpages", "dpagem", "sgd-stages", "dp-sgd", "dp-sgd-linear", "dp-sgd-root", "dp-sgdm", "dp-sgdem"
@@ -51,22 +49,79 @@ def train(
     json: Target | None = None,
     figure: Annotated[Path | None, Parameter(negative="--no-figure")] = DEFAULT_FIGURE,
 ) -> int:
-    """Train on real data: nonconvex-regularized logistic regression, loss and gradient norm as it goes.
+    """Train a model on real data with a private optimizer.
 
-    With ``--epsilon`` and ``--delta`` sigma is the smallest that the accountant certifies. dp-srm (Algorithm 1 of
-    wang2019) clips gradients at 1 and their changes at ``change_clip`` (0.01); its ``eta`` is zeta. ddp-srm
-    (Algorithm 2) does so in a multi-party computation: ``parties`` processes (5) with a part of the rows each, and
-    noise that is shares of theirs, or made inside from shared random bits or by the ratio of uniforms. It needs the
-    extra ``mpc``.
+    The loss is logistic regression with a nonconvex regularizer, or softmax regression if there are more than two
+    classes. Loss and gradient norm are printed during training.
 
-    dpageem (zhang2021) has K = ``stages`` (3) of 2^k T^0 steps of eta/2^k, with momentum ``rho`` (0.9) up to t_Mon^k =
-    2^k ``momentum_steps``; dpages has none, dpagem always; sgd-stages has no noise. In one stage there are dp-sgd,
-    dp-sgd-linear (steps eta/t), dp-sgd-root (eta/sqrt(t)), dp-sgdm and dp-sgdem. All clip gradients at 1.
+    dp-nsgd and sr-nsgd are Algorithms 1 and 2 of tran2022. dp-srm (Algorithm 1 of wang2019) clips gradients at 1
+    and their changes at --change-clip. ddp-srm (Algorithm 2) does the same in a multi-party computation and needs
+    the extra mpc.
 
-    ``data``: LIBSVM file, or *.csv or *.tsv with the label last (.gz and .bz2 too); or iris, wine or digits, which are
-    bundled; bundled breast cancer by default. With more than two classes it is softmax regression.
-    ``points``: how many times to measure; by default up to 100, as far as that takes about a fifth of the time.
-    ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
+    dpageem (zhang2021) has K stages. Stage k has 2^k T^0 steps of size eta/2^k, with momentum in its first 2^k
+    t_Mon^0 steps. dpages has no momentum, dpagem always has, and sgd-stages has no noise. The other optimizers have
+    one stage: dp-sgd, dp-sgd-linear (steps of size eta/t), dp-sgd-root (eta/sqrt(t)), dp-sgdm and dp-sgdem. All of
+    them clip gradients at 1.
+
+    Parameters
+    ----------
+    algorithm
+        The optimizer.
+    data
+        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2 too), or one of the bundled
+        sets iris, wine and digits. Default: the bundled breast cancer data.
+    n
+        Use only this number of examples.
+    steps
+        Number of steps.
+    epochs
+        Number of passes over the data, instead of steps.
+    sigma
+        Noise multiplier.
+    epsilon
+        Target epsilon; with --delta, sigma is the smallest that the accountant certifies.
+    delta
+        Target delta.
+    alpha
+        Momentum weight of the new gradient (dp-nsgd, sr-nsgd).
+    gamma
+        Weight of the estimator (sr-nsgd, dp-srm, ddp-srm).
+    eta
+        Step size; for dp-srm and ddp-srm the accuracy zeta.
+    batch
+        Batch size.
+    change_clip
+        Clip length of gradient changes (dp-srm, ddp-srm). Default: 0.01.
+    parties
+        Number of processes, each with a part of the rows (ddp-srm). Default: 5.
+    stages
+        Number K of stages (dpageem, dpages, dpagem, sgd-stages). Default: 3.
+    momentum_steps
+        Steps with momentum in the first stage, t_Mon^0 (dpageem).
+    rho
+        Momentum weight (unused by dp-srm). Default: 0.9.
+    hand_on
+        Iterate with which the next stage starts: one at random or the last.
+    noise
+        How ddp-srm makes its noise: shares of the parties, shared random bits, or the ratio of uniforms.
+    fraction_bits
+        Binary digits after the point in the multi-party computation.
+    lam
+        Weight of the nonconvex regularizer.
+    ordering
+        Order of the examples: a fresh permutation in every epoch, or one for all.
+    scale
+        Rows: scaled to length 1, clipped at length 1, or unchanged.
+    standardise
+        Scale columns to mean 0 and variance 1. Default: for the bundled data only.
+    points
+        Number of measurements during training. Default: up to 100, limited to about a fifth of the time.
+    seed
+        Seed of the random numbers; the same seed gives the same result.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    figure
+        File for the figure; --no-figure draws none.
     """
     if figure == DEFAULT_FIGURE:
         figure = Path(f"{algorithm}.svg")
@@ -98,117 +153,53 @@ def party(
     patience: Real = 60.0,
     json: Target | None = None,
 ) -> int:
-    """Be one party of ddp-srm (Algorithm 2 of wang2019), with rows that no other party sees.
+    """Run one party of ddp-srm (Algorithm 2 of wang2019), whose rows no other party sees.
 
-    Start one for each of ``peers``, host:port,host:port,...; ``index`` says which of them this is, from 0. All must
-    have the same version and settings. ``seed`` chooses the output only; batches and noise come from the system's
-    randomness. Connections are not encrypted: docs/parties.md says whom this protects from whom.
+    Start one process for each party. All need the same version and settings. Batches and noise come from the
+    randomness of the system. Connections are not encrypted: docs/parties.md describes which parties are protected
+    from which.
 
-    ``timeout``: seconds (at most 60) after which a party that is silent ends the run. ``patience``: seconds in which
-    all must have come. ``data``, ``json``: as of train.
+    Parameters
+    ----------
+    index
+        Number of this party in --peers, from 0.
+    peers
+        Addresses of all parties: host:port,host:port,...
+    data
+        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2 too), or one of the bundled
+        sets iris, wine and digits. Default: the bundled breast cancer data.
+    sigma
+        Noise multiplier.
+    steps
+        Number of steps.
+    batch
+        Batch size.
+    gamma
+        Weight of the estimator.
+    eta
+        The accuracy zeta.
+    change_clip
+        Clip length of gradient changes. Default: 0.01.
+    delta
+        Delta at which epsilon is printed.
+    noise
+        How the parties make the noise: shares of the parties, shared random bits, or the ratio of uniforms.
+    fraction_bits
+        Binary digits after the point in the multi-party computation.
+    lam
+        Weight of the nonconvex regularizer.
+    scale
+        Rows: scaled to length 1, or clipped at length 1.
+    seed
+        Seed that chooses the output only.
+    timeout
+        Seconds (at most 60) after which a silent party ends the run.
+    patience
+        Seconds within which all parties must have connected.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """
     asked = locals()
     from dpverify.train import run_party_command
 
     return run_party_command(**asked)
-
-
-def compare(
-    *,
-    experiment: Literal[
-        "wang2019:table-2", "wang2019:table-3", "wang2019:section-6-2", "zhang2021:figure-1", "zhang2021:figure-2"
-    ]
-    | None = None,
-    epsilon: Real | None = None,
-    delta: Real | None = None,
-    data: Path | None = None,
-    test_data: Path | None = None,
-    n: Whole | None = None,
-    steps: Whole | None = None,
-    epochs: Whole | None = None,
-    batch: Whole | None = None,
-    eta: Real | None = None,
-    lam: Real | None = None,
-    scale: Literal["unit", "clip"] | None = None,
-    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
-    test_part: Real | None = None,
-    seeds: Whole | None = None,
-    seed: Whole = 0,
-    budget: Literal["smoke", "standard"] | None = None,
-    json: Target | None = None,
-    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = COMPARE_FIGURE,
-    report: Path | None = None,
-    cluster: str | None = None,
-    store: Path | None = None,
-    fresh: Fresh = False,
-) -> int:
-    """Compare optimizers on real data at equal privacy: gradient norm, loss and test error, with intervals over seeds.
-
-    The methods are nsgd (no noise), dp-nsgd and sr-nsgd (Algorithms 1 and 2 of tran2022), dp-gd (full batches),
-    dp-sgd (sampled batches) and dp-srm (Algorithm 1 of wang2019). Each has the smallest noise that its accountant
-    certifies for replacing one example. Defaults: rows of length 1, lam 0.001, a fifth to test on, 20 seeds.
-
-    ``experiment``: make a paper's table again, with its methods and settings, at printed and at needed noise; takes
-    data, test_data, n, seeds (10), seed and budget (smoke: nothing is tuned). Without data: made-up and bundled sets.
-    section-6-2 and the figures have networks (extra ``torch``) and take epochs (20); data is a folder with MNIST (IDX)
-    or CIFAR-10 (binary), or else digits are taken.
-
-    ``data``: LIBSVM file, or *.csv or *.tsv with the label last (.gz and .bz2 too); or iris, wine or digits, which are
-    bundled; bundled breast cancer by default. With more than two classes it is softmax regression.
-    ``standardise``: columns to mean 0 and variance 1 in the training part; by default for the bundled data only.
-    ``json``: write the result to this file, or to stdout for - (what a person reads then goes to stderr).
-    ``cluster``: address of the scheduler of a Dask cluster that makes the runs (docs/cluster.md). ``store``: file that
-    keeps each run, so that what was ended goes on; by default as for verify. ``fresh``: take nothing from it.
-    """
-    if figure == COMPARE_FIGURE:
-        check_figure("--figure", figure)
-    asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh"}}
-    from dpverify.cli.means import means_of
-    from dpverify.compare import run_compare
-
-    with means_of(cluster, store, fresh=fresh) as means:
-        return run_compare(**asked, means=means)
-
-
-def calibrate(
-    *,
-    n: Whole,
-    epsilon: Real,
-    delta: Real,
-    algorithm: Literal[
-        "dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "dp-agd", "rrpsgd", "dp-sgd", "dpageem"
-    ] = "dp-nsgd",
-    d: Whole | None = None,
-    steps: Whole | None = None,
-    epochs: Whole | None = None,
-    lipschitz: Real = 1.0,
-    smoothness: Real | None = None,
-    alpha: Real | None = None,
-    gamma: Real | None = None,
-    eta: Real | None = None,
-    ordering: Literal["fresh", "once"] | None = None,
-    batch: Whole | None = None,
-    batch_0: Whole | None = None,
-    zeta: Real | None = None,
-    beta: Real | None = None,
-    parties: Whole | None = None,
-    stages: Whole | None = None,
-    parts: Real | None = None,
-    loss_clip: Real | None = None,
-    json: Target | None = None,
-) -> int:
-    """Say which sigma gives (epsilon, delta): as the paper prints it, as its proof can support it, as accounted.
-
-    The last one is certified by the accountant's upper bound; its lower bound says how much less noise might do.
-
-    dp-nsgd and sr-nsgd are of tran2022 and take ``d``, ``smoothness``, ``alpha``, ``gamma``, ``eta`` and ``ordering``.
-    dp-srm and ddp-srm are of wang2019 and take ``batch``, ``batch_0``, ``gamma``, ``zeta``, ``beta`` and ``parties``;
-    with clipped gradients ``lipschitz`` is C_1 and ``zeta`` is C_2. dp-gd, rrpsgd (one example a step) and dp-sgd
-    (``batch`` examples) are its baselines, and dp-agd, which has a budget of zero-concentrated DP: ``parts`` says into
-    how many its choices split half of epsilon, ``lipschitz`` and ``loss_clip`` are C and C'. dpageem, of zhang2021,
-    takes ``batch``, ``stages`` (K) and ``steps`` (T^0; stage k has 2^k T^0). Batches are drawn without replacement.
-    """
-    asked = locals()
-    from dpverify.calibrate import run_calibrate
-
-    return run_calibrate(**asked)

@@ -25,13 +25,29 @@ def explain(
     figure: Path | None = None,
     at: str | None = None,
     checks: str | None = None,
+    full: bool = False,
 ) -> int:
-    """Explain one claim: the paper's words, the formula, its conditions, the verdict, the evidence, the checks.
+    """Explain one claim: its verdict, what is wrong and what holds instead.
 
-    ``report``: folder that holds a report, for the evidence of its run; by default the run that comes with dpverify.
-    ``figure``: draw the claim's figure to this *.svg file; further ones get a number.
-    ``at``: only compute both sides at this point, such as "N=1000, alpha=1/2": so a counterexample is replayed.
-    ``checks``: as for ``dpverify verify``.
+    The first lines give the verdict. The words of the paper, the formula, counterexamples and a summary of the
+    evidence follow.
+
+    Parameters
+    ----------
+    claim
+        Id of the claim, such as theorem-4 or tran2022:theorem-4.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    report
+        Folder that holds a report, whose run is the evidence. Default: the run that comes with dpverify.
+    figure
+        Draw the figure of the claim to this *.svg file. Further figures get a number.
+    at
+        Only evaluate both sides at this point, such as "N=1000, alpha=1/2", for example at a counterexample.
+    checks
+        Package with the checks of the papers. Default: the checks that come with dpverify.
+    full
+        Print all findings, symbols, conditions, derivations and checks.
     """
     from rich.console import Console
 
@@ -53,10 +69,9 @@ def explain(
         spec=spec,
         results=run.results if run else (),
         stale=_stale(run, loaded, spec, checks) if run else (),
+        checks=_checks(spec, checks),
     )
-    console = Console()
-    print_explained(known, console)
-    console.print(f"\n[bold]Checks[/]\n  {', '.join(_checks(spec, checks)) or 'none is written'}", highlight=False)
+    print_explained(known, Console(), full=full)
     if figure is not None:
         _draw(known.results, figure)
     return OK

@@ -24,15 +24,28 @@ def list_claims(
     json: Target | None = None,
     check: bool = False,
 ) -> int:
-    """List claims: kind, pinned verdict, place in the paper.
+    """List claims with their kind, pinned verdict and place in the paper.
 
-    ``claims``: ids or globs such as 'lemma-*'; all claims by default.
-    ``status``: only claims with this pinned verdict; may be given several times, like ``kind``.
-    ``kind``: only claims of this kind: dp, rdp, sensitivity, utility-rate, ...
-    ``severity``: only refuted claims with which this falls: privacy, utility, constant, boundary, proof, misprint.
-    ``json``: write the records and verdicts to this file, or to stdout for -.
-    ``check``: instead of the claims, print everything that is wrong with the files, and what only looks odd: for
-    authors. 0, or 2 when the specs break a rule.
+    Parameters
+    ----------
+    claims
+        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'. Default: all claims.
+    paper
+        Only claims of this paper.
+    status
+        Only claims with this pinned verdict, such as refuted. Can be repeated.
+    kind
+        Only claims of this kind, such as dp, rdp or utility-rate. Can be repeated.
+    severity
+        Only refuted claims of this severity: privacy, utility, constant, boundary, proof or misprint. Can be
+        repeated.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    json
+        Write the records and verdicts as JSON to this file, or to stdout for -.
+    check
+        Check the files of records instead, and print every error and every oddity. The exit code is 2 if there is
+        an error.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.listing import Listing, listed
@@ -46,8 +59,7 @@ def list_claims(
     entries = [one for one in listed(found) if one.status in statuses and one.record.kind in kinds]
     entries = [one for one in entries if fallen is None or (one.verdict and one.verdict.severity in fallen)]
     if json != STDOUT:
-        for line in _counts(found) if check else _lines(entries):
-            print(line)
+        _print(entries) if not check else print("\n".join(_counts(found)))
     write_record(Listing(claims=entries), json)
     return OK
 
@@ -85,15 +97,36 @@ def _counted(claims: list[ClaimSpec], noun: str) -> str:
     return f"{plural(len(claims), noun)}{readings} ({judged} judged)"
 
 
-def _lines(entries: Iterable[Listed]) -> Iterator[str]:
-    """One line per claim and reading, in columns; our notes come last."""
-    from dpverify.report.words import claim_with_reading, status_words
+COLUMNS = ("claim", "kind", "verdict", "place in the paper")
 
-    rows = []
-    for one in sorted(entries, key=lambda one: one.record.kind == "note"):
-        said = status_words(one.status, one.verdict.severity if one.verdict else None)
-        holds = f"; holds for {', '.join(one.verdict.holds.requires)}" if one.verdict and one.verdict.holds else ""
-        rows.append((claim_with_reading(one.claim, one.reading), one.record.kind, said, one.record.where + holds))
+
+def _print(entries: Iterable[Listed]) -> None:
+    """Print a table in a terminal, and one line per claim and reading for a program; our notes come last."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from dpverify.report.terminal import STYLES
+    from dpverify.report.text.tables import name_cell, table
+
+    console = Console()
+    ordered = sorted(entries, key=lambda entry: entry.record.kind == "note")
+    rows = [_row(entry) for entry in ordered]
+    if console.is_terminal:
+        styles = [STYLES[entry.status] for entry in ordered]
+        cells = [
+            (name_cell(name), kind, Text(verdict, style), place)
+            for (name, kind, verdict, place), style in zip(rows, styles, strict=True)
+        ]
+        console.print(table(COLUMNS, cells, console))
+        return
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
-        yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
+        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
+
+
+def _row(entry: Listed) -> tuple[str, str, str, str]:
+    from dpverify.report.words import claim_with_reading, status_words
+
+    verdict = status_words(entry.status, entry.verdict.severity if entry.verdict else None)
+    holds = f"; holds for {', '.join(entry.verdict.holds.requires)}" if entry.verdict and entry.verdict.holds else ""
+    return claim_with_reading(entry.claim, entry.reading), entry.record.kind, verdict, entry.record.where + holds

@@ -35,10 +35,14 @@ TABLE = '[tool.dpverify]\npapers = ["{key}"]\n'
 
 
 def new_paper(key: str, folder: Path, /) -> None:
-    """Write a small complete paper that works at once, and is to become yours.
+    """Create a minimal working paper package to adapt.
 
-    ``key``: a word such as mine2026, the name of the package. ``folder``: where the package goes, with a
-    pyproject.toml that makes dpverify know it there; one that is there already is left alone.
+    Parameters
+    ----------
+    key
+        Name of the package: a word such as mine2026.
+    folder
+        Folder for the package. A pyproject.toml that makes dpverify find the package is added if there is none.
     """
     from dpverify.ledger.load import bundled_specs
 

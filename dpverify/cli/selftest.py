@@ -49,17 +49,40 @@ def selftest(
     rates: Whole | None = None,
     modules: bool = False,
 ) -> int:
-    """Plant each fault of specs/faults in a copy of a checkout, and see whether the claims and tests notice it.
+    """Plant known faults in a copy of a checkout and count how many are detected.
 
-    ``only``: a glob of ids or modules. ``tenth``: 0 to 9, every tenth fault. ``root``: the checkout. ``limit``: seconds
-    for one fault. ``state``: file that holds what was decided, which is not run again while the code stays as it is.
-    ``report``: write selftest.md and its data to this folder.
-    ``search``: judge the search for counterexamples on planted inequalities instead, those whose names match ``only``,
-    which writes search.md.
-    ``rates``: run each statistical check with so many seeds instead, of the claims that match ``only``, and count how
-    often it is wrong, which writes rates.md.
-    ``modules``: let a machine change each module that the catalogue leaves out instead, those whose names match
-    ``only``, which writes mutants.md; after Ctrl-C too, and the same command goes on from there.
+    The faults are those of specs/faults. Each is planted alone, and the claims and tests that should detect it are
+    run.
+
+    Parameters
+    ----------
+    only
+        Only faults whose id or module matches this pattern.
+    tenth
+        0 to 9: only every tenth fault.
+    root
+        The checkout.
+    jobs
+        Number of worker processes. Default: one per core.
+    limit
+        Seconds for one fault.
+    state
+        File with the results so far; a fault is not run again while the code is unchanged. Default: .selftest in
+        the checkout.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    report
+        Write selftest.md (or the page of --search, --rates or --modules) and its data to this folder.
+    list_
+        List the faults and run none.
+    search
+        Instead, test the search for counterexamples on inequalities that are false by construction; writes
+        search.md.
+    rates
+        Instead, run each statistical check with this number of seeds and count its errors; writes rates.md.
+    modules
+        Instead, mutate the modules for which the catalogue has no fault; writes mutants.md. An interrupted run
+        continues when the command is repeated.
     """
     if modules:
         return _modules(only or "*", root, jobs, state, json, report)

@@ -10,13 +10,21 @@ FAULTY = 1  # exit code where Sphinx warned
 
 
 def site(*, out: Path, report: Path | None = None, specs: Path | None = None, checks: str | None = None) -> int:
-    """Write a site: the reports, every claim with its code, a table to filter, guides, API; it needs no network.
+    """Build static web pages: reports, claims with their code, guides and API.
 
-    It needs the extra `site`: pip install -e '.[site]' in a checkout. Exit code 1 where Sphinx warns of something.
+    The pages need no network. Building them needs the extra site: pip install -e '.[site]' in a checkout. The exit
+    code is 1 if Sphinx warns.
 
-    ``out``: folder that the pages go to.
-    ``report``: folder that holds a report; by default the run that comes with dpverify.
-    ``checks``: as for ``dpverify verify``.
+    Parameters
+    ----------
+    out
+        Folder for the pages.
+    report
+        Folder that holds a report. Default: the run that comes with dpverify.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    checks
+        Package with the checks of the papers. Default: the checks that come with dpverify.
     """
     from importlib.util import find_spec
 

@@ -71,29 +71,56 @@ def verify(
     verbose: bool = False,
     refuted: bool = False,
 ) -> int:
-    """Judge claims: derive, run, search, and hold the three against each other.
+    """Judge claims by derivations, simulations and searches for counterexamples.
 
-    ``claims``: ids such as lemma-12 or tran2022:lemma-12, or globs such as 'lemma-*'; all claims by default.
-    ``specs``: folder with a folder of records per paper. ``checks``: package with the checks of these papers; a claim
-    without a check is searched where its sides are formulas.
-    ``seed``: a whole number, or "commit": drawn from the checkout's commit, which nobody chose to make a claim pass.
-    ``jobs``: processes on this machine. ``cluster``: address of the scheduler of a Dask cluster that does the work in
-    their place, such as tcp://127.0.0.1:8786; docs/cluster.md says how to start one.
-    ``strict``: exit code 1 also where a pinned verdict is not confirmed at this budget.
-    ``strict_pins``: exit code 1 also where a claim without a pin is refuted, inconclusive or untested; a paper asks
-    for that itself by strict_pins = true in its verdicts.toml.
-    ``resume``: go on where an earlier run with the same seed and code ended, which is the default; ``fresh``: take
-    nothing from the store, and at the budget smoke derive and search also what nothing has changed since the
-    recorded run; without it, only the certificates of such derivations are checked (where there is none, their
-    last chain of steps), and only the counterexamples of such refutations evaluated.
-    ``store``: file that keeps what each block of work gave, so that a run goes on where one with the same seed and
-    code ended; by default what DPVERIFY_STORE names, or dpverify/evidence.sqlite in the user's cache folder.
-    ``timeout``: seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks.
-    Its process is ended then, and the check is inconclusive; a check that cannot be imported in time is bad input.
-    Default: 600 where --checks or papers that do not come with dpverify bring code of their own, else no limit. 0: no
-    limit.
-    ``verbose``: list every verdict with its reason; without it, only where there are few.
-    ``refuted``: list the refuted ones, with their counterexamples.
+    The result of each claim is compared with its pinned verdict. The exit code is 1 if a pinned verdict is
+    contradicted.
+
+    Parameters
+    ----------
+    claims
+        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'. Default: all claims.
+    paper
+        Only claims of this paper.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    checks
+        Package with the checks of the papers. Default: the checks that come with dpverify. A claim without a check
+        is searched for counterexamples if both its sides are formulas.
+    budget
+        How thorough the checks are.
+    seed
+        A whole number, or "commit" to derive the seed from the commit of the checkout, which nobody can choose in
+        favour of a claim.
+    jobs
+        Number of worker processes on this machine. Default: one per core.
+    cluster
+        Address of the scheduler of a Dask cluster that does the work, such as tcp://127.0.0.1:8786; see
+        docs/cluster.md.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    report
+        Write pages, figures and data to this folder.
+    strict
+        The exit code is also 1 if a pinned verdict is not confirmed at this budget.
+    strict_pins
+        The exit code is also 1 if a claim without a pinned verdict is refuted, inconclusive or untested. A paper
+        can require this by strict_pins = true in its verdicts.toml.
+    fresh
+        Ignore the store and the recorded run, and do everything again. With the default --resume, a run continues
+        where an earlier one with the same seed and code ended; at the smoke budget, unchanged derivations are
+        checked by their certificates only, and unchanged refutations by their counterexamples only.
+    store
+        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
+        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+    timeout
+        Seconds for one call of a check: its import, its plan, one block, and what joins the blocks. After that time
+        its process is ended, and the check is inconclusive. A check that is not imported in time is bad input.
+        0: no limit. Default: 600 if --checks or another package brings code, otherwise no limit.
+    verbose
+        List every verdict with its reason. Default: only if there are few.
+    refuted
+        List the refuted claims with their counterexamples.
     """
     if seed == "commit":
         seed = _seed_of_commit()

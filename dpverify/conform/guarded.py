@@ -67,4 +67,5 @@ def copied(state: Any) -> Any:
 
 def failed_call(where: str, error: ForeignError) -> ConformanceTest:
     """The finding that foreign code did not return a value, so that the tests of this kind ended there."""
-    return ConformanceTest(f"calls in {where}", False, str(error), "a call that raises, exits or does not return")
+    sees = "a call that raises, exits or does not return"
+    return ConformanceTest(f"calls in {where}", False, str(error), sees, error=str(error))

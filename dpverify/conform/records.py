@@ -172,6 +172,8 @@ class ConformanceTest:
     found: str  # with numbers
     sees: str  # the smallest fault that it would have seen, or what it cannot see
     alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
+    because: str = ""  # what another test is about whose fault makes this one fail; "" where none is known to
+    error: str = ""  # of a call that ended without a value
 
     def __str__(self) -> str:
         return f"{'ok   ' if self.passed else 'FAULT'}  {self.name}: {self.found}. It sees: {self.sees}."
@@ -198,8 +200,11 @@ class Conformance(ShownAsTable):
         """Most that the chance is that a correct optimizer fails any test."""
         return sum(test.alpha for test in self.tests)
 
+    def text(self, *, verbose: bool = False, width: int = 100) -> str:
+        """Return a report: faults first, each cause once; ``verbose`` adds every test with what it detects."""
+        from dpverify.conform.causes import report
+
+        return "\n".join(line.text for line in report(self.tests, self.alpha, width, verbose=verbose))
+
     def __str__(self) -> str:
-        word = "No fault found" if self else f"{len(self.failed)} of {len(self.tests)} tests found a fault"
-        return "\n".join(
-            [*map(str, self.tests), f"{word}; a correct optimizer fails with chance at most {self.alpha:.2g}."]
-        )
+        return self.text()

@@ -36,7 +36,7 @@ def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) 
     yield from again
 
 
-_FORM = "an index that is none of the data's or stands twice, a size that cannot be, an example twice in an epoch"
+_FORM = "an index that is out of range or repeated, a wrong batch size, an example twice in an epoch"
 
 
 def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[Any]:
@@ -176,5 +176,5 @@ def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float,
     low, high = binom.ppf(each, of, probability), binom.isf(each, of, probability)
     bad = counts[(counts < low) | (counts > high)]
     shown = bad[0] if len(bad) else counts[np.argmax(np.abs(counts - of * probability))]
-    found = f"{shown} of {of}, where {of * probability:.6g} are expected and {low:.0f} to {high:.0f} allowed"
+    found = f"{shown} of {of}; {of * probability:.6g} expected, {low:.0f} to {high:.0f} allowed"
     return ConformanceTest(name, not len(bad), found, words, alpha)

@@ -21,12 +21,13 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
     """Search for the largest change, over batches and what one of their examples becomes."""
     largest = 0.0
     finite = 0  # pairs of releases
-    where = broken = not_finite = ""
+    where = broken = not_finite = message = ""
     for words, rest, one, other in _cases(promise, np.random.default_rng(seed)):
         for warm in (0, 2) if len(rest) else range(min(promise.steps, MOST_STEPS)):
             try:
                 a, b = (_released(optimizer, promise, rest, more, seed, warm) for more in (one, other))
             except ForeignError as error:  # whatever it raises is the finding
+                message = message or str(error)
                 broken = broken or f"{words}: {error}"
                 continue
             if not (np.isfinite(a).all() and np.isfinite(b).all()):
@@ -37,14 +38,17 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
             if change > largest:
                 largest, where = change, words
     allowed = promise.sensitivity
-    found = f"one example changes it by {largest:.6g} at most, where {allowed:.6g} is allowed ({where})"
+    found = f"one example changes the released vector by {largest:.6g}; at most {allowed:.6g} is allowed ({where})"
     if not finite:
         found = "not tested: nothing that is released is finite"
     elif not_finite:
         found += f"; what is released is not finite for some batches ({not_finite})"
-    passed = finite > 0 and not not_finite and largest <= allowed * (1 + ROUNDING)
-    yield ConformanceTest("sensitivity", passed, found, "what is among the batches tried")
-    yield ConformanceTest("every batch", not broken, broken or "no batch raises", "an empty batch that raises")
+    small = largest <= allowed * (1 + ROUNDING)
+    because = "finite numbers" if small and not_finite else "every batch" if small and broken else ""
+    passed = finite > 0 and not not_finite and small
+    yield ConformanceTest("sensitivity", passed, found, "what is among the batches tried", because=because)
+    sees = "an empty batch that raises"
+    yield ConformanceTest("every batch", not broken, broken or "no batch raises", sees, error=message)
 
 
 def _cases(promise: Promise, rng: np.random.Generator) -> Iterator[tuple[str, Any, Any, Any]]:
@@ -60,7 +64,8 @@ def _cases(promise: Promise, rng: np.random.Generator) -> Iterator[tuple[str, An
         for kind, rest in others.items() if size else [("none", none)]:
             for length in LENGTHS:
                 for direction in (axis, slant):
-                    words = f"{size} other gradients, {kind}, and one of {length:g} clip lengths"
+                    alone = f"one gradient of {length:g} clip lengths"
+                    words = f"{alone} with {size} others ({kind})" if size else f"{alone} alone"
                     one = length * clip * direction
                     if promise.neighbours == "add-remove":
                         yield words, rest, one, none

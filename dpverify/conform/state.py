@@ -76,7 +76,9 @@ def _state_test(optimizer: PrivateOptimizer, promise: Promise, seed: int, size: 
     if not np.isfinite(rate).all():
         return ConformanceTest(name, True, "not tested: what is released is not finite", sees)
     if np.linalg.matrix_rank(rate) < d:
-        return ConformanceTest(name, True, "not tested: the noise is no normal number of the generator given", sees)
+        return ConformanceTest(
+            name, True, "not tested: the noise is not a normal number from the given generator", sees
+        )
     moved, again = first(other, noise + np.linalg.solve(rate, released - without))
     if np.abs(again - released).max() > TOLERANCE * promise.sensitivity:
         return ConformanceTest(name, True, "not tested: what is released is not linear in the noise", sees)
@@ -90,6 +92,6 @@ def _state_test(optimizer: PrivateOptimizer, promise: Promise, seed: int, size: 
             return ConformanceTest(name, True, f"not tested: what is released in step {t + 1} is not finite", sees)
         change = max(change, float(np.abs(np.asarray(one) - np.asarray(two)).max()))
     found = (
-        f"an example of step {at + 1} changes a later step by {change:.3g}, all that was released before being the same"
+        f"an example of step {at + 1} changes a later release by {change:.3g}, although all earlier releases are equal"
     )
     return ConformanceTest(name, change <= 100 * TOLERANCE * promise.sensitivity, found, sees)

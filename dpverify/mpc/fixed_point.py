@@ -9,6 +9,7 @@ two roundings move it by at most one unit together. Noise is set for that.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices, Vector
-from dpverify.mpc.limits import RANGE, Inside, Noise
+from dpverify.mpc.limits import MODULUS, RANGE, Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_noise
 
 DEVIATIONS: Final[dict[Inside, float]] = {"bits": binomial_noise.DEVIATION, "ratio": ratio_noise.DEVIATION}
@@ -91,3 +92,13 @@ def encode(values: Vector, unit: float, parties: int) -> Indices:
         raise check.ArgumentError("gradient", size * unit, f"must be within the fixed-point range, {most * unit:g}")
     whole: Indices = scaled.astype(np.int64)
     return whole
+
+
+def to_residues(values: Indices) -> list[int]:
+    """Turn integers into elements of the field in which they are added."""
+    return [int(v) % MODULUS for v in values]
+
+
+def from_residues(residues: Iterable[int]) -> list[int]:
+    """Turn elements of the field back into integers; those in its upper half are negative."""
+    return [v - MODULUS if v > MODULUS // 2 else v for v in residues]

@@ -23,6 +23,7 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.errors import PartyError
+from dpverify.mpc.fixed_point import from_residues, to_residues
 from dpverify.mpc.limits import LEAST_PARTIES, LONGEST_TIMEOUT, MODULUS, MOST_NUMBERS, MOST_PARTIES, RANGE, Inside
 from dpverify.mpc.noise import binomial_noise
 from dpverify.mpc.ratio import ratio_noise
@@ -135,7 +136,7 @@ class Session:
         return values
 
     async def _opened(self, values: Indices, inside: Inside | None) -> list[int]:
-        own = self._field.array(np.array([int(v) % MODULUS for v in values], dtype=object))
+        own = self._field.array(np.array(to_residues(values), dtype=object))
         first, *others = self.mpc.input(own)
         total = sum(others, start=first)
         if inside == "bits":
@@ -143,7 +144,7 @@ class Session:
         elif inside == "ratio":
             total = total + await ratio_noise(self.mpc, self._field, len(values))
         opened = await self.mpc.output(total)
-        return [v - MODULUS if v > MODULUS // 2 else v for v in opened.value.tolist()]
+        return from_residues(opened.value.tolist())
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         try:

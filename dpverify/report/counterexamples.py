@@ -17,8 +17,8 @@ KINDS = {
 }
 SENTENCES = {  # how the line of a counterexample begins
     "smallest": "Smallest counterexample",
-    "practical": "Counterexample at a size that is run",
-    "interior": "Counterexample away from boundaries",
+    "practical": "At a size that is run",
+    "interior": "Away from boundaries",
     "largest-ratio": "Largest ratio",
 }
 ORDER = (*KINDS,)
@@ -91,7 +91,7 @@ def sides(example: Counterexample) -> tuple[str, str]:
 
 def example_words(example: Counterexample, *, markdown: bool = False) -> str:
     """A counterexample in one line: where, and both sides, or what is wrong there."""
-    quoted, plain = (md.code, md.prose) if markdown else (str, str)
+    quoted, plain = (md.code, md.explanation) if markdown else (str, str)
     point = f"at {quoted(show_point(example.parameters))}: " if example.parameters else ""
     if example.note and is_limit(example):
         return f"in the limit {plain(example.note)}"
@@ -132,4 +132,4 @@ def _told(example: Counterexample, claim: str) -> str:
     times = f" ({show_float(quotient)} times)" if left and _is_telling(example, quotient) else ""
     said = f": {left} against {right}{times}" if left else ""
     kind = "In the limit" if limit else SENTENCES[example.kind]
-    return f"{kind}{where}{said}{f'; {md.prose(example.note)}' if example.note else ''}.".replace("..", ".")
+    return f"{kind}{where}{said}{f'; {md.explanation(example.note)}' if example.note else ''}.".replace("..", ".")

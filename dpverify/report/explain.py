@@ -1,34 +1,36 @@
-"""All about one claim, in a terminal: the paper's words, how we read them, the verdict, and the evidence."""
+"""All about one claim, in a terminal: first the verdict, what is wrong and what holds instead, then the details."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.text import Text
 
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.display import Line, display
-from dpverify.ledger.records import SEVERITIES, PaperInfo, Verdict
-from dpverify.ledger.results import AmendmentResult, CheckResult, Result
-from dpverify.report.collect import derivations
+from dpverify.ledger.display import display
+from dpverify.ledger.records import SEVERITIES, PaperInfo
+from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
+from dpverify.report.collect import said_alike
 from dpverify.report.counterexamples import KINDS, example_words, telling
-from dpverify.report.numbers import show_count, show_float, show_slack
-from dpverify.report.statements import statement_of
-from dpverify.report.terminal import STYLES, mark, readable
-from dpverify.report.words import (
-    METHODS,
-    RELATIONS_TO_DERIVED,
-    instead_words,
-    kind_words,
-    pin_words,
-    reading_words,
-    status_words,
-)
+from dpverify.report.terminal import print_lines, readable
+from dpverify.report.text.evidence import evidence_lines
+from dpverify.report.text.formulas import prose_text
+from dpverify.report.text.paragraphs import StyledLine, fitted, wrapped
+from dpverify.report.text.pinned import pinned_results
+from dpverify.report.text.statement import statement_text
+from dpverify.report.text.summary import Summary, summary
+from dpverify.report.text.tex import tex_text
+from dpverify.report.words import counts, counts_words, kind_words, plural
 
 WIDEST = 110  # lines of running text stop here, however wide the terminal is
+INDENT = "  "
+LONGEST = 60  # lines of an explanation that is not full, at 80 columns
+LABEL = 10  # columns of a label before a short paragraph
+
+NO_RUN = "No run is recorded. Record one: dpverify verify {claim} --report FOLDER; --report FOLDER shows it here."
+MORE = "--full prints all findings, conditions and checks. --at evaluates both sides at a point."
 
 
 @dataclass(frozen=True)
@@ -39,124 +41,150 @@ class Explained:
     spec: ClaimSpec
     results: Sequence[Result] = ()  # evidence from a stored run, if any
     stale: Sequence[str] = ()  # which of it is not today's, and why
+    checks: Sequence[str] = ()  # names of the checks that can judge it
+
+    @property
+    def judged(self) -> Sequence[Result]:
+        """The results of the stored run, or else what our verdicts say."""
+        return self.results or pinned_results(self.spec)
 
 
-NO_RUN = "No run is recorded. Record one: dpverify verify {claim} --report FOLDER; --report FOLDER shows it here."
+def print_explained(known: Explained, console: Console, *, full: bool = False) -> None:
+    """Print one or two screens about a claim; with ``full``, everything."""
+    letters = partial(readable, console=console)
+    print_lines(explained_lines(known, min(console.width, WIDEST), full=full, letters=letters), console)
 
 
-def print_explained(known: Explained, console: Console) -> None:
-    """Print all about a claim."""
-    spec, claim, symbols = known.spec, known.spec.record, known.spec.statement().symbols
-    _line(console, f"{known.paper.key}:{claim.id}", "bold")
-    _line(console, f"{claim.where} ({kind_words(claim.kind)}); {known.paper.title}", "dim")
-    _section(console, "The paper's words", claim.quote.strip().splitlines())
-    _section(console, "As a formula", _statement(display(spec.statement())))
-    _section(console, "Symbols", [f"{name}: {symbol.meaning}" for name, symbol in sorted(symbols.items())])
-    _section(console, "Readings", [f"{r.name} = {' | '.join(r.choices)}: {r.meaning}" for r in claim.reading])
-    _section(console, "Rests on", claim.uses)
-    _section(console, "Transcription", claim.transcription.strip().splitlines())
-    _section(console, "Pinned verdict", [line for verdict in spec.verdicts for line in _verdict(spec, verdict)])
-    _section(console, "STALE: what follows was judged before a change", known.stale)
-    for result in known.results:
-        _evidence(console, result)
+def explained_text(known: Explained, width: int = 80, *, full: bool = False) -> str:
+    """Return what :func:`print_explained` prints, without colours."""
+    return "\n".join(line.text for line in explained_lines(known, width, full=full)) + "\n"
+
+
+def explained_lines(
+    known: Explained, width: int, *, full: bool = False, letters: Callable[[str], str] = str
+) -> list[StyledLine]:
+    """Return the lines of an explanation, wrapped at a width; ``letters`` puts a text into the console's letters."""
+    page = _Page(width, letters)
+    groups = said_alike(known.judged)
+    told = summary(known.spec, groups, known.stale, width, letters)
+    page.lines += told.lines
+    if full:
+        _whole(page, known)
+        return page.lines
+    brief = _Page(width, letters)
+    for most in range(8, 1, -1):
+        brief = _Page(width, letters)
+        _brief(brief, known, groups, told, most)
+        if len(page.lines) + len(brief.lines) <= LONGEST:
+            break
+    return [*page.lines, *brief.lines]
+
+
+class _Page:
+    """Lines that are wrapped as they are added."""
+
+    def __init__(self, width: int, letters: Callable[[str], str]) -> None:
+        self.width = width
+        self.letters = letters
+        self.lines: list[StyledLine] = []
+
+    def section(self, title: str, paragraphs: Iterator[str] | Sequence[str], most: int = 10**6) -> None:
+        """Add a title and indented paragraphs; nothing where there are none."""
+        texts = [self.letters(text) for text in paragraphs if text]
+        if lines := fitted(texts, self.width, most, indent=INDENT):
+            titles = [StyledLine(line, "bold") for line in wrapped(self.letters(title), self.width)]
+            self.lines += [StyledLine(""), *titles, *map(StyledLine, lines)]
+
+    def labelled(self, label: str, text: str, most: int = 10**6) -> None:
+        """Add a short paragraph with its label on the left."""
+        if text:
+            lines = fitted([self.letters(text)], self.width, most, first=label.ljust(LABEL), indent=" " * LABEL)
+            self.lines += map(StyledLine, lines)
+
+
+def _brief(page: _Page, known: Explained, groups: Sequence[Sequence[Result]], told: Summary, most: int) -> None:
+    """Add what fits on one or two screens; quotes and formulas have at most so many lines each."""
+    spec = known.spec
+    page.section("The paper's words", tex_text(spec.record.quote).splitlines(), most)
+    page.section("As a formula", statement_text(display(spec.statement())), most)
+    for result in told.cut:
+        title = "What is wrong, in full" if result.status == "refuted" else "Why, in full"
+        page.section(title, [prose_text(result.reason)], most + 2)
+    corrections = [amendment for group in groups for amendment in group[0].beside]
+    for number, amendment in enumerate(corrections):
+        if amendment.why not in (earlier.why for earlier in corrections[:number]):
+            page.section(_correction_title(amendment), _correction(amendment), most)
+    examples = dict.fromkeys(_example(example) for group in groups for example in telling(group[0]))
+    page.section("Counterexamples", [*examples], 6)
+    page.lines.append(StyledLine(""))
+    severities = {result.severity: SEVERITIES[result.severity] for result in known.judged if result.severity}
+    page.labelled("Severity", "; ".join(f"{name}: {meaning}" for name, meaning in severities.items()), 2)
+    page.labelled("Readings", _readings(known, groups), 3)
+    page.labelled("Rests on", ", ".join(spec.record.uses), 2)
+    page.labelled("Evidence", _evidence(known), 4)
+    page.labelled("Checks", ", ".join(known.checks), 2)
+    page.labelled("More", MORE)
+
+
+def _whole(page: _Page, known: Explained) -> None:
+    """Add the whole record, all verdicts, and the evidence of every reading."""
+    spec, claim = known.spec, known.spec.record
+    symbols = spec.statement().symbols
+    page.section("Place in the paper", [f"{claim.where} ({kind_words(claim.kind)}); {known.paper.title}"])
+    page.section("The paper's words", tex_text(claim.quote).splitlines())
+    page.section("As a formula", statement_text(display(spec.statement())))
+    page.section("Symbols", [f"{name}: {prose_text(symbol.meaning)}" for name, symbol in sorted(symbols.items())])
+    page.section("Readings", [f"{r.name} = {' | '.join(r.choices)}: {prose_text(r.meaning)}" for r in claim.reading])
+    page.section("Rests on", claim.uses)
+    page.section("Transcription", [prose_text(line) for line in claim.transcription.strip().splitlines()])
+    page.section("Stale: judged before a change", known.stale)
     if not known.results:
-        _section(console, "Evidence", [NO_RUN.format(claim=spec.key)])
+        page.section("Evidence", [NO_RUN.format(claim=spec.key)])
+    for title, lines in evidence_lines(known.judged, recorded=bool(known.results)):
+        page.section(title, lines)
+    page.section("Checks", [", ".join(known.checks) or "none is written"])
 
 
-def _statement(lines: Iterable[Line]) -> Iterator[str]:
-    """A statement, but for the reading: that stands above, or beside the verdict."""
-    return (f"{line}{f': {line.about}' if line.about else ''}" for line in lines if line.word != "reading")
+def _correction_title(amendment: AmendmentResult) -> str:
+    if not amendment.corrects:
+        return f"The best that is known ({amendment.status})"
+    if amendment.only_restates:
+        return "When it holds"
+    return f"{'Where it holds' if amendment.holds_for else 'Corrected statement'} ({amendment.status})"
 
 
-def _verdict(spec: ClaimSpec, verdict: Verdict) -> Iterator[str]:
-    reading = reading_words(verdict.reading)
-    said = status_words(verdict.status, verdict.severity)
-    yield f"{said}{f' ({reading})' if reading else ''}{f': {verdict.reason}' if verdict.reason else ''}"
-    yield f"{verdict.severity}: {SEVERITIES[verdict.severity]}" if verdict.severity else ""
-    yield from (f"finding: {finding}" for finding in verdict.findings)
-    if verdict.holds is not None:
-        yield f"holds for {', '.join(verdict.holds.requires)} ({verdict.holds.status}): {verdict.holds.why}"
-    if verdict.amendment is not None:
-        instead = "corrected" if verdict.amendment.corrects else "nothing better is known"
-        instead = f"{instead} ({verdict.amendment.status})"
-        if verdict.amendment.only_restates:
-            instead = "no correction, a condition says what is claimed"
-        yield f"{instead}: {verdict.amendment.why}"
-        yield from (f"  {line}" for line in _statement(display(spec.statement(verdict.reading, "amended"))))
+def _correction(amendment: AmendmentResult) -> Iterator[str]:
+    yield prose_text(amendment.why)
+    if not amendment.holds_for:
+        yield from statement_text(amendment.display)
 
 
-def _evidence(console: Console, result: Result) -> None:
-    """What a stored run found for one reading."""
-    reading = reading_words(result.reading)
-    console.print()
-    title = f"{mark(result.status, console)} {result.status}{f' ({reading})' if reading else ''}"
-    _line(console, f"Evidence of a stored run: {title}", STYLES[result.status])
-    pin = pin_words(result)
-    lines = [f"given: {premise}" for premise in result.given]
-    lines += [f"by definition: {definition}" for definition in result.definitions]
-    lines += [result.reason, pin, *result.findings]
-    lines += [f"{KINDS[example.kind]}: {example_words(example)}" for example in telling(result)]
-    lines += [f"slack (smallest / typical): {slack}"] if (slack := show_slack(result.slack)) else []
-    lines += [f"region: {result.region}"] if result.region else []
-    for line in [*lines, *_derived(result), *map(_check, result.checks), *_beside(result)]:
-        if line:
-            _indented(console, line)
+def _example(example: Counterexample) -> str:
+    return f"{KINDS[example.kind]}: {example_words(example)}"
 
 
-def _derived(result: Result) -> Iterator[str]:
-    for derivation in derivations(result):
-        state = "complete" if derivation.complete else "not complete"
-        yield f"derivation {derivation.name} ({derivation.whose}): {len(derivation.steps)} steps, {state}"
-        yield from (f"  {step.relation} {step.expression} ({step.rule}; {step.status})" for step in derivation.steps)
-    if result.relation_to_derived:
-        yield RELATIONS_TO_DERIVED[result.relation_to_derived]
+def _readings(known: Explained, groups: Sequence[Sequence[Result]]) -> str:
+    """Return what the readings are, and that they change nothing, if so."""
+    choices = "; ".join(f"{reading.name} = {' | '.join(reading.choices)}" for reading in known.spec.record.reading)
+    if not choices:
+        return ""
+    number = len(known.judged)
+    all_of_them = "both" if number == 2 else f"all {number}"
+    return f"{choices}. {f'The verdict is the same in {all_of_them}.' if len(groups) == 1 else ''}".strip()
 
 
-def _check(check: CheckResult) -> str:
-    facts = [
-        f"n = {show_count(check.n)}" if check.n else "",
-        f"alpha = {show_float(check.alpha, 2)}" if check.alpha else "",
-        f"power {show_float(check.power)}" if check.power else "",
-        f"must see {check.detects}" if check.detects else "",
-        check.message,
-    ]
-    seen = sum(control.refuted for control in check.controls)
-    controls = f"{seen} of {len(check.controls)} planted faults seen" if check.controls else ""
-    spared = sum(not neighbour.refuted for neighbour in check.true_neighbours)
-    neighbours = f"{spared} of {len(check.true_neighbours)} true neighbours not refuted"
-    region = f"where it looked: {check.region}" if check.region else ""
-    told = "; ".join(filter(None, [*facts, region, controls, neighbours if check.true_neighbours else ""]))
-    return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {told}' if told else ''}"
+def _evidence(known: Explained) -> str:
+    """Return how many checks said what, of the first reading."""
+    if not known.results:
+        return NO_RUN.format(claim=known.spec.key)
+    first = known.results[0]
+    forms = [("as printed", first.checks)]
+    forms += [("where it holds", first.holds.checks)] if first.holds else []
+    forms += [("as corrected", first.amendment.checks)] if first.amendment else []
+    parts = [_checks(form, checks) for form, checks in forms if checks]
+    return f"recorded run: {'; '.join(parts)}" if parts else "recorded run without checks"
 
 
-def _beside(result: Result) -> Iterator[str]:
-    for said, word in ((result.holds, "held"), (result.amendment, "corrected")):
-        if said is not None:
-            yield from _amended(said, word)
-
-
-def _amended(amendment: AmendmentResult, word: str) -> Iterator[str]:
-    status = "" if amendment.only_restates else f" ({amendment.status})"
-    yield f"{instead_words(amendment)}{status}: {amendment.why}"
-    yield from (f"  {line}" for line in map(str, statement_of(amendment)))
-    yield from (f"by definition: {definition}" for definition in amendment.definitions)
-    if slack := show_slack(amendment.slack):
-        yield f"its slack (smallest / typical): {slack}"
-    yield from (f"{word}, {_check(check)}" for check in amendment.checks)
-
-
-def _section(console: Console, title: str, lines: Iterator[str] | Sequence[str]) -> None:
-    body = [line for line in lines if line]
-    if body:
-        console.print()
-        _line(console, title, "bold")
-        for line in body:
-            _indented(console, line)
-
-
-def _line(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(readable(text, console), style=style), width=min(console.width, WIDEST))
-
-
-def _indented(console: Console, text: str) -> None:
-    console.print(Padding(Text(readable(text, console)), (0, 0, 0, 2)), width=min(console.width, WIDEST))
+def _checks(form: str, checks: Sequence[CheckResult]) -> str:
+    found = counts_words(counts(check.status for check in checks))
+    return f"{plural(len(checks), 'check')} of the statement {form} ({found})"

@@ -10,6 +10,9 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from dpverify.report.typeset.formulas import typeset
+from dpverify.report.typeset.quotation import with_formulas_marked
+
 _SPANS = re.compile(
     r"(?P<code>(?<!`)(?P<ticks>`+)(?!`)(?:.+?)(?<!`)(?P=ticks)(?!`))"
     r"|(?<!\\)\$\$(?P<display>.+?)\$\$"
@@ -56,6 +59,11 @@ def prose(text: str, *, emphasis: bool = False) -> str:
     return "".join(parts)
 
 
+def explanation(text: str) -> str:
+    """What we write about a claim: as :func:`prose`, with its formulas typeset and its claims and commands as code."""
+    return prose(typeset(text))
+
+
 def code(text: str) -> str:
     """A code span that holds ``text``, whatever backticks are in it."""
     flat = " ".join(text.split())
@@ -86,9 +94,9 @@ def math_block(latex: str) -> str:
 
 
 def quote(text: str) -> str:
-    """A quotation of a paper, its displayed formulas set as formulas and its line breaks kept."""
+    """A quotation of a paper, its formulas typeset and its line breaks kept."""
     blocks: list[str] = []
-    for number, piece in enumerate(_DISPLAY.split(text)):
+    for number, piece in enumerate(_DISPLAY.split(with_formulas_marked(text))):
         if number % 2:
             blocks.append(math_block(piece))
             continue

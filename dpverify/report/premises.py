@@ -53,7 +53,7 @@ def _premise(text: str, source: Result | AmendmentResult) -> str:
         return md.code(text)
     if found := _MEANING.fullmatch(text):
         return f"the meaning of {_named(found['name'], source)}"
-    return md.prose(_CITED.sub(r"\g<theorem> \g<source>", text))
+    return md.explanation(_CITED.sub(r"\g<theorem> \g<source>", text))
 
 
 def _named(name: str, source: Result | AmendmentResult) -> str:

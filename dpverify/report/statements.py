@@ -9,10 +9,13 @@ from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report import markdown as md
 from dpverify.report.counterexamples import telling
+from dpverify.report.typeset.quotation import quotes_formula
 from dpverify.report.words import MARKS, exactly_if, instead_words
 
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
 _ORDERS, _SHOWN_ORDERS = re.compile("<=|>=|<|>"), re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
+APART = ("where", "reading")  # what may be shown elsewhere in a section, once for all its statements
+_WORDS_OF_STATEMENT = ("", "in words:")
 KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
 
 
@@ -29,9 +32,40 @@ def statement_block(source: Result | AmendmentResult, apart: bool = False) -> st
 
     ``apart``: its letters and its reading stand elsewhere in the same section.
     """
-    lines = [line for line in statement_of(source) if not apart or line.word not in ("where", "reading")]
-    above = [md.math_block(line.latex) if line.latex else md.prose(line.text) for line in lines[:1] if line.text]
-    return "\n\n".join(filter(None, [*above, _sentence(_belongs(lines))]))
+    lines = [line for line in statement_of(source) if not apart or line.word not in APART]
+    return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
+
+
+def printed_block(result: Result) -> str:
+    """The judged statement below its quotation; a formula that the quotation shows already is not shown again."""
+    lines = [line for line in statement_of(result) if line.word not in APART]
+    is_quoted = bool(lines) and quotes_formula(result.quote, lines[0].latex)
+    return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
+
+
+def correction_block(amendment: AmendmentResult, printed: Result) -> str:
+    """A corrected statement below the printed one of the same section: what is the same is not shown again."""
+    above = {_key(line): line for line in statement_of(printed) if line.word not in APART}
+    lines = [line for line in statement_of(amendment) if line.word not in APART]
+    if {key for key in above if key[0]} - {_key(line) for line in lines}:
+        return statement_block(amendment, apart=True)  # a condition or a definition of the printed statement is gone
+    new = [line for line in lines if _key(line) not in above]
+    in_heading = amendment.holds_for if amendment.corrects else []
+    told = _sentence(_belongs([line for line in new if not (line.word == "if" and line.text in in_heading)]))
+    left_out = any(line not in new and _belongs([line]) for line in lines)
+    told = " ".join(filter(None, [told, "Otherwise as printed." if left_out else ""]))
+    return "\n\n".join(filter(None, [statement_block_of([line for line in new if line is lines[0]]), told]))
+
+
+def _key(line: Line) -> tuple[str, str]:
+    return ("" if line.word in _WORDS_OF_STATEMENT else line.word), line.latex or line.text
+
+
+def statement_block_of(lines: Sequence[Line]) -> str:
+    """The formula or the words of a statement."""
+    return "\n\n".join(
+        md.math_block(line.latex) if line.latex else md.explanation(line.text) for line in lines if line.text
+    )
 
 
 def statement_in_line(source: Result | AmendmentResult) -> str:
@@ -96,7 +130,7 @@ def readings_block(results: Sequence[Result], page: str | None = None) -> str:
     alike = {about: [text for text, found in lines.items() if found == about] for about in meanings if about}
     named = {about: [*map(md.prose, texts)] for about, texts in alike.items()}
     shown = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
-    told = md.bullets(f"{' or '.join(texts)}: {md.prose(about)}" for about, texts in shown.items())
+    told = md.bullets(f"{' or '.join(texts)}: {md.explanation(about)}" for about, texts in shown.items())
     return f"Readings of the paper:\n\n{told}" if told else ""
 
 
@@ -138,7 +172,7 @@ def _joined(lines: Sequence[Line]) -> str:
 def _fragment(line: Line) -> str:
     if line.latex:
         return md.inline_math(line.latex)
-    return md.prose(line.text) if line.word == "in words:" else md.code(line.text)
+    return md.explanation(line.text) if line.word == "in words:" else md.code(line.text)
 
 
 def _sentence(text: str) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich import box
 from rich import progress as bars
 from rich.console import Console, Group
 from rich.padding import Padding
@@ -18,6 +17,10 @@ from dpverify.ledger.results import CheckResult, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, telling
 from dpverify.report.numbers import show_slack
+from dpverify.report.text.ascii_letters import in_ascii
+from dpverify.report.text.formulas import prose_text
+from dpverify.report.text.paragraphs import StyledLine
+from dpverify.report.text.tables import name_cell, table
 from dpverify.report.words import (
     ASCII_MARKS,
     MARKS,
@@ -47,9 +50,7 @@ STYLES: dict[Status, str] = {
     "untested": "dim",
 }
 
-NARROW = 90  # below this width a table's last column is too thin to read; the reasons then stand below the claims
-
-_IN_ASCII = str.maketrans({"≈": "~", "∞": "oo", "−": "-", "\u2009": "", "é": "e"})
+NARROW = 72  # below this width a table's last column is too thin to read; the reasons then stand below the claims
 
 
 def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
@@ -72,6 +73,7 @@ def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> 
             whose = ", our notes" if is_note else ""
             console.print(Text(f"{mark(status, console)} {status}{whose} ({len(results)})", style=STYLES[status]))
             console.print(_table(results, console) if console.width >= NARROW else _stack(results, console))
+            console.print()
     for line in closing(run, listed):
         console.print(Text(readable(line, console)))
 
@@ -80,7 +82,13 @@ def readable(text: str, console: Console) -> str:
     """The text in letters that the console can show."""
     if _unicode(console):
         return text
-    return text.translate(_IN_ASCII).encode("ascii", "replace").decode()
+    return in_ascii(text)
+
+
+def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
+    """Print lines that are wrapped already."""
+    for line in lines:
+        console.print(Text(readable(line.text, console), style=line.style), soft_wrap=True)
 
 
 def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
@@ -88,7 +96,7 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     results = run.results
     claims, notes = ([r for r in results if r.is_note == own] for own in (False, True))
     if claims or not notes:
-        yield f"{_counted(claims, 'claim')}.{_fallen(claims)}"
+        yield f"{_counted(claims, 'claim')}.{_severities(claims)}"
     if notes:
         yield f"Our own notes, counted apart: {_counted(notes, 'note')}."
     for result in results:
@@ -101,22 +109,23 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
-            yield f"NO LONGER TIGHT: {item_id(result)}, slack of what is {form}; its verdict says 1."
+            variant, _, slack = form.partition(": ")
+            yield f"NO LONGER TIGHT: {item_id(result)}: the {variant} statement has slack {slack}; its verdict says 1."
         for lost in lost_proofs(result):
             yield f"NO LONGER PROVED: {item_id(result)}: {lost}."
         if result.misjudged:
-            yield f"NOT WHAT FALLS: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
+            yield f"WRONG SEVERITY: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
     yield from _recorded(results)
     if kept := run.run.from_store:
-        yield f"{plural(kept, 'check')} had been decided by an earlier run of the same code; --fresh runs all again."
+        yield f"{plural(kept, 'check')} reused from an earlier run of the same code; --fresh runs all again."
     if stale := run.run.stale_in_store:
         changed = "record, code, versions or the recorded run have changed"
-        yield f"What an earlier run found in {plural(stale, 'check')} was stale: {changed}."
+        yield f"Earlier results of {plural(stale, 'check')} are stale: {changed}."
     if any(result.status not in listed for result in results):
-        yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM tells of one."
+        yield "More: --refuted or --verbose lists verdicts, --report DIR writes pages, explain CLAIM explains one."
     if run.run.interrupted:
-        yield "Interrupted: this is what was decided so far."
+        yield "Interrupted: these are the results so far."
 
 
 def _disagreements(result: Result) -> Iterator[str]:
@@ -131,11 +140,11 @@ def _recorded(results: Sequence[Result]) -> Iterator[str]:
     taken = [check for result in results for check in result.all_checks if check.by_certificate]
     derivations = sum(check.method == "derivation" for check in taken)
     refutations = sum(check.status == "refuted" for check in taken)
-    words = [f"of {plural(derivations, 'derivation')} only the certificate was checked"] if derivations else []
-    words += [f"of {plural(refutations, 'refutation')} only the counterexamples were evaluated"] if refutations else []
+    words = [f"only the certificates of {plural(derivations, 'derivation')} were checked"] if derivations else []
+    words += [f"only the counterexamples of {plural(refutations, 'refutation')} were evaluated"] if refutations else []
     if words:
         told = ", ".join(words)
-        yield f"{told[0].upper()}{told[1:]}: what they rest on is as in the recorded run; --fresh does it all."
+        yield f"{told[0].upper()}{told[1:]}, which are unchanged since the recorded run; --fresh repeats everything."
 
 
 def _counted(results: Sequence[Result], noun: str) -> str:
@@ -143,12 +152,12 @@ def _counted(results: Sequence[Result], noun: str) -> str:
     return f"{plural(len(results), 'verdict')} on {plural(len({r.claim for r in results}), noun)}: {found}"
 
 
-def _fallen(results: Sequence[Result]) -> str:
-    """What falls with the refuted claims, each counted once, a sentence; of the worst kind their names."""
+def _severities(results: Sequence[Result]) -> str:
+    """Return how many claims are refuted, by severity, each claim once, and the names of the worst ones."""
     worst = ", ".join(by_severity(results).get("privacy", ()))
-    names = f" Privacy falls in {worst}." if worst else ""
+    names = f" Severity privacy: {worst}." if worst else ""
     told = severities_words(results)
-    return f" What falls, each claim once: {told}.{names}" if told else ""
+    return f" Refuted claims by severity: {told}.{names}" if told else ""
 
 
 def _confirmed(results: Sequence[Result]) -> str:
@@ -197,17 +206,11 @@ def amendment_words(result: Result) -> str:
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:
-    table = Table(box=box.SIMPLE_HEAD if _unicode(console) else box.ASCII, expand=True, pad_edge=False)
-    slack = any(result.slack for result in results)
-    table.add_column("claim", no_wrap=True, overflow="fold")
-    if slack:
-        table.add_column("slack", justify="right", no_wrap=True)
-    table.add_column("why", ratio=1, overflow="fold")
-    for names, result in _same_reason(results):
-        slacks = Text(readable(show_slack(result.slack), console))
-        cells = [Text("\n".join(names)), slacks, _why(result, console)]
-        table.add_row(*(cells if slack else [cells[0], cells[2]]))
-    return table
+    rows = [
+        ("\n".join(map(name_cell, names)), show_slack(result.slack), _why(result, console))
+        for names, result in _same_reason(results)
+    ]
+    return table(("claim", "slack", "why"), rows, console, right=("slack",))
 
 
 def _stack(results: Sequence[Result], console: Console) -> Group:
@@ -216,7 +219,7 @@ def _stack(results: Sequence[Result], console: Console) -> Group:
     for names, result in _same_reason(results):
         slack = f"  slack {room}" if (room := show_slack(result.slack)) else ""
         lines.extend([Text("\n".join(names) + readable(slack, console)), Padding(_why(result, console), (0, 0, 0, 4))])
-    return Group(*lines, Text())
+    return Group(*lines)
 
 
 def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
@@ -229,7 +232,8 @@ def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
 
 
 def _why(result: Result, console: Console) -> Text:
-    text = Text(readable(_notes(why(result), _vacuous(result), amendment_words(result)), console))
+    notes = _notes(why(result), _vacuous(result), amendment_words(result))
+    text = Text(readable(prose_text(notes), console))
     if result.contradicts or result.sources_disagree:
         text.append(f"\n{_loud(result)}", style="bold red")
     return text

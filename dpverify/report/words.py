@@ -174,23 +174,44 @@ def severities_words(results: Iterable[Result]) -> str:
     return ", ".join(f"{len(claims)} {severity}" for severity, claims in by_severity(results).items())
 
 
+Outcome = Status | Severity
+"""What came out for a claim: the worst that is wrong with one of its readings, or else its weakest status."""
+
+OUTCOMES: tuple[Outcome, ...] = (*HOLDS, "inconclusive", "untested", *reversed(SEVERITIES), "refuted")
+
+
+def outcomes(results: Iterable[Result]) -> dict[Outcome, int]:
+    """How many distinct claims have each outcome, in the order of :data:`OUTCOMES`, zeros included.
+
+    A claim of which one reading is refuted counts by severity; as refuted only if no severity is recorded.
+    """
+    found: dict[str, Outcome] = {}
+    for result in results:
+        outcome: Outcome = result.severity if result.status == "refuted" and result.severity else result.status
+        found[result.claim] = max(found.get(result.claim, outcome), outcome, key=OUTCOMES.index)
+    numbers = Counter(found.values())
+    return {outcome: numbers[outcome] for outcome in OUTCOMES}
+
+
 def totals_words(results: Sequence[Result]) -> str:
-    """How many claims and verdicts there are, of each status and severity, in sentences; our notes apart from them."""
+    """How many distinct claims have each status or severity, in sentences; our notes apart from them."""
     claims = [result for result in results if not result.is_note]
     notes = [result for result in results if result.is_note]
-    told = [f"{_verdicts(claims, 'claim')}."] if claims or not notes else []
-    if fallen := severities_words(claims):
-        told.append(f"Refuted claims by severity, each claim once: {fallen}.")
+    told = [f"{_claims(claims, 'claim')}."] if claims or not notes else []
     if notes:
-        told.append(f"Counted apart, {_verdicts(notes, 'note of ours')}.")
+        told.append(f"Our own notes, counted separately: {_claims(notes, 'note')}.")
     return " ".join(told)
 
 
-def _verdicts(results: Sequence[Result], noun: str) -> str:
-    number = len({result.claim for result in results})
-    found = counts_words(counts(result.status for result in results))
-    readings = f", {plural(len(results), 'verdict')} with their readings" if len(results) > number else ""
-    return f"{plural(number, noun)}{readings}: {found}"
+def _claims(results: Sequence[Result], noun: str) -> str:
+    """The number of distinct claims, and of each status and severity: ``3 claims: 2 proved, 1 refuted (1 privacy)``."""
+    found = outcomes(results)
+    by_worst = {severity: found[severity] for severity in SEVERITIES if found[severity]}
+    refuted = sum(by_worst.values()) + found["refuted"]
+    severities = ", ".join(f"{number} {severity}" for severity, number in by_worst.items())
+    told = [f"{found[status]} {status}" for status in STATUSES if status != "refuted" and found[status]]
+    told += [f"{refuted} refuted{f' ({severities})' if severities else ''}"] if refuted else []
+    return f"{plural(sum(found.values()), noun)}: {', '.join(told) or 'none'}"
 
 
 def plural(number: int, noun: str) -> str:

@@ -21,7 +21,7 @@ from dpverify.report.pages.ownership import is_generated
 from dpverify.report.pages.write import drawn_elsewhere, other_pages, render
 from dpverify.site.claims import TABLE, claim_pages
 from dpverify.site.fences import plain_fences
-from dpverify.site.output import check_out, check_picture, publish
+from dpverify.site.output import FIRST, START, check_out, check_picture, publish
 
 PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
 
@@ -38,6 +38,7 @@ CONFIG = {
         "sphinx.ext.autodoc",
         "sphinx.ext.napoleon",
         "dpverify.site.mathml",
+        "dpverify.site.verdicts",
         "dpverify.site.safe",
     ],
     "myst_enable_extensions": ["dollarmath", "alert"],
@@ -81,6 +82,7 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
         Sphinx(
             str(source), None, str(built), str(Path(work) / "doctrees"), "html", CONFIG, status=None, warning=warnings
         ).build()
+        (built / START).write_bytes((built / FIRST).read_bytes())
         publish(built, out)
     return warnings.getvalue().splitlines()
 

@@ -79,6 +79,8 @@ ATTRIBUTES = frozenset(
     ]
 )
 _VALUE = re.compile(r"[\w #.%+-]*", re.ASCII)
+_ALIGNED = re.compile(r"\\(?P<edge>begin|end)\{aligned\}")
+"""An environment that the converter does not know; ``split`` is the same to a reader."""
 LONGEST = 20_000  # letters of a formula
 
 
@@ -95,7 +97,7 @@ def typeset(latex: str, display: str) -> str:
     counts only where every element and attribute is a known one of MathML.
     """
     try:
-        made = str(convert(latex, display=display)) if len(latex) <= LONGEST else ""
+        made = str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display)) if len(latex) <= LONGEST else ""
     except Exception:  # noqa: BLE001  the converter's errors for damaged formulas are of many types
         made = ""
     return made if is_formula(made) else f"<code>{escape(latex)}</code>"

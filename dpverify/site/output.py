@@ -17,6 +17,7 @@ ENDS = {".html": FIGURE_MARK, ".svg": FIGURE_MARK, ".js": SCRIPT_MARK, ".css": S
 """Last line of the files of a type. Files of other types, such as fonts, are the same in every build."""
 
 FIRST = "README.html"
+START = "index.html"  # the first page under the name that servers look for
 
 _ACTIVE = re.compile(
     rb"<\s*(?:\w+:)?(?:script|foreignObject|iframe|object|embed|a|image|set|animate\w*|handler)\b|\son\w+\s*=|javascript:"
@@ -36,7 +37,7 @@ def check_picture(name: str, content: bytes) -> bytes:
 
 def check_out(out: Path) -> None:
     """Refuse a folder whose first page was not written by dpverify, before anything is built."""
-    for path in (out / FIRST, out / "index.html"):
+    for path in (out / FIRST, out / START):
         if os.path.lexists(path) and not _is_ours(path):
             raise _foreign(path)
 

@@ -100,20 +100,21 @@ def compare_parties(told: Sequence[dict[str, Any]]) -> None:
 
 
 def set_up(
-    session: Session, holds: Sequence[int], x: Rows, y: Vector, s: Settings, batch_seed: int | Sequence[int]
-) -> DdpSrm:
-    """Make this party's run, before its first step."""
+    session: Session, holds: Sequence[int], x: Rows, y: Vector, s: Settings, batch_seed: int | Sequence[int],
+    drawn: random.Random | None = None,
+) -> DdpSrm:  # fmt: skip
+    """Make this party's run, before its first step; ``drawn``: what draws its noise, by default the system."""
     m = session.parties
     check_batch(s, holds)
     problem, whole = (regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
     scales = scales_of(s, x.shape[1])
-    drawn = random.SystemRandom()
+    rng = random.SystemRandom() if drawn is None else drawn
 
     def total(own: Vector, first: bool) -> Vector:
         scale = scales[0 if first else 1]
         units = encode(own, scale.unit, m)
         if scale.share > 0.0:
-            units += own_noise(drawn, scale.share, len(own))
+            units += own_noise(rng, scale.share, len(own))
         return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
 
     oracle = SecureGradient(recursive_gradient(problem, CLIP, s.change_clip or CLIP), total, (s.batch, s.batch), s.lam)

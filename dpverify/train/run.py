@@ -84,7 +84,7 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
-    problem = _problem(dataset, settings)
+    problem = problem_of(dataset, settings)
     settings, guarantee = account(request, settings, dataset, problem)
     began = time.perf_counter()
     if request.algorithm == "ddp-srm":
@@ -122,7 +122,7 @@ def data_info(dataset: Dataset, problem: Regression) -> DataInfo:
     return DataInfo(name=dataset.name, n=n, d=d, classes=dataset.classes, standardised=dataset.standardised)
 
 
-def _problem(dataset: Dataset, settings: Settings) -> Regression:
+def problem_of(dataset: Dataset, settings: Settings) -> Regression:
     """Scale the rows and make the problem; with scaled rows its constants do not depend on the data."""
     if settings.scale == "none":
         try:

@@ -47,11 +47,13 @@ def test_no_two_classes_have_one_name() -> None:
 
 
 def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
-    """Elsewhere types and one to three sentences are enough."""
+    """Elsewhere types and one to three sentences are enough. The help of commands is made from their docstrings."""
     paths = rules.python_files(PACKAGE)
     exported = rules.exported(ROOT, paths)
     found = []
     for path in paths:
+        if PACKAGE / "cli" in path.parents:
+            continue
         relative = path.relative_to(ROOT).with_suffix("")
         parts = relative.parent.parts if relative.name == "__init__" else relative.parts
         module = ".".join(parts)

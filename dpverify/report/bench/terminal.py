@@ -12,6 +12,7 @@ from dpverify.report.bench.statistics import JudgedTarget, Outcome, counted, jud
 from dpverify.report.bench.words import about, show_interval, show_memory, show_sizes, show_target, show_time, warnings
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable
+from dpverify.report.text.tables import table
 from dpverify.report.words import plural
 
 STYLES: dict[Outcome, str] = {
@@ -20,6 +21,8 @@ STYLES: dict[Outcome, str] = {
     "missed": "bold red",
     "not measured": "dim",
 }
+
+COLUMNS = ("case", "form", "time", "ratio", "memory", "target")
 
 CHANGES = {"slower": "bold red", "faster": "blue", "no difference seen": "", "too few passes": "dim"}
 
@@ -30,7 +33,7 @@ def print_bench(bench: Bench, console: Console) -> None:
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
         rows = [row for case in cases for row in _rows(case, [each for each in targets if each.cases == [case]])]
-        _print(group, rows, console)
+        _print(group, COLUMNS, rows, console)
     for line in _closing(bench, targets):
         _line(line, console)
 
@@ -41,7 +44,7 @@ def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
         ([f"{each.group}/{each.case}", f"{each.form} / {each.to}", each.change, *_sizes(each)], CHANGES[each.change])
         for each in sorted(changes, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))
     ]
-    _print("compared with the other run", rows, console)
+    _print("compared with the other run", ("case", "form", "change", "factor", "p-value"), rows, console)
     found = [each.change for each in changes]
     few = found.count("too few passes")
     told = ", ".join(f"{found.count(word)} {word}" for word in list(CHANGES)[:3] if word in found)
@@ -91,8 +94,14 @@ def _closing(bench: Bench, targets: Sequence[JudgedTarget]) -> Iterator[str]:
         yield from warnings(info)
 
 
-def _print(title: str, rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:
-    """One line for each row, columns two spaces apart; columns that are empty throughout are left out."""
+def _print(title: str, columns: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:
+    """Print a table in a terminal; for a program one line per row, without the columns that are empty throughout."""
+    if console.is_terminal and rows:
+        console.print(Text(readable(title, console), style="bold"))
+        styled = [[Text(readable(cell, console), style=style) for cell in cells] for cells, style in rows]
+        console.print(table(columns, styled, console))
+        console.print()
+        return
     widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
     for cells, style in rows:
         line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width)

@@ -61,7 +61,8 @@ def caption(data: Data) -> str:
     seen = ""
     if "printed" in data:
         steps = f"{len(below)} of {len(data['x'])} steps"
-        seen = f" The printed bound {f'is below the exact law at {steps}' if below else 'holds at every step'}."
+        nowhere = " No step of this run exceeds the printed bound."
+        seen = f" The printed bound is below the exact law at {steps}." if below else nowhere
     return f"Variance of the noise in the released momentum over t: {', '.join(told)}.{seen}"
 
 

@@ -1,4 +1,4 @@
-"""The verdicts of each paper as one bar, in the order of the status words."""
+"""The claims of each paper as one bar, by what came out: what holds in blue, what is refuted by severity."""
 
 from __future__ import annotations
 
@@ -8,76 +8,92 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from dpverify.ledger.records import Status
 from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, root
-from dpverify.report.words import MARKS, STATUSES
+from dpverify.report.words import OUTCOMES, Outcome
 
-FILLS: Mapping[Status, tuple[str, str, str]] = {  # fill, hatch (tells them apart in grey), colour of the number
+FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (tells them apart in grey), colour of the number
     "proved": (BLUE, "", "white"),
     "proved given": (BLUE, "....", "white"),
     "derived": (BLUE, "////", "white"),
     "argued": (SKY, "....", BLACK),
     "not refuted": (SKY, "", BLACK),
-    "inconclusive": (ORANGE, "----", BLACK),
-    "refuted": (VERMILLION, "////", BLACK),
+    "inconclusive": (LIGHT, "----", BLACK),
     "untested": (LIGHT, "", BLACK),
+    "misprint": ("#fff3d6", "", BLACK),
+    "proof": ("#f9dfa5", "", BLACK),
+    "boundary": ("#f3c766", "", BLACK),
+    "constant": (ORANGE, "", BLACK),
+    "utility": ("#e8813a", "", BLACK),
+    "privacy": ("#9c2f00", "", "white"),
+    "refuted": (VERMILLION, "////", BLACK),
 }
+ROW, LEGEND_ROW = 0.55, 0.2  # heights in inches
+COLUMNS = 5  # of the legend
 
 
-def draw(totals: Mapping[str, Mapping[Status, int]]) -> Figure:
-    """The figure. As wide as every figure, and as high as the number of papers asks."""
-    axes = canvas(1.05 + 0.42 * len(totals), left=1.15, right=0.3, top=0.62, bottom=0.12)
+def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
+    """The figure. As wide as every figure, and as high as the numbers of papers and outcomes need."""
+    present = [outcome for outcome in OUTCOMES if any(found.get(outcome, 0) for found in totals.values())]
+    top = 0.45 + LEGEND_ROW * -(-len(present) // COLUMNS)
+    axes = canvas(top + 0.12 + ROW * len(totals), left=1.15, right=0.6, top=top, bottom=0.12)
     longest = max((sum(found.values()) for found in totals.values()), default=1) or 1
+    axes.set_xlim(0, longest * 1.01)
+    axes.set_ylim(len(totals) - 0.5, -0.5)
     for row, found in enumerate(totals.values()):
         _bar(axes, row, found, longest)
-    axes.set_xlim(0, longest * 1.06)
-    axes.set_ylim(len(totals) - 0.5, -0.5)
     axes.set_yticks(range(len(totals)), list(totals))
     axes.tick_params(length=0)
     axes.xaxis.set_visible(False)
     axes.grid(visible=False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    _legend(axes, totals)
+    _legend(axes, present)
     return root(axes)
 
 
-def caption(totals: Mapping[str, Mapping[Status, int]]) -> str:
+def caption(totals: Mapping[str, Mapping[Outcome, int]]) -> str:
     """The numbers behind the bars, for those who do not see them."""
     papers = []
     for key, found in totals.items():
-        told = ", ".join(f"{number} {status}" for status, number in found.items() if number)
+        told = ", ".join(f"{found[outcome]} {outcome}" for outcome in OUTCOMES if found.get(outcome, 0))
         papers.append(f"{key}: {told or 'none'}")
-    return f"Verdicts on the papers' claims by status. {'; '.join(papers)}."
+    return f"Claims of each paper, by status; refuted ones by severity. {'; '.join(papers)}."
 
 
-def _bar(axes: Axes, row: int, found: Mapping[Status, int], longest: int) -> None:
+def _bar(axes: Axes, row: int, found: Mapping[Outcome, int], longest: int) -> None:
     start = 0
-    for status in STATUSES:
-        number = found.get(status, 0)
+    lifted = False  # whether the number before stands above the bar
+    for outcome in OUTCOMES:
+        number = found.get(outcome, 0)
         if not number:
             continue
-        fill, hatch, ink = FILLS[status]
-        axes.barh(row, number, left=start, height=0.62, color=fill, hatch=hatch, edgecolor="white", lw=1.2)
-        room = number / longest > 0.024 * len(str(number))
-        plain = {"boxstyle": "round,pad=0.16", "fc": fill, "ec": "none"} if hatch and room else None
-        height, size, color = (row, 9.0, ink) if room else (row - 0.44, 7.5, BLACK)
+        fill, hatch, ink = FILLS[outcome]
+        axes.barh(row, number, left=start, height=0.56, color=fill, hatch=hatch, edgecolor="white", lw=1.0)
+        has_room = number / longest > 0.017 * len(str(number)) + 0.004
+        lifted = not has_room and not lifted
+        above = row - 0.4 if lifted else row + 0.4
         axes.text(
-            start + number / 2, height, str(number), color=color, ha="center", va="center", bbox=plain, fontsize=size
+            start + number / 2,
+            row if has_room else above,
+            str(number),
+            color=ink if has_room else BLACK,
+            ha="center",
+            va="center",
+            bbox={"boxstyle": "round,pad=0.16", "fc": fill, "ec": "none"} if hatch and has_room else None,
+            fontsize=9.0 if has_room else 7.0,
         )
         start += number
     axes.text(start + longest * 0.012, row, str(start), color=GREY, ha="left", va="center", fontsize=8.5)
 
 
-def _legend(axes: Axes, totals: Mapping[str, Mapping[Status, int]]) -> None:
-    present = [status for status in STATUSES if any(found.get(status, 0) for found in totals.values())]
+def _legend(axes: Axes, present: list[Outcome]) -> None:
     handles = [
-        Patch(facecolor=FILLS[status][0], hatch=FILLS[status][1], edgecolor="white", label=f"{MARKS[status]} {status}")
-        for status in present
+        Patch(facecolor=FILLS[outcome][0], hatch=FILLS[outcome][1], edgecolor=GREY, lw=0.4, label=_label(outcome))
+        for outcome in present
     ]
     figure = root(axes)
     figure.suptitle(
-        "Verdicts on the papers' claims by status",
+        "Claims of each paper, by status; refuted ones by severity",
         x=0.1 / WIDTH,
         y=1 - 0.1 / figure.get_figheight(),
         ha="left",
@@ -89,9 +105,15 @@ def _legend(axes: Axes, totals: Mapping[str, Mapping[Status, int]]) -> None:
         handles=handles,
         loc="upper left",
         bbox_to_anchor=(0.0, 1 - 0.3 / figure.get_figheight()),
-        ncols=len(handles),
+        ncols=COLUMNS,
         frameon=False,
-        fontsize=8.5,
+        fontsize=8.0,
         handlelength=1.4,
-        columnspacing=1.6,
+        columnspacing=1.2,
+        labelspacing=0.3,
     )
+
+
+def _label(outcome: Outcome) -> str:
+    is_severity = OUTCOMES.index("untested") < OUTCOMES.index(outcome) < OUTCOMES.index("refuted")
+    return f"refuted: {outcome}" if is_severity else outcome

@@ -105,7 +105,7 @@ def draw(name: str, columns: Columns) -> Figure:
 
 def figure_block(picture: Picture, folder: str) -> str:
     """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
-    text = md.prose(caption(picture.name, picture.columns))
+    text = md.explanation(caption(picture.name, picture.columns))
     return f"![{picture.name}]({folder}/{picture.file})\n\n*{text}*"
 
 

@@ -49,8 +49,8 @@ class Filler:
         of_a_claim: Mapping[str, Callable[..., str]] = {
             "claim": places.link,
             "corrected_status": lambda result: _amendment(result).status,
-            "reason": lambda result: md.prose(_some(result.reason, result, "reason")),
-            "why": lambda result: md.prose(_amendment(result).why),
+            "reason": lambda result: md.explanation(_some(result.reason, result, "reason")),
+            "why": lambda result: md.explanation(_amendment(result).why),
             "finding": _finding,
             "printed": statement_block,
             "corrected": lambda result: statement_block(_amendment(result)),
@@ -126,7 +126,7 @@ def _amendment(result: Result) -> AmendmentResult:
 def _finding(result: Result, words: str) -> str:
     """The first finding that holds some words."""
     found = next((finding for finding in result.findings if words in finding), "")
-    return md.prose(_some(found, result, f"finding about {words!r}"))
+    return md.explanation(_some(found, result, f"finding about {words!r}"))
 
 
 def _some(text: str, result: Result, what: str) -> str:
@@ -182,7 +182,7 @@ def _says(results: Sequence[Result], pattern: str) -> str:
 
 
 def _said(check: CheckResult) -> str:
-    return f"{md.code(check.name)}, {status_label(check.status)}: {md.prose(check.message or check.statistic)}"
+    return f"{md.code(check.name)}, {status_label(check.status)}: {md.explanation(check.message or check.statistic)}"
 
 
 class TermError(LookupError):

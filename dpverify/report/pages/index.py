@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dpverify.ledger.records import SEVERITIES, Status
 from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, of_papers, run_false_alarm
+from dpverify.report.collect import of_papers, run_false_alarm
 from dpverify.report.drawings.overview import caption
 from dpverify.report.pages.layout import INDEX, lay_out, other_links
 from dpverify.report.pages.paper import title
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
-from dpverify.report.words import STATUSES, by_severity, counts, false_alarm_line
+from dpverify.report.words import OUTCOMES, Outcome, false_alarm_line, outcomes
 
 OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
 
@@ -25,7 +24,6 @@ def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
         caption=caption(totals(runs)),
         overview=OVERVIEW,
         totals=_totals(runs),
-        severities=_severities(runs),
         chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
         others=other_links(others),
         tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in of_papers(runs)],
@@ -41,35 +39,29 @@ def _paper(key: str, run: Run) -> dict[str, object]:
         "title": title(key, run),
         "front": layout.front,
         "claims": layout.claims,
-        "summary": summary(run.results, places, layout.claims),
+        "summary": summary(run.results, places, layout.claims, explain=False),
     }
 
 
-def totals(runs: Mapping[str, Run]) -> dict[str, dict[Status, int]]:
-    """Paper key to the number of verdicts of each status; our notes and what our own tools promise do not count."""
+def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
+    """Paper key to the number of distinct claims of each outcome, without our notes and our own tools."""
     papers = of_papers(runs).items()
-    return {key: counts(result.status for result in run.results if not result.is_note) for key, run in papers}
+    return {key: outcomes(result for result in run.results if not result.is_note) for key, run in papers}
 
 
 def _totals(runs: Mapping[str, Run]) -> str:
     rows = []
     for key, found in totals(runs).items():
-        claims = [result for result in runs[key].results if not result.is_note]
-        notes = len(runs[key].results) - len(claims)
-        numbers = [len(by_claim(claims)), len(claims), *found.values(), notes]
+        notes = {result.claim for result in runs[key].results if result.is_note}
+        numbers = [sum(found.values()), *(found[outcome] for outcome in _columns(runs)), len(notes)]
         rows.append([md.link(md.code(key), f"{key}.md"), *map(str, numbers)])
-    return _with_sums(["paper", "claims", "verdicts", *STATUSES, "our notes"], rows)
+    return _with_sums(["paper", "claims", *_columns(runs), "our notes"], rows)
 
 
-def _severities(runs: Mapping[str, Run]) -> str:
-    """Refuted claims of each paper by severity, each claim once; our notes and our tools do not count."""
-    papers = of_papers(runs).items()
-    found = {key: by_severity(result for result in run.results if not result.is_note) for key, run in papers}
-    rows = [
-        [md.link(md.code(key), f"{key}.md"), *(str(len(claims.get(severity, ()))) for severity in SEVERITIES)]
-        for key, claims in found.items()
-    ]
-    return _with_sums(["paper", *SEVERITIES], rows) if any(found.values()) else ""
+def _columns(runs: Mapping[str, Run]) -> list[Outcome]:
+    """The outcomes that occur, the worst last."""
+    found = totals(runs).values()
+    return [outcome for outcome in OUTCOMES if any(numbers[outcome] for numbers in found)]
 
 
 def _with_sums(header: list[str], rows: list[list[str]]) -> str:

@@ -62,6 +62,7 @@ class Places:
         return md.link(md.code(text or claim_id(result)), self.target(result.claim))
 
 
+ONE_PAGE = 40_000  # bytes of all claims of a paper, up to which it has one page
 LIMIT = 130_000  # bytes of claims on a page, without its head; a single claim is never split, however long
 
 
@@ -110,7 +111,7 @@ def lay_out(key: str, run: Run) -> Layout:
     front = f"{key}.md"
     parts = by_part(result for result in run.results if result.status != "untested")
     sizes = {group[0].claim: _size(group) for groups in parts.values() for group in groups}
-    if sum(sizes.values()) <= LIMIT:
+    if sum(sizes.values()) <= min(ONE_PAGE, LIMIT):
         return Layout(front, [])
     return Layout(front, [page for part, groups in parts.items() for page in _pages(key, part, groups, sizes)])
 

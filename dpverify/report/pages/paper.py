@@ -11,13 +11,15 @@ from dpverify.ledger.chapters import Chapter, Passage, calls
 from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_claim
+from dpverify.report.collect import ReportError, by_claim, claim_id
 from dpverify.report.pages.figures import figures_in
 from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out, other_links
+from dpverify.report.pages.questions import PAGE, has_questions, questions
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
 from dpverify.report.statements import readings_block
+from dpverify.report.typeset.formulas import typeset
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
@@ -47,12 +49,24 @@ def paper_pages(
             told=told,
             claims=claims,
         )
+    pages |= _questions(key, run, layout, paper)
     if layout.parts:
         here = places.on(layout.claims)
         given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": here}
         given |= {"readings": readings_block(run.results)}
         pages[layout.claims] = render("claims", **given)
     return pages
+
+
+def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
+    """The page of reviewers' questions by its path; empty for a paper without questions or with one page only."""
+    if paper is None or not layout.parts or not has_questions(key, {claim_id(result) for result in run.results}):
+        return {}
+    file = f"{key}/{PAGE}"
+    here = layout.places(run).on(file)
+    blocks = (chapter_blocks(question.chapter, run.results, paper, here) for question in questions(key))
+    given = {"title": title(key, run), "front": here.page(layout.front), "claims": here.page(layout.claims)}
+    return {file: render("questions", **given, answers="\n\n".join(block for found in blocks for block in found))}
 
 
 def _front(
@@ -78,6 +92,7 @@ def _front(
         whole=whole,
         places=places,
         claims_page=places.page(layout.claims),
+        questions=places.page(f"{key}/{PAGE}") if _questions(key, run, layout, paper) else "",
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
         claims=claims,
@@ -87,7 +102,14 @@ def _front(
 def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: str) -> str:
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
     shown = figures_in(told)
-    return "\n".join(claim_section(group, run.run.budget, figures, shown) for group in groups)
+    quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
+    sections = []
+    for group in groups:
+        above = quoted.setdefault(group[0].quote, claim_id(group[0]))
+        sections.append(
+            claim_section(group, run.run.budget, figures, shown, "" if above == claim_id(group[0]) else above)
+        )
+    return "\n".join(sections)
 
 
 def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places, drawn: Collection[str]) -> str:
@@ -127,7 +149,8 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     try:
         for condition in conditions:
             filler.require(condition)
-        yield environment().from_string(_rows_kept(passage.text.strip())).render(filler.functions)
+        text = typeset(passage.text.strip(), md.inline_math)
+        yield environment().from_string(_rows_kept(text)).render(filler.functions)
     except MissingError as missing:
         if not passage.optional:
             yield f"*A passage is left out here: {md.prose(str(missing))}.*"

@@ -15,13 +15,16 @@ from dpverify.report.statements import instead_in_line, readings_block
 from dpverify.report.words import reading_words, readings_of, status_label, totals_words, with_status
 
 DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
-CHANGES = 12  # rows of what an implementer must change; the others are one click below
+CHANGES = 10  # rows of what an implementer must change; the others are one click below
 
 PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise
 
 
-def summary(results: Sequence[Result], places: Places, claims: str) -> str:
-    """The short account of one paper; ``claims`` is the page that lists all its claims."""
+def summary(results: Sequence[Result], places: Places, claims: str, *, explain: bool = True) -> str:
+    """The short account of one paper; ``claims`` is the page that lists all its claims.
+
+    ``explain``: whether it says what the severities mean.
+    """
     main = [r for r in results if is_result(claim_id(r)) and not r.is_note]
     notes = [r for r in results if r.is_note and r.status != "untested"]
     falls = [r for r in main if r.status == "refuted"]
@@ -42,7 +45,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
 
     rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:CHANGES]]
-    changes = md.table(["printed", "what falls", "what is wrong", "instead"], rows)
+    changes = md.table(["printed", "severity", "what is wrong", "instead"], rows)
     left = len(groups) - CHANGES
     return render(
         "summary",
@@ -52,6 +55,7 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
         changes=changes,
+        severities=_severities(group[0] for group in groups[:CHANGES]) if explain else "",
         readings=readings_block(results, changes),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
@@ -60,6 +64,13 @@ def summary(results: Sequence[Result], places: Places, claims: str) -> str:
         notes=by_status(notes, lambda r: status_label(r.status)),
         undecided=[r for r in results if r.status == "inconclusive" and not r.sources_disagree],
     )
+
+
+def _severities(shown: Iterable[Result]) -> str:
+    """What the severities of a table mean."""
+    found = {result.severity for result in shown}
+    told = [f"{severity} ({meaning})" for severity, meaning in SEVERITIES.items() if severity in found]
+    return f"Severity: {', '.join(told)}.\n\n" if told else ""
 
 
 def _is_copied(result: Result) -> bool:
@@ -99,7 +110,7 @@ def _repair(result: Result) -> str:
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
     """The first sentence of what is wrong, and where what stands instead is."""
     instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
-    return [md.prose(first_sentence(result.reason)), instead]
+    return [md.explanation(first_sentence(result.reason)), instead]
 
 
 def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:

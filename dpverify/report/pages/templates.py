@@ -11,6 +11,7 @@ from typing import TypeVar
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from dpverify.ledger.records import SEVERITIES
 from dpverify.ledger.results import (
     AmendmentResult,
     CheckResult,
@@ -34,14 +35,17 @@ from dpverify.report.numbers import show, show_count, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place, figures_of_claim
 from dpverify.report.premises import definitions_line, given_line
 from dpverify.report.statements import (
+    correction_block,
     instead_in_line,
     instead_line,
     letters_line,
+    printed_block,
     statement_block,
     statement_in_line,
 )
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
+DERIVED = ("proved", "proved given", "derived")  # statuses that rest on a derivation, as the words for them say
 OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are in the data
 
 T = TypeVar("T")
@@ -55,7 +59,7 @@ _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
     "status": lambda one: f"**{one[1].status}**" if one[1].status in {"undecided", "fails"} else one[1].status,
     "points": lambda one: str(one[1].points or ""),
     "slack": lambda one: show(one[1].slack) if one[1].slack else "",
-    "note": lambda one: md.prose(one[1].note),
+    "note": lambda one: md.explanation(one[1].note),
 }
 
 
@@ -64,7 +68,7 @@ def vacuity(vacuous: Vacuous | None) -> str:
     if vacuous is None:
         return ""
     says = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
-    return f"The bound is {says} (grid: {md.prose(vacuous.grid)}; onset: {md.prose(vacuous.onset)})."
+    return f"The bound is {says} (grid: {md.explanation(vacuous.grid)}; onset: {md.explanation(vacuous.onset)})."
 
 
 def evidence(source: Result | AmendmentResult) -> str:
@@ -73,8 +77,7 @@ def evidence(source: Result | AmendmentResult) -> str:
     Checks that say less than the verdict are left out, unless they could not decide or missed a planted fault.
     """
     chains = derivations(source)
-    length = plural(sum(len(chain.steps) for chain in chains), "step")
-    parts = [f"{plural(len(chains), 'derivation')} ({length})"] if chains else []
+    parts = [plural(len(chains), "derivation")] if chains else []
     told_above = source.status == "refuted" and counterexamples(source)  # they stand above the evidence
     for status in STATUSES:
         told = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
@@ -87,6 +90,8 @@ def evidence(source: Result | AmendmentResult) -> str:
         for chain in chains
         if (steps := _table(_STEPS, [one for one in enumerate(chain.steps) if one[1].status in OPEN]))
     ]
+    if parts == ["1 derivation"] and source.status in DERIVED and not broken:
+        return ""  # which is what the status says
     return "\n\n".join([f"Evidence: {'; '.join(parts)}.", *broken]) if parts else ""
 
 
@@ -106,7 +111,7 @@ def _check(check: CheckResult) -> str:
         f"n={show_count(check.n)}" if check.n and check.status != "refuted" and check.method != "derivation" else "",
         f"alpha={show_float(check.alpha, 2)}" if check.alpha else "",
         f"power {show_float(check.power)}" if chance and check.power else "",
-        f"would have seen {md.prose(check.detects)}" if chance and check.detects else "",
+        f"would have seen {md.explanation(check.detects)}" if chance and check.detects else "",
         "**kernel disagrees with the algebra**" if check.kernel_disagrees else "",
         f"**planted faults not seen: {md.prose(', '.join(missed))}**" if (missed := _missed(check)) else "",
     ]
@@ -122,7 +127,18 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
-    *(md.anchor, md.bullets, md.cell, md.code, md.inline_math, md.math_block, md.one_line, md.prose, md.quote),
+    *(
+        md.anchor,
+        md.bullets,
+        md.cell,
+        md.code,
+        md.explanation,
+        md.inline_math,
+        md.math_block,
+        md.one_line,
+        md.prose,
+        md.quote,
+    ),
     *(
         words.instead_words,
         words.kind_words,
@@ -137,7 +153,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     *(false_alarm_line, show_count, show_float, show_slack),
     none_at_run_line,
     *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
-    *(statement_block, statement_in_line, vacuity),
+    *(correction_block, printed_block, statement_block, statement_in_line, vacuity),
     *(figure_block, figure_place, figures_of_claim),
 )
 
@@ -154,7 +170,7 @@ def environment() -> ImmutableSandboxedEnvironment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"generated": GENERATED}
+    made.globals |= {"generated": GENERATED, "SEVERITIES": SEVERITIES}
     given = ("MARKS", "MEANINGS", "METHODS", "RELATIONS_TO_DERIVED", "STATUSES")
     made.globals |= {name: getattr(words, name) for name in given}
     made.filters |= {function.__name__: function for function in FILTERS}
@@ -166,6 +182,11 @@ def render(name: str, **given: object) -> str:
     return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(given)).strip("\n") + "\n"
 
 
-def claim_section(results: Sequence[Result], budget: str, figures: str = "figures", shown: Container[str] = ()) -> str:
-    """The section of a claim from its results, one per reading; ``shown``: figures that the page has had already."""
-    return render("claim", results=results, budget=budget, figures=figures, shown=shown)
+def claim_section(
+    results: Sequence[Result], budget: str, figures: str = "figures", shown: Container[str] = (), quoted: str = ""
+) -> str:
+    """The section of a claim from its results, one per reading.
+
+    ``shown``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any.
+    """
+    return render("claim", results=results, budget=budget, figures=figures, shown=shown, quoted=quoted)

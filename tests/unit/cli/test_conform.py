@@ -19,7 +19,13 @@ def test_the_example_of_the_guide_conforms_and_a_mistake_in_it_is_found(
     wrong = tmp_path / "wrong.py"
     wrong.write_text(EXAMPLE.read_text().replace("SIGMA * CLIP *", "SIGMA / 2 * CLIP *"))
     assert main(["conform", f"{wrong}:make"]) == 1
-    assert "FAULT  scale of noise" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FAULT  scale of noise")
+    assert sum(line.startswith("FAULT") for line in lines) == 1
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 110
+    assert main(["conform", f"{wrong}:make", "--verbose"]) == 1
+    assert "It detects: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

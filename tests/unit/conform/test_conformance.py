@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
+from dpverify.conform.causes import CORRELATIONS, faults, subject
 from tests.unit.conform.catalogue import (
     BATCH,
     BATCHES,
@@ -51,7 +52,10 @@ def test_what_is_right_passes(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_a_mistake_of_a_step_is_found(name: str) -> None:
-    assert not of_steps(name)
+    found = of_steps(name)
+    assert not found
+    assert 1 <= len(faults(found.tests)) <= 2
+    assert len(str(found).splitlines()) <= 15
 
 
 def loud_batches(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -88,8 +92,10 @@ def test_too_few_outputs_are_refused() -> None:
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_a_mistake_of_the_batches_is_found(name: str) -> None:
-    failed = {test.name.partition(", beyond")[0] for test in of_batches(name).failed}
+    found = of_batches(name)
+    failed = {test.name.partition(", beyond")[0] for test in found.failed}
     assert failed
+    assert len(faults(found.tests)) == 1
     assert failed <= {
         "batches", "seeds of batches", "inclusion", "pairs", "each pair", "small batches", "large batches", "next step",
         "any two steps", "common", "next epoch", "pairs of the next epoch",
@@ -118,8 +124,8 @@ def test_some_mistakes_of_the_batches_show_in_one_test_alone(name: str, test: st
         ("the clip length of later steps follows the data", "state", "an example of step 1"),
         ("gradients are centred on earlier ones, from the third step on", "state", "an example of step 2"),
         ("few examples wait for the next step", "state", "an example of step 1"),
-        ("the fourth step does not clip", "sensitivity", "0 other gradients"),
-        ("examples beyond the 24th are not clipped", "sensitivity", "32 other gradients"),
+        ("the fourth step does not clip", "sensitivity", "clip lengths alone"),
+        ("examples beyond the 24th are not clipped", "sensitivity", "with 32 others"),
         ("noise follows the learning rate", "noise of two steps", "variance off by"),
         ("one layer has 15% less noise, and the others more", "noise of two coordinates", "1: variance off by -"),
     ],
@@ -176,9 +182,57 @@ def test_a_promise_that_cannot_be_is_refused(changed: dict[str, Any], message: s
         promise(**changed)
 
 
-def test_the_text_has_a_line_per_test_and_says_how_sure_it_is() -> None:
+def test_the_text_has_the_fault_once_and_says_how_sure_it_is() -> None:
     found = of_steps("no noise")
     lines = str(found).splitlines()
-    assert len(lines) == len(found.tests) + 1
-    assert sum(line.startswith("FAULT") for line in lines) == len(found.failed) > 0
-    assert "a correct optimizer fails with chance at most" in lines[-1]
+    assert lines[0] == "FAULT  fresh numbers: there is no noise."
+    assert sum(line.startswith("FAULT") for line in lines) == 1
+    assert "scale of noise (3 tests)" in str(found)
+    assert "correct optimizer fails any test with probability at most 5e-05" in " ".join(str(found).split())
+    assert "Not run: state (the noise is not a normal number" in str(found)
+
+
+def test_the_verbose_text_has_a_line_per_test() -> None:
+    found = of_steps("no noise")
+    lines = found.text(verbose=True, width=10**4).splitlines()
+    assert sum(line.startswith("FAULT    ") for line in lines) == len(found.failed)
+    assert sum(line.startswith("not run  ") for line in lines) == 1
+    assert sum(line.startswith("ok       ") for line in lines) == len(found.tests) - len(found.failed) - 1
+    assert "It detects: NaN and infinite numbers" in found.text(verbose=True, width=10**4)
+
+
+def scaled_noise(factor: float) -> PrivateOptimizer:
+    return PrivateOptimizer(lambda state, g, rng: (state, (clipped(g).sum(axis=0) + factor * normal(rng, g)) / BATCH))
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.8, 0.96, 1.2])
+def test_noise_of_a_wrong_scale_is_one_fault_and_no_correlation(factor: float) -> None:
+    (fault,) = faults(conformance(scaled_noise(factor), PROMISE, seed=0).tests)
+    assert fault.test.name.startswith("scale of noise")
+    assert {subject(test) for test in fault.consequences} <= {"scale of noise", *CORRELATIONS, "shape of noise"}
+
+
+def test_a_correlation_is_a_fault_of_its_own_beside_a_wrong_scale() -> None:
+    def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        noise = 0.5 * normal(rng, g)
+        noise[1] = 0.8 * noise[0] + 0.6 * noise[1]
+        return state, (clipped(g).sum(axis=0) + noise) / BATCH
+
+    scale, correlation = faults(conformance(PrivateOptimizer(step), PROMISE, seed=0).tests)
+    assert scale.test.name.startswith("scale of noise")
+    assert correlation.test.name == "noise of two coordinates"
+
+
+def test_noise_that_is_not_around_0_is_one_fault() -> None:
+    (fault,) = faults(of_steps("noise is not around 0").tests)
+    assert fault.test.name == "mean of noise"
+
+
+def test_what_raises_alike_in_several_tests_is_one_fault() -> None:
+    def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        raise RuntimeError("out of order")
+
+    found = conformance(PrivateOptimizer(step), PROMISE, seed=0)
+    (fault,) = faults(found.tests)
+    assert "step raised RuntimeError: out of order" in fault.test.found
+    assert len(found.failed) > 2

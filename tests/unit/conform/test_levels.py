@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from dpverify.conform.noise import BEYOND, _mean, _pairs, _scale, _shape
+from dpverify.conform.noise import BEYOND, _mean, _pairs, _shape, scale_test
 from dpverify.conform.records import ConformanceTest
 from dpverify.conform.sampling import _binomial
 
@@ -26,11 +26,11 @@ def of_mean(tail: float) -> ConformanceTest:
 
 
 def of_scale(tail: float) -> ConformanceTest:
-    return _scale("", np.full((50, 2), np.sqrt(chi2.isf(tail, 100) / 100.0)), ALPHA)
+    return scale_test("", np.full((50, 2), np.sqrt(chi2.isf(tail, 100) / 100.0)), ALPHA)
 
 
 def of_little_scale(tail: float) -> ConformanceTest:
-    return _scale("", np.full((50, 2), np.sqrt(chi2.ppf(tail, 100) / 100.0)), ALPHA)
+    return scale_test("", np.full((50, 2), np.sqrt(chi2.ppf(tail, 100) / 100.0)), ALPHA)
 
 
 def of_pairs(tail: float) -> ConformanceTest:
@@ -63,3 +63,13 @@ def test_what_has_less_than_the_level_of_one_side_and_one_look_is_a_fault_and_no
     assert judge(1.1 * level).passed
     assert not judge(0.9 * level).passed
     assert judge(level).alpha == ALPHA
+
+
+@pytest.mark.parametrize(("numbers", "level"), [(2400, 0.01), (2400, 1e-6), (38400, 1e-5), (100, 1e-5)])
+def test_noise_as_much_too_small_as_the_scale_test_says_fails_it_with_a_chance_of_99_percent(
+    numbers: int, level: float
+) -> None:
+    told = scale_test("", np.ones(numbers), level).sees
+    factor = 1.0 - float(told.removeprefix("noise ").partition("%")[0]) / 100.0
+    limit = chi2.ppf(level / 2, numbers)
+    assert chi2.sf(limit / factor**2, numbers) <= 0.01

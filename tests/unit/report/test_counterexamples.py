@@ -32,7 +32,7 @@ def test_equal_sides_are_not_shown() -> None:
 def test_a_limit_argument_is_shown_as_one() -> None:
     exponents = {"exponent_of_N": exact("1"), "exponent_of_d": exact("0")}
     limit = example(parameters=exponents, lhs=exact("3"), note="along N = x it grows as x^3, the claim as x^2")
-    assert refuted(limit) == "- In the limit; along N = x it grows as x^3, the claim as x^2."
+    assert refuted(limit) == "- In the limit; along $`N = x`$ it grows as $`x^3`$, the claim as $`x^2`$."
     far = example(parameters={"T": Number(float=2.1e96)}, lhs=about(0.5), rhs=about(0.1))
     assert refuted(far) == "- In the limit at `T=2.1e96`: ≈0.5 against ≈0.1 (5 times)."
 

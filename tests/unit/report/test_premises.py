@@ -27,7 +27,7 @@ def said(given: list[str] | None = None, definitions: list[str] | None = None) -
             "A well-known inequality for events: E(x) (x > 0) is 1 (An Author (2017))",
             "A well-known inequality for events (An Author (2017))",
         ),
-        ("no gradient of F is longer than G", "no gradient of F is longer than G"),
+        ("no gradient of F is longer than G", "no gradient of $`F`$ is longer than $`G`$"),
     ],
 )
 def test_premises_in_words(premise: str, shown: str) -> None:

@@ -42,7 +42,7 @@ def test_groups_come_in_order_with_their_counts(run: Run, width: int) -> None:
     heads = ["· untested (4)", "✓ proved (2)", "○ not refuted (2)", "? inconclusive (2)", "✗ refuted (4)"]
     places = [text.index(head) for head in heads]
     assert places == sorted(places)
-    assert all(item_id(r) in text for r in run.results)
+    assert all(f"{r.claim.partition(':')[0]}:" in text and r.claim.rpartition("-")[2] in text for r in run.results)
 
 
 def test_below_the_tables_stand_totals_alarms_and_chance(run: Run) -> None:
@@ -60,7 +60,7 @@ def test_what_falls_is_counted_and_privacy_named(run: Run) -> None:
         for name, severity in (("lemma-1", "boundary"), ("lemma-2", "privacy"), ("lemma-3", "boundary"))
     ]
     text = printed(msgspec.structs.replace(run, results=falls), 200, terminal=False)
-    told = "3 refuted. What falls, each claim once: 1 privacy, 2 boundary. Privacy falls in tran2022:lemma-2."
+    told = "3 refuted. Refuted claims by severity: 1 privacy, 2 boundary. Severity privacy: tran2022:lemma-2."
     assert told in text
 
 
@@ -76,14 +76,14 @@ def test_readings_of_a_claim_count_once_and_our_notes_apart(run: Run) -> None:
     ]
     text = printed(msgspec.structs.replace(run, results=falls), 200, terminal=False)
     told = (
-        "3 verdicts on 1 claim: 3 refuted. What falls, each claim once: 1 privacy. Privacy falls in tran2022:lemma-1."
+        "3 verdicts on 1 claim: 3 refuted. Refuted claims by severity: 1 privacy. Severity privacy: tran2022:lemma-1."
     )
     assert f"{told}\nOur own notes, counted apart: 1 verdict on 1 note: 1 refuted.\n" in text
     heads = printed(msgspec.structs.replace(run, results=falls), 200)
     assert heads.index("✗ refuted, our notes (1)") < heads.index("✗ refuted (3)")
     alone = printed(msgspec.structs.replace(run, results=falls[-1:]), 200, terminal=False)
     assert "Our own notes, counted apart: 1 verdict on 1 note: 1 refuted." in alone
-    assert "What falls" not in alone
+    assert "by severity" not in alone
 
 
 def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> None:
@@ -122,7 +122,7 @@ def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
     info = msgspec.structs.replace(run.run, interrupted=True)
     text = printed(msgspec.structs.replace(run, run=info, results=weak), 200)
     assert "No pinned verdict is contradicted, 1 unconfirmed at this budget." in text
-    assert "Interrupted: this is what was decided so far." in text
+    assert "Interrupted: these are the results so far." in text
 
 
 def test_terminal_without_unicode_gets_ascii(run: Run) -> None:
@@ -173,8 +173,8 @@ def test_what_was_taken_from_the_recorded_run_is_counted_by_what_was_looked_at(r
     one = msgspec.structs.replace(result("lemma-1", "Here", "dp", "refuted"), checks=checks)
     text = printed(msgspec.structs.replace(run, results=[one]), 500)
     told = [
-        "Of 3 derivations only the certificate was checked",
-        "of 2 refutations only the counterexamples were evaluated: what they rest on is as in the recorded run",
+        "Only the certificates of 3 derivations were checked",
+        "only the counterexamples of 2 refutations were evaluated, which are unchanged since the recorded run",
     ]
     assert ", ".join(told) in text
     assert "recorded run" not in printed(run, 500)

@@ -86,3 +86,18 @@ def test_an_amendment_that_only_restates_the_claim_has_no_status(holds_for: list
     own = AmendmentResult(status="proved", why="", only_restates=True, holds_for=holds_for)
     assert words.instead_words(own) == told
     assert words.with_status(own, told) == told
+
+
+def test_outcomes_count_each_claim_once_by_the_worst_of_its_readings() -> None:
+    falls = [
+        result("a", "Lemma", "count", "proved", reading={"r": "1"}),
+        result("a", "Lemma", "count", "refuted", reading={"r": "2"}, severity="misprint"),
+        result("a", "Lemma", "count", "refuted", reading={"r": "3"}, severity="privacy"),
+        result("b", "Lemma", "count", "not refuted", reading={"r": "1"}),
+        result("b", "Lemma", "count", "proved", reading={"r": "2"}),
+    ]
+    assert {outcome: number for outcome, number in words.outcomes(falls).items() if number} == {
+        "privacy": 1,
+        "not refuted": 1,
+    }
+    assert words.totals_words(falls) == "2 claims: 1 not refuted, 1 refuted (1 privacy)."

@@ -19,7 +19,7 @@ from dpverify.problems.errors import DataError
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.records import Point, Request
-from dpverify.train.run import _problem, steps_to_measure, train
+from dpverify.train.run import problem_of, steps_to_measure, train
 
 
 def plain_loss_and_gradient(w: Vector, x: Vector, y: Vector, lam: float) -> tuple[float, Vector]:
@@ -47,7 +47,7 @@ def test_the_constants_of_scaled_rows_do_not_depend_on_the_data(scale: str) -> N
     """They are those of the unit ball also where all rows are far shorter."""
     data = load_dataset()
     short = replace(data, x=1e-3 * data.dense_x)
-    problem = _problem(short, Request(scale=scale, lam=0.1).settle(len(short.x)))  # type: ignore[arg-type]  # one of two words
+    problem = problem_of(short, Request(scale=scale, lam=0.1).settle(len(short.x)))  # type: ignore[arg-type]  # one of two words
     assert (problem.radius, problem.lipschitz) == (1.0, logistic_bounds.lipschitz(1.0, 0.1, 30))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Min, Rational, Sum, floor, sqrt
+from sympy import Abs, Integer, Min, Rational, Sum, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
@@ -19,6 +19,25 @@ def derive_by_sign(statement: Statement) -> Derivation:
     if statement.relation == ">=":
         return one_chain(statement, start, Step(end, ">=", "order", {"a": end, "b": start}))
     return one_chain(statement, start, Step.order(HOLE, start, end))
+
+
+def derive_slightly_worse(statement: Statement) -> Derivation:
+    """Derive that RRPSGD's rate is at least 9/10 of DP-GD's: n/delta is at least 2, and log(2)^(1/4) > 9/10."""
+    start, end = sympy_sides(statement)
+    symbols = sympy_symbols(statement)
+    n, delta = symbols["n"], symbols["delta"]
+    fourth = Rational(1, 4)
+    scale = 1 / sqrt(n * symbols["epsilon"])
+    context = (symbols["d"] * HOLE * log(1 / delta)) ** fourth * scale
+    rate = (symbols["d"] * log(1 / delta)) ** fourth * scale
+    return one_chain(
+        statement,
+        start,
+        Step(
+            context.xreplace({HOLE: log(2)}), ">=", "log-monotone", {"a": Integer(2), "b": n / delta}, context=context
+        ),
+        Step(end, ">=", "order", {"a": Rational(9, 10), "b": log(2) ** fourth}, context=HOLE * rate),
+    )
 
 
 def derive_moved(statement: Statement) -> Derivation:

@@ -141,7 +141,7 @@ def test_so_does_a_correction_that_is_no_longer_tight(demo: Specs, slack: float,
     corrected = AmendmentResult(status="not refuted", why="too small", tight=True, slack=loose)
     again = msgspec.structs.replace(run, results=[msgspec.structs.replace(run.results[0], amendment=corrected)])
     assert exit_code(again) == code
-    assert ("slack of what is amended: 1.42" in "\n".join(closing(again))) == bool(code)
+    assert ("the amended statement has slack 1.42" in "\n".join(closing(again))) == bool(code)
 
 
 def test_the_json_can_be_read_back(run: Run) -> None:

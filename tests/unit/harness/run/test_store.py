@@ -138,7 +138,7 @@ def test_a_fresh_run_is_kept_for_the_next_one_and_what_is_stale_is_said(
     monkeypatch.setattr(module, "_versions", lambda: "others")
     other = judge()
     assert (other.run.from_store, other.run.stale_in_store) == (0, checks)
-    assert any("was stale: record, code, versions or the recorded run have changed" in line for line in closing(other))
+    assert any("are stale: record, code, versions or the recorded run have changed" in line for line in closing(other))
 
 
 def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path) -> None:

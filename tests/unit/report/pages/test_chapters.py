@@ -82,8 +82,8 @@ def test_formulas_and_their_terms(fresh: Result) -> None:
 
 def test_in_a_table_nothing_that_is_filled_in_ends_a_cell(fresh: Result) -> None:
     bars = msgspec.structs.replace(fresh, reason="|x| is\nlarge")
-    table = told("| a | b |\n| --- | --- |\n| {{ reason('lemma-12') }} | {{ claim('lemma-12') }} |", [bars])[1]
-    assert r"| \|x\| is<br>large | [`lemma-12`](#lemma-12) |" in table
+    table = told("| one | two |\n| --- | --- |\n| {{ reason('lemma-12') }} | {{ claim('lemma-12') }} |", [bars])[1]
+    assert r"| $`\vert x\vert`$ is<br>large | [`lemma-12`](#lemma-12) |" in table
     assert tables(table) == 1
 
 
@@ -107,10 +107,10 @@ def test_what_the_checks_said(fresh: Result) -> None:
 
 
 def test_a_passage_that_the_run_does_not_bear_out_is_left_out_and_says_so(fresh: Result) -> None:
-    (_, said) = told("x", [fresh], rests_on=["lemma-12 proved"])
+    (_, said) = told("Told.", [fresh], rests_on=["lemma-12 proved"])
     assert said == "*A passage is left out here: `lemma-12` is refuted in this run, and it rests on proved.*"
-    assert told("x", [fresh], rests_on=["lemma-12 refuted"]) == ["## Told", "x"]
-    (_, said) = told("x", [fresh], rests_on=["corrected lemma-12 proved"])
+    assert told("Told.", [fresh], rests_on=["lemma-12 refuted"]) == ["## Told", "Told."]
+    (_, said) = told("Told.", [fresh], rests_on=["corrected lemma-12 proved"])
     assert "the corrected statement of `lemma-12` is not refuted" in said
 
 
@@ -122,12 +122,12 @@ def test_what_is_missing_is_named_or_passed_over(fresh: Result) -> None:
 
 def test_a_chapter_about_claims_that_were_not_judged_is_not_there(fresh: Result) -> None:
     assert told("{{ claim('theorem-6') }}", [fresh]) == []
-    assert told("x", [fresh], rests_on=["theorem-6 refuted"]) == []
+    assert told("Told.", [fresh], rests_on=["theorem-6 refuted"]) == []
     idle = msgspec.structs.replace(fresh, status="untested")
     assert told("{{ status('lemma-12') }}", [idle]) == []
-    assert told("x", [msgspec.structs.replace(idle, pinned="untested")], rests_on=["lemma-12 untested"]) == [
+    assert told("Told.", [msgspec.structs.replace(idle, pinned="untested")], rests_on=["lemma-12 untested"]) == [
         "## Told",
-        "x",
+        "Told.",
     ]
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,13 +11,15 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
+from dpverify.ledger import load_specs
+from dpverify.ledger.load import bundled
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import Run
-from dpverify.report.collect import ReportError
+from dpverify.ledger.results import Run, decode
+from dpverify.report.collect import ReportError, pictures
 from dpverify.report.drawings import noise_variance, overview
 from dpverify.report.pages.figures import DRAWINGS, caption, drawing, svg
 from dpverify.report.style import apart, to_svg
-from dpverify.report.words import counts
+from dpverify.report.words import outcomes
 from tests.unit.report.sample import epsilon_figure, noise_figure
 
 Figure = dict[str, list[float]]
@@ -51,7 +54,7 @@ def test_captions_count_what_the_picture_shows() -> None:
     false = sum(p < e for p, e in zip(figure["printed"], figure["exact"], strict=True))
     assert f"is below the exact law at {false} of 63 steps" in caption("noise-variance", figure)
     figure["printed"] = [1.0] * 63
-    assert "holds at every step" in caption("noise-variance", figure)
+    assert "No step of this run exceeds the printed bound." in caption("noise-variance", figure)
     assert "Epsilon of 3 runs: the printed value is 4 to 4 times the exact one" in caption("epsilon", epsilon_figure())
 
 
@@ -124,11 +127,11 @@ def test_drawing_leaves_no_trace_in_matplotlib() -> None:
 
 
 def test_overview_tells_its_numbers_in_words_and_draws_any_number_of_papers(run: Run) -> None:
-    totals = {"a": counts(r.status for r in run.results), "b": counts(["untested"]), "c": counts([])}
+    totals = {"a": outcomes(run.results), "b": outcomes(run.results[-1:]), "c": outcomes([])}
     told = overview.caption(totals)
-    assert "a: 2 proved, 2 not refuted, 2 inconclusive, 4 refuted, 4 untested; b: 1 untested; c: none" in told
+    assert "a: 2 proved, 2 not refuted, 2 inconclusive, 4 untested, 3 refuted; b: 1 untested; c: none" in told
     assert to_svg(lambda: overview.draw(totals), told).count(b"</svg>") == 1
-    assert to_svg(lambda: overview.draw({"c": counts([])}), told).count(b"</svg>") == 1
+    assert to_svg(lambda: overview.draw({"c": outcomes([])}), told).count(b"</svg>") == 1
 
 
 def test_labels_are_moved_apart_in_their_order_and_stay_inside() -> None:
@@ -138,3 +141,18 @@ def test_labels_are_moved_apart_in_their_order_and_stay_inside() -> None:
     assert all(gap >= need - 1e-6 for gap, need in zip(gaps, needed, strict=True))
     assert heights[-1] <= 200.0
     assert apart([10.0, 100.0], [12.0, 12.0], 200.0) == [10.0, 100.0], "what does not touch is not moved"
+
+
+def test_no_caption_says_of_a_refuted_claim_that_what_is_printed_holds() -> None:
+    data = [bundled("reports") / "data" / f"{paper}.json" for paper in load_specs().papers]
+    results = [result for file in data if file.is_file() for result in decode(file.read_bytes()).results]
+    captions = {
+        caption(picture.name, picture.columns): result.claim
+        for result in results
+        if result.status == "refuted"
+        for picture in pictures(result)
+    }
+    assert captions
+    assert [
+        text for text in captions if re.search(r"printed (bound|value|statement|sigma) (holds|is true)", text)
+    ] == []

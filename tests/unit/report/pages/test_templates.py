@@ -60,14 +60,19 @@ FOUND = Counterexample(kind="smallest", parameters={"n": about(1.0)}, lhs=about(
         ("proved", [PROOF, SEEN], "proved by `proof`"),
         ("proved", [PROOF, BLIND], f"proved by `proof`; {MISSED}"),
         ("proved", [PROOF, OPEN], "proved by `proof`; inconclusive by `open` (n=5)"),
-        # a check that is its derivation is counted, not named
-        ("proved", [check("chain", "proved", derivation=chain("proved", "proved"))], "1 derivation (2 steps)"),
         ("not refuted", [SEEN], "not refuted by `law` (n=900, alpha=0.001, power 0.5, would have seen a factor 2)"),
         ("refuted", [check("search", "refuted", n=7)], "refuted by `search`"),
     ],
 )  # fmt: skip
 def test_evidence_names_what_the_verdict_rests_on(status: Status, checks: list[CheckResult], words: str) -> None:
     assert evidence(result("lemma-1", "Lemma 1", "inequality", status, checks=checks)) == f"Evidence: {words}."
+
+
+def test_a_derivation_alone_is_what_the_status_says_already() -> None:
+    checks = [check("chain", "proved", derivation=chain("proved", "proved"))]
+    assert not evidence(result("lemma-1", "Lemma 1", "inequality", "proved", checks=checks))
+    argued = evidence(result("lemma-1", "Lemma 1", "inequality", "argued", checks=checks))
+    assert argued == "Evidence: 1 derivation."
 
 
 def test_evidence_leaves_out_what_stands_above_it() -> None:
@@ -81,7 +86,7 @@ def test_evidence_shows_the_open_steps_of_a_chain_alone() -> None:
     checks = [check("chain", "inconclusive", derivation=chain("proved", "undecided"))]
     told = evidence(result("lemma-1", "Lemma 1", "inequality", "inconclusive", checks=checks))
     above, below = told.split("\n\nOpen in `chain`, the chain of the paper:\n\n")
-    assert above == "Evidence: 1 derivation (2 steps); inconclusive by `chain`."
+    assert above == "Evidence: 1 derivation; inconclusive by `chain`."
     head, _, *rows = [cells(line) for line in below.splitlines()]
     assert head == ["step", "relation", "expression", "rule", "status"]
     assert [(row[0], row[-2], row[-1]) for row in rows] == [("1", "drop", "**undecided**")]

@@ -37,8 +37,12 @@ def _verdict(result: AuditResult) -> list[str]:
         return ["  no claim to refute: give one with --epsilon and --delta"]
     words = f"  claim (epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}): "
     if result.verdict == "refuted":
-        chance = "" if result.p_value is None else f"; were it true, so much evidence had chance {result.p_value:.2g}"
-        return [f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance} at most"]
+        chance = (
+            ""
+            if result.p_value is None
+            else f"; if it were true, evidence this strong had probability at most {result.p_value:.2g}"
+        )
+        return [f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance}"]
     chance = f"{100.0 * power.chance:.6g}%"
     if power.shortfall is not None:
         seen = (

@@ -1,0 +1,202 @@
+"""``dpverify compare`` and ``calibrate``: the words of the command line, handed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from dpverify.cli.output import Fresh, Real, Target, Whole, check_figure
+
+COMPARE_FIGURE = Path("compare.svg")
+"""Where the figure of a comparison goes by default."""
+
+
+def compare(
+    *,
+    experiment: Literal[
+        "wang2019:table-2", "wang2019:table-3", "wang2019:section-6-2", "zhang2021:figure-1", "zhang2021:figure-2"
+    ]
+    | None = None,
+    epsilon: Real | None = None,
+    delta: Real | None = None,
+    data: Path | None = None,
+    test_data: Path | None = None,
+    n: Whole | None = None,
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
+    batch: Whole | None = None,
+    eta: Real | None = None,
+    lam: Real | None = None,
+    scale: Literal["unit", "clip"] | None = None,
+    standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
+    test_part: Real | None = None,
+    seeds: Whole | None = None,
+    seed: Whole = 0,
+    budget: Literal["smoke", "standard"] | None = None,
+    json: Target | None = None,
+    figure: Annotated[Path | None, Parameter(negative="--no-figure")] = COMPARE_FIGURE,
+    report: Path | None = None,
+    cluster: str | None = None,
+    store: Path | None = None,
+    fresh: Fresh = False,
+) -> int:
+    """Compare optimizers on real data at equal privacy.
+
+    Prints gradient norm, loss and test error with intervals over seeds. The methods are nsgd (no noise), dp-nsgd
+    and sr-nsgd (Algorithms 1 and 2 of tran2022), dp-gd (full batches), dp-sgd (sampled batches) and dp-srm
+    (Algorithm 1 of wang2019). Each has the smallest noise that its accountant certifies for replacing one example.
+
+    Parameters
+    ----------
+    experiment
+        Repeat a table or figure of a paper, with its methods and settings, at the printed and at the necessary
+        noise. Takes --data, --test-data, --n, --seeds, --seed and --budget. section-6-2 and the figures train
+        networks (extra torch) and take --epochs.
+    epsilon
+        Epsilon of every method.
+    delta
+        Delta of every method.
+    data
+        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2 too), or one of the bundled
+        sets iris, wine and digits. Default: the bundled breast cancer data. For experiments with networks: a folder
+        with MNIST (IDX) or CIFAR-10 (binary).
+    test_data
+        File with the test data. Default: a part of the data.
+    n
+        Use only this number of examples.
+    steps
+        Number of steps.
+    epochs
+        Number of passes over the data, instead of steps.
+    batch
+        Batch size.
+    eta
+        Step size.
+    lam
+        Weight of the nonconvex regularizer. Default: 0.001.
+    scale
+        Rows: scaled to length 1, or clipped at length 1. Default: scaled.
+    standardise
+        Scale columns to mean 0 and variance 1 in the training part. Default: for the bundled data only.
+    test_part
+        Part of the data that is used for testing. Default: a fifth.
+    seeds
+        Number of seeds. Default: 20; for experiments 10.
+    seed
+        First seed.
+    budget
+        How much is tuned and repeated; smoke tunes nothing.
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    figure
+        File for the figure; --no-figure draws none.
+    report
+        Write a page, its figures and its data to this folder.
+    cluster
+        Address of the scheduler of a Dask cluster that does the work, such as tcp://127.0.0.1:8786; see
+        docs/cluster.md.
+    store
+        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
+        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+    fresh
+        Ignore the store and make every run again. --resume is the default.
+    """
+    if figure == COMPARE_FIGURE:
+        check_figure("--figure", figure)
+    asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh"}}
+    from dpverify.cli.means import means_of
+    from dpverify.compare import run_compare
+
+    with means_of(cluster, store, fresh=fresh) as means:
+        return run_compare(**asked, means=means)
+
+
+def calibrate(
+    *,
+    n: Whole,
+    epsilon: Real,
+    delta: Real,
+    algorithm: Literal[
+        "dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "dp-agd", "rrpsgd", "dp-sgd", "dpageem"
+    ] = "dp-nsgd",
+    d: Whole | None = None,
+    steps: Whole | None = None,
+    epochs: Whole | None = None,
+    lipschitz: Real = 1.0,
+    smoothness: Real | None = None,
+    alpha: Real | None = None,
+    gamma: Real | None = None,
+    eta: Real | None = None,
+    ordering: Literal["fresh", "once"] | None = None,
+    batch: Whole | None = None,
+    batch_0: Whole | None = None,
+    zeta: Real | None = None,
+    beta: Real | None = None,
+    parties: Whole | None = None,
+    stages: Whole | None = None,
+    parts: Real | None = None,
+    loss_clip: Real | None = None,
+    json: Target | None = None,
+) -> int:
+    """Compute the noise multiplier sigma for a target (epsilon, delta).
+
+    Prints three values: the sigma that the paper prints, the sigma that its proof supports, and the sigma that the
+    accountant certifies. The lower bound of the accountant shows how much smaller the noise could be at most.
+    Batches are drawn without replacement.
+
+    dp-nsgd and sr-nsgd are from tran2022; dp-srm, ddp-srm and their baselines dp-gd, rrpsgd, dp-sgd and dp-agd from
+    wang2019; dpageem from zhang2021. Each optimizer takes only the options that name it, or that name no optimizer.
+
+    Parameters
+    ----------
+    n
+        Number of examples.
+    epsilon
+        Target epsilon.
+    delta
+        Target delta.
+    algorithm
+        The optimizer.
+    d
+        Dimension (dp-nsgd, sr-nsgd).
+    steps
+        Number of steps; for dpageem T^0, where stage k has 2^k T^0 steps.
+    epochs
+        Number of passes over the data, instead of steps.
+    lipschitz
+        Lipschitz constant of the loss, or the clip length of gradients.
+    smoothness
+        Smoothness constant of the loss (dp-nsgd, sr-nsgd).
+    alpha
+        Momentum weight of the new gradient (dp-nsgd, sr-nsgd).
+    gamma
+        Weight of the estimator (sr-nsgd, dp-srm, ddp-srm).
+    eta
+        Step size (dp-nsgd, sr-nsgd).
+    ordering
+        Order of the examples: a fresh permutation in every epoch, or one for all.
+    batch
+        Batch size (dp-srm, ddp-srm, dp-sgd, dpageem).
+    batch_0
+        Size of the first batch (dp-srm, ddp-srm).
+    zeta
+        The accuracy zeta, or the clip length of gradient changes (dp-srm, ddp-srm).
+    beta
+        Share of epsilon in the conversion from Rényi DP (dp-srm, ddp-srm).
+    parties
+        Number of parties (ddp-srm).
+    stages
+        Number K of stages (dpageem).
+    parts
+        Number of parts into which the choices split half of epsilon (dp-agd).
+    loss_clip
+        Clip length C' of the loss (dp-agd).
+    json
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+    """
+    asked = locals()
+    from dpverify.calibrate import run_calibrate
+
+    return run_calibrate(**asked)

@@ -1,0 +1,150 @@
+"""Faults in the order of their causes: a test that fails because of another fault is named with that fault only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dpverify.report.text.paragraphs import StyledLine, fitted
+from dpverify.report.words import plural
+
+if TYPE_CHECKING:
+    from dpverify.conform.records import ConformanceTest
+
+SAMPLING = (
+    "batches", "seeds of batches", "inclusion", "small batches", "large batches", "pairs", "each pair", "next step",
+    "common", "any two steps", "next epoch", "pairs of the next epoch",
+)  # fmt: skip
+CORRELATIONS = ("noise of two steps", "noise of two coordinates", "noise of two numbers")
+LAW = ("precision", "mean of noise", "scale of noise", *CORRELATIONS, "shape of noise")
+ORDER = (
+    "calls", "every batch", "finite numbers", "generator", "fresh numbers", "sensitivity", "state", *SAMPLING, *LAW,
+    "outputs",
+)  # fmt: skip
+"""What a test is about, causes before consequences."""
+
+CONSEQUENCES = {
+    "generator": ("sensitivity", "state"),  # both compare runs with the same noise
+    "fresh numbers": ("state", *LAW),
+    **dict.fromkeys(SAMPLING, SAMPLING),
+    **dict.fromkeys(CORRELATIONS, CORRELATIONS),
+}
+"""What else fails, as a rule, where a test finds a fault."""
+
+LABEL = 7  # columns of the word FAULT
+NOT_RUN = "not tested: "
+
+
+@dataclass(frozen=True)
+class ConformanceFault:
+    """A test that found a fault, and the tests that failed for the same reason."""
+
+    test: ConformanceTest
+    consequences: Sequence[ConformanceTest] = ()
+
+
+def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
+    """Return the faults, causes first; each failed test belongs to exactly one of them."""
+    failed = sorted((test for test in tests if not test.passed), key=_rank)
+    groups: list[list[ConformanceTest]] = []
+    for test in failed:
+        group = next((group for group in groups if _belongs(test, group)), None)
+        if group is None:
+            groups.append([test])
+        else:
+            group.append(test)
+    return [ConformanceFault(first, others) for first, *others in groups]
+
+
+def subject(test: ConformanceTest) -> str:
+    """Return what a test is about: the longest word of :data:`ORDER` that its name begins with."""
+    words = (word for word in ORDER if test.name == word or test.name.startswith((f"{word},", f"{word} ")))
+    return max(words, key=len, default="")
+
+
+def _rank(test: ConformanceTest) -> int:
+    about = subject(test)
+    return ORDER.index(about) if about else len(ORDER)
+
+
+def _belongs(test: ConformanceTest, group: Sequence[ConformanceTest]) -> bool:
+    """Whether a failed test has the cause of some others, the first of which is the cause itself."""
+    return _is_consequence(test, group[0]) or test.because in map(subject, group)
+
+
+def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
+    """Whether a failed test is expected to pass once the fault of another one is mended."""
+    about = subject(test)
+    of = subject(cause)
+    if about in ("outputs", of):  # an audit finds what every other fault gives away
+        return True
+    if test.error and test.error == cause.error:
+        return True
+    return about in CONSEQUENCES.get(of, ())
+
+
+def report(
+    tests: Sequence[ConformanceTest],
+    alpha: float,
+    width: int,
+    *,
+    verbose: bool = False,
+    how: str = "text(verbose=True)",
+) -> list[StyledLine]:
+    """Return the lines of a report: faults first, then what passed.
+
+    ``verbose`` adds every test with its numbers; ``how`` tells where it is off how to switch it on.
+    """
+    found = faults(tests)
+    lines = [line for fault in found for line in _fault(fault, width)]
+    if verbose:
+        lines += [StyledLine("")] if lines else []
+        lines += [line for test in tests for line in _test(test, width)]
+    lines += [StyledLine("")] if lines else []
+    hint = "" if verbose else f"{how} lists every test with the smallest fault that it detects."
+    for text, style in _totals(tests, found, alpha, hint):
+        lines += [StyledLine(line, style) for line in fitted([text], width, 99)]
+    return lines
+
+
+def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
+    indent = " " * LABEL
+    meaning = f" This test detects {fault.test.sees}." if subject(fault.test) in SAMPLING else ""
+    text = f"{fault.test.name}: {fault.test.found}.{meaning}"
+    first, *others = fitted([text], width, 99, first="FAULT".ljust(LABEL), indent=indent)
+    yield StyledLine(first, "bold red")
+    yield from map(StyledLine, others)
+    if fault.consequences:
+        number = Counter(subject(test) or test.name for test in fault.consequences)
+        names = ", ".join(f"{name} ({count} tests)" if count > 1 else name for name, count in number.items())
+        also = f"Also failed, probably for the same reason: {names}."
+        yield from map(StyledLine, fitted([also], width, 99, indent=indent))
+
+
+def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
+    label = ("not run" if _is_not_run(test) else "ok") if test.passed else "FAULT"
+    text = f"{test.name}: {test.found}. It detects: {test.sees}."
+    style = "red" if not test.passed else "yellow" if _is_not_run(test) else ""
+    yield from (StyledLine(line, style) for line in fitted([text], width, 99, first=label.ljust(9), indent=" " * 9))
+
+
+def _is_not_run(test: ConformanceTest) -> bool:
+    return test.passed and test.found.startswith(NOT_RUN)
+
+
+def _totals(
+    tests: Sequence[ConformanceTest], found: Sequence[ConformanceFault], alpha: float, hint: str
+) -> Iterator[tuple[str, str]]:
+    failed = sum(not test.passed for test in tests)
+    skipped = [test for test in tests if _is_not_run(test)]
+    passed = len(tests) - failed - len(skipped)
+    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
+    if found:
+        yield f"{plural(len(found), 'fault')}: {failed} of {len(tests)} tests failed, {passed} passed. {chance}", "bold"
+    else:
+        yield f"No fault found: {passed} of {len(tests)} tests passed. {chance}", "bold green"
+    if hint:
+        yield from ((f"Not run: {test.name} ({test.found.removeprefix(NOT_RUN)}).", "yellow") for test in skipped)
+        yield hint, "dim"

@@ -1,0 +1,63 @@
+"""What a page says of a tested optimizer besides its tests: its promise, its epsilon, the versions of its libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from dpverify.conform.records import Conformance, Promise
+from dpverify.privacy import epsilon
+from dpverify.report.peer_records import Peer, PeerTest
+
+STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
+
+
+def short_target(target: str) -> str:
+    """The last two parts of a path: not where it stands on this machine."""
+    return "/".join(Path(target).parts[-2:])
+
+
+def says_of(function: Callable[..., Any], target: str) -> str:
+    """Return the docstring of a function in one line, or its name where it has none."""
+    return " ".join((function.__doc__ or target).split())
+
+
+def with_tests(peer: Peer, found: Conformance) -> Peer:
+    """Return the record of an optimizer with what its tests found."""
+    tests = [PeerTest(name=t.name, passed=t.passed, found=t.found, sees=t.sees) for t in found.tests]
+    return msgspec.structs.replace(peer, tests=tests)
+
+
+def described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
+    """What a page has of an optimizer, without its tests."""
+    rate, bounds = promise.batch / promise.examples, list[float]()
+    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
+    if promise.sampling != "epochs" and promise.neighbours == usual and promise.covariance is None:
+        both = epsilon(promise.sigma, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
+        bounds = [both.lower, both.upper]
+    said = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
+    return Peer(
+        target=short_target(target), says=says, promise=said, epsilon=bounds, versions=versions_of(module), tests=[]
+    )
+
+
+def versions_of(module: ModuleType) -> dict[str, str]:
+    """The distributions that a module imports, without dpverify."""
+    found, distributions = {}, packages_distributions()
+    for value in vars(module).values():
+        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
+        for distribution in distributions.get(name.partition(".")[0], []):
+            found[distribution] = version(distribution)
+    found.pop("dpverify", None)
+    return dict(sorted(found.items()))
+
+
+def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
+    """What a function says of itself, and the versions of the libraries that its module imports."""
+    versions = ", ".join(f"{name} {version}" for name, version in versions_of(module).items())
+    return says_of(function, target) + (f" ({versions})" if versions else "")

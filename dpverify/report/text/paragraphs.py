@@ -1,0 +1,49 @@
+"""Paragraphs of a terminal's width: wrapped between words, cut after a number of lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+CUT = " ..."
+
+
+@dataclass(frozen=True)
+class StyledLine:
+    """A line of output, with the style of rich that it is shown in."""
+
+    text: str
+    style: str = ""
+
+
+def wrapped(text: str, width: int, *, first: str | None = None, indent: str = "") -> list[str]:
+    """Wrap a text between words; a word that is longer than a line is broken."""
+    lines = textwrap.wrap(
+        text,
+        max(width, 20),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+    return [line.rstrip() for line in lines]
+
+
+def cut(lines: list[str], most: int, width: int) -> list[str]:
+    """Return at most so many lines; the last one says where more is left out."""
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    while len(last) + len(CUT) > width:
+        last = last[: last.rstrip().rfind(" ")] if " " in last.strip() else last[: width - len(CUT)]
+    return [*lines[: most - 1], last.rstrip(" ,;:.") + CUT]
+
+
+def fitted(
+    paragraphs: Iterable[str], width: int, most: int, *, first: str | None = None, indent: str = ""
+) -> list[str]:
+    """Wrap paragraphs with one hanging indent, at most so many lines of them all; ``first`` begins the first line."""
+    lines: list[str] = []
+    for text in filter(None, paragraphs):
+        lines += wrapped(text, width, first=indent if lines else first, indent=indent)
+    return cut(lines, most, width)

@@ -1,0 +1,140 @@
+"""The first lines of an explanation: the verdict, what is wrong, what holds instead. At most :data:`LINES` of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.display import Line
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import AmendmentResult, Result
+from dpverify.report.counterexamples import example_words, telling
+from dpverify.report.terminal import STYLES
+from dpverify.report.text.formulas import formula_text, prose_text
+from dpverify.report.text.paragraphs import StyledLine, cut, fitted, wrapped
+from dpverify.report.text.statement import formula_lines
+from dpverify.report.words import ASCII_MARKS, MARKS, exactly_if, kind_words, pin_words, readings_of
+
+LINES = 15
+LABEL = 9  # columns of a label on the left
+
+_TRUE: dict[Status, str] = {
+    "proved": "True {stated} (proved)",
+    "proved given": "True {stated}, given its premises (proved given)",
+    "derived": "True {stated} by a derivation without a certificate (derived)",
+    "argued": "True {stated} at the points that were computed; argued in prose beyond them (argued)",
+    "not refuted": "No counterexample was found (not refuted). This is not a proof",
+    "inconclusive": "Undecided (inconclusive)",
+    "untested": "Not judged (untested)",
+}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Lines of a summary, and the results of which a text is cut in them."""
+
+    lines: list[StyledLine]
+    cut: list[Result]
+
+
+def summary(
+    spec: ClaimSpec, groups: Sequence[Sequence[Result]], stale: Sequence[str], width: int, letters: Callable[[str], str]
+) -> Summary:
+    """Summarize the verdicts on a claim; ``groups`` are readings with one verdict each."""
+    place = f"{prose_text(spec.record.where)} ({kind_words(spec.record.kind)})"
+    lines = [StyledLine(spec.key, "bold")]
+    lines += [StyledLine(line, "dim") for line in fitted([letters(place)], width, 1)]
+    if stale:
+        warning = f"STALE: judged before a change. {stale[0]}"
+        lines += [StyledLine(line, "bold red") for line in fitted([letters(warning)], width, 2)]
+    everything = [result for group in groups for result in group]
+    blocks = [_blocks(group, everything if len(groups) > 1 else group, width, letters) for group in groups]
+    needs = [1 + sum(map(len, parts)) for parts in blocks]
+    cut_results = []
+    for group, parts, room in zip(groups, blocks, shares(needs, LINES - len(lines)), strict=True):
+        lengths = shares([len(part) for part in parts], room - 1)
+        if room - 1 < sum(map(len, parts)):
+            cut_results.append(group[0])
+        shown = [line for part, length in zip(parts, lengths, strict=True) for line in cut(part, length, width)]
+        styles = [STYLES[group[0].status]] * lengths[0] + [""] * len(shown)
+        lines += [StyledLine(""), *map(StyledLine, shown, styles)]
+    return Summary(lines, cut_results)
+
+
+def shares(needs: Sequence[int], room: int) -> list[int]:
+    """Divide lines: at least one each, and no one gets more than it needs while another one lacks some."""
+    given = [min(need, 1) for need in needs]
+    while sum(given) < room and given != [*needs]:
+        short = [place for place, need in enumerate(needs) if given[place] < need]
+        given[min(short, key=lambda place: given[place])] += 1
+    return given
+
+
+def _blocks(
+    group: Sequence[Result], others: Sequence[Result], width: int, letters: Callable[[str], str]
+) -> list[list[str]]:
+    """Return the verdict on some readings and what is said of it, wrapped: one block for each."""
+    first = group[0]
+    reading = readings_of(group, others) if len(others) > len(group) else ""
+    reading = f"{reading}: " if reading else ""
+    plain = letters(MARKS["refuted"]) != MARKS["refuted"]
+    mark = (ASCII_MARKS if plain else MARKS)[first.status]
+    blocks = [wrapped(f"{mark} {letters(reading + verdict_words(first))}", width, indent="  ", first="")]
+    for label, texts in _parts(first):
+        lines = fitted(map(letters, texts), width, 10**6, first=label.ljust(LABEL), indent=" " * LABEL)
+        blocks.append(lines)
+    return blocks
+
+
+def verdict_words(result: Result) -> str:
+    """Return the verdict on one reading in a sentence."""
+    stated = "as stated" if result.kind in ("note", "tool") else "as printed"
+    loud = (
+        "; our sources disagree" if result.sources_disagree else f"; {pin_words(result)}" if result.contradicts else ""
+    )
+    if result.status != "refuted":
+        return _TRUE[result.status].format(stated=stated) + f"{loud}."
+    severity = f", {result.severity}" if result.severity else ""
+    return f"False {stated} (refuted{severity}){loud}."
+
+
+def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
+    """Return what is said of a verdict, each part with its label."""
+    if result.status == "refuted":
+        examples = telling(result)
+        reason = result.reason or (f"It fails {example_words(examples[0])}." if examples else "")
+        yield "Wrong", [prose_text(" ".join(reason.split())) or "A counterexample is recorded."]
+        yield "Instead", [*instead_texts(result)] or ["No corrected statement is recorded."]
+        return
+    if result.reason and not result.reason.startswith("proved given "):  # it repeats what is given
+        yield "Why", [prose_text(" ".join(result.reason.split()))]
+    if result.given:
+        yield "Given", [prose_text("; ".join(result.given))]
+
+
+def instead_texts(result: Result) -> Iterator[str]:
+    """Return what holds in the place of a refuted statement: a paragraph for each thing that is known."""
+    if result.amendment is not None:
+        yield _amended(result.amendment)
+    if result.holds is not None:
+        conditions = " and ".join(map(formula_text, result.holds.holds_for))
+        yield f"The printed statement holds if {conditions} ({result.holds.status})."
+
+
+def _amended(amendment: AmendmentResult) -> str:
+    conditions = " and ".join(map(formula_text, amendment.holds_for))
+    if not amendment.corrects:
+        return f"Nothing better is known than {_in_line(amendment.display)} ({amendment.status})."
+    if amendment.only_restates:
+        if not conditions:
+            return f"{prose_text(amendment.why).rstrip('.')}."
+        return f"The printed statement holds {exactly_if(amendment)} {conditions}."
+    if conditions:
+        return f"The printed statement holds if {conditions} ({amendment.status})."
+    return f"{_in_line(amendment.display)} ({amendment.status})"
+
+
+def _in_line(lines: Sequence[Line]) -> str:
+    """Return the formula of a statement with its conditions; its definitions are shown further down."""
+    return " ".join(formula_lines([line for line in lines if line.word != "with"])).rstrip(".")

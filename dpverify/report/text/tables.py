@@ -1,0 +1,60 @@
+"""The table of all commands: a line under the header, cells wrapped between words, no frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dpverify.report.text.ascii_letters import in_ascii
+
+LONGEST_WORD = 26  # a column is kept wide enough for every word up to this length
+BETWEEN = 3  # letters between two columns
+
+Cell = str | Text
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], console: Console, right: Sequence[str] = ()) -> Table:
+    """Return a table; columns that are empty throughout are left out. ``right``: names of columns of numbers."""
+    unicode = console.encoding.lower().startswith("utf")
+    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
+    cells = cells if unicode else [[Text(in_ascii(cell.plain), style=cell.style) for cell in row] for row in cells]
+    used = [place for place in range(len(columns)) if any(row[place].plain for row in cells)]
+    found = Table(box=box.SIMPLE_HEAD if unicode else box.ASCII2, pad_edge=False, show_edge=False, header_style="bold")
+    texts = [[columns[place], *(row[place].plain for row in cells)] for place in used]
+    for place, width in zip(used, _widths(texts, console.width), strict=True):
+        is_number = columns[place] in right
+        found.add_column(columns[place], justify="right" if is_number else "left", width=width, overflow="fold")
+    for row in cells:
+        found.add_row(*(row[place] for place in used))
+    return found
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Return a width for each column: the longest words fit, and what is left goes to the narrowest that lack some."""
+    natural = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
+    words = [max((len(word) for text in texts for word in text.split()), default=1) for texts in columns]
+    widths = [min(longest, LONGEST_WORD) for longest in words]
+    left = room - BETWEEN * (len(columns) - 1)
+    while sum(widths) > left and max(widths) > 1:
+        widths[widths.index(max(widths))] -= 1
+    while sum(widths) < left and widths != natural:
+        short = [place for place, width in enumerate(widths) if width < natural[place]]
+        widths[min(short, key=widths.__getitem__)] += 1
+    return widths
+
+
+def name_cell(name: str) -> str:
+    """Return a claim, broken after a hyphen if it is long, with its reading on lines of their own."""
+    claim, _, reading = name.partition("[")
+    lines = [""]
+    for part in re.findall(r"[^-]+-?", claim):
+        if len(lines[-1]) + len(part) > LONGEST_WORD:
+            lines.append(f"  {part}")
+        else:
+            lines[-1] += part
+    return "\n".join([*lines, *(f"  {choice}" for choice in reading.rstrip("]").split(",") if choice)])

@@ -1,0 +1,1 @@
+"""Formulas in texts: those of quotations, and those in plain letters."""
