@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dpverify.harness.run.code_cache import Code, ImportedNames, code_of
+from dpverify.harness.finished.code_cache import Code, ImportedNames, code_of
 
 PASSED_OVER = frozenset({"kind", "type_comment"})
 DIGITS = 16
