@@ -1,4 +1,4 @@
-"""What judges a claim today, and what has changed since a recorded run; it is kept, as it takes the import of checks."""
+"""What judges a claim today, and what has changed since a recorded run. The answer is kept: it needs all checks."""
 
 from __future__ import annotations
 

@@ -11,8 +11,7 @@ from dpverify.cli.output import OK, BadInput, check_figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpverify.harness.checks import Check
-    from dpverify.ledger import ClaimSpec, Specs
+    from dpverify.ledger import ClaimSpec
     from dpverify.ledger.results import Result, Run
 
 
@@ -51,8 +50,8 @@ def explain(
     """
     from rich.console import Console
 
-    from dpverify.ledger import load_specs
     from dpverify.api.judged_today import judged_today
+    from dpverify.ledger import load_specs
     from dpverify.report.explain import Explained, print_explained
 
     loaded = load_specs(specs)

@@ -24,7 +24,7 @@ _CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class PaperReader:
-    """Reads one paper; ``checked``: its records are known to break no rule, and are not held against the rules again."""
+    """Reads one paper; ``checked``: its records are known to break no rule, and are not checked again."""
 
     def __init__(self, folder: str, places: Sequence[Place], problems: Problems, *, checked: bool = False) -> None:
         self.folder = folder

@@ -53,7 +53,7 @@ def verify(
     ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
     already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
     what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
-    run the blocks. ``limit``, ``known``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C. ``whole``: what is kept of
+    run the blocks. ``limit``, ``known``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C. ``whole``: keeps
     the run in the store once all is decided.
     Results come in order; after Ctrl-C, what was decided so far.
     """

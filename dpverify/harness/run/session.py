@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 
 from dpverify.cache_files import default_store
+from dpverify.harness.finished.exit_code import unconfirmed
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.engine import run_jobs
-from dpverify.harness.finished.exit_code import unconfirmed
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.store_file import StoreError
 from dpverify.harness.run.suite import JudgedReading, Suite, judged

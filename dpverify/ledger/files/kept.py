@@ -32,7 +32,7 @@ class PaperRecords(Record, frozen=True):
 
 
 def key_of(folder: str, contents: Sequence[bytes | None]) -> str:
-    """Digest of all that a paper's records follow from; ``contents``: of each of its files, None where it is missing."""
+    """Digest of all that a paper's records follow from; ``contents``: of each of its files, None if missing."""
     said = [part for data in contents for part in (str(data is None), data or b"")]
     return digest_of((_rules(), folder, *said))
 
