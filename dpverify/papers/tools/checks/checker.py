@@ -210,7 +210,7 @@ def _sealed(data: Any) -> Any:
 
 def _is_accepted(data: Any) -> bool:
     try:
-        k.check(_sealed(data), rules())
+        k.run(_sealed(data), rules())
     except k.Refused:
         return False
     return True

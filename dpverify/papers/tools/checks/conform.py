@@ -88,7 +88,7 @@ def _reported(release: Release, clip: float, promise: Promise, seed: int) -> flo
         return state, release(gradients, clip) / promise.divisor + noise
 
     test = next(test for test in sensitivity_tests(PrivateOptimizer(step), promise, seed) if test.name == "sensitivity")
-    matched = re.search(r"changes it by (\S+) at most", test.found)
+    matched = re.search(r"changes the released vector by ([\d.e+-]+);", test.found)
     return float(matched[1]) if matched else math.nan
 
 
