@@ -20,6 +20,7 @@ from dpverify.ledger.definitions import DefinitionsFile
 from dpverify.ledger.records import ClaimsFile, Record, VerdictsFile
 
 PACKAGE = Path(__file__).parents[1]
+VERSIONS = (sys.version, msgspec.__version__, version("jinja2"))
 
 
 class PaperRecords(Record, frozen=True):
@@ -29,6 +30,9 @@ class PaperRecords(Record, frozen=True):
     verdicts: VerdictsFile
     definitions: DefinitionsFile
     chapters: ChaptersFile
+
+
+_RECORDS = msgspec.json.Decoder(PaperRecords)
 
 
 def key_of(folder: str, contents: Sequence[bytes | None]) -> str:
@@ -43,7 +47,7 @@ def recall_records(folder: str, key: str) -> PaperRecords | None:
     if payload is None:
         return None
     try:
-        return msgspec.json.decode(payload, type=PaperRecords)
+        return _RECORDS.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
@@ -62,5 +66,4 @@ def _kind(folder: str) -> str:
 def _rules() -> str:
     """Digest of the code that reads records and checks them."""
     sources = sorted(PACKAGE.rglob("*.py"))
-    versions = (sys.version, msgspec.__version__, version("jinja2"))
-    return digest_of((*versions, *(path.read_bytes() for path in sources)))
+    return digest_of((*VERSIONS, *(path.read_bytes() for path in sources)))
