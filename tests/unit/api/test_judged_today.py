@@ -12,7 +12,7 @@ import pytest
 from dpverify.api import judged_today as module
 from dpverify.api.judged_today import judged_today
 from dpverify.api.recorded_verdicts import recorded_run
-from dpverify.cache_files import default_store
+from dpverify.cache_files import default_store, keep
 from dpverify.ledger import ClaimSpec, Specs, bundled_specs, load_specs
 from dpverify.ledger.load import bundled
 from dpverify.ledger.results import Run
@@ -79,7 +79,7 @@ def test_a_damaged_answer_is_found_again(specs: Specs, claim: ClaimSpec, run: Ru
         file.write_bytes(b"damaged")
     assert judged_today(run, specs, claim) == first
     for file in default_store().with_suffix(".cache").glob("judged.*"):
-        module.keep("judged", file.name.split(".")[1], b'{"checks": 1}')
+        keep("judged", file.name.split(".")[1], b'{"checks": 1}')
     assert judged_today(run, specs, claim) == first
     assert asked == [CLAIM] * 3
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.cache_files import default_store
+from dpverify.cache_files import default_store, keep
 from dpverify.ledger import SpecError, bundled_specs, load_specs
 from dpverify.ledger.files import kept
 from dpverify.ledger.specs import Specs
@@ -129,6 +129,6 @@ def test_records_of_another_form_are_read_again(folder: Path, parsed: list[str])
     first = said(load_specs(folder))
     for file in default_store().with_suffix(".cache").iterdir():
         kind, key, _ = file.name.split(".")
-        kept.keep(kind, key, b'{"claims": 1}')
+        keep(kind, key, b'{"claims": 1}')
     assert said(load_specs(folder)) == first
     assert parsed == ["toy2024", "toy2024"]

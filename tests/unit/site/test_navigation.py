@@ -81,7 +81,7 @@ def test_what_is_outside_of_the_tree_is_made_once_for_a_folder() -> None:
             return f"tree of {page}"
 
         context: dict[str, Any] = {"toctree": make}
-        navigation.replace(None, page, "page.html", context, None)  # type: ignore[arg-type]
+        navigation.replace(None, page, "page.html", context, None)
         return str(context["toctree"](maxdepth=-1, collapse=False))
 
     assert [toctree_of(page) for page in ("c/x", "c/y", "d/z", "a", "README", "top")] == [

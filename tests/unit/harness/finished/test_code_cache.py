@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.cache_files import default_store
+from dpverify.cache_files import default_store, keep
 from dpverify.harness.finished import code_cache
 from dpverify.harness.finished.code_cache import Code, code_of, keep_new_code
 from dpverify.harness.run import hashes
@@ -71,7 +71,7 @@ def test_a_damaged_table_is_ignored_and_made_again(damage: bytes) -> None:
 
 
 def test_a_whole_file_of_another_form_is_ignored() -> None:
-    code_cache.keep(code_cache.KIND, code_cache.FILE, b'{"a": 1}')
+    keep(code_cache.KIND, code_cache.FILE, b'{"a": 1}')
     assert code_of(SOURCE, "dpverify", hashes._parsed).digest
 
 
