@@ -13,7 +13,7 @@ R: exchange the example for a uniform one outside of the batch. By joint convexi
 N(0, s^2)), which is H_c(A, B) = h(c) with A = (1-q) N(0, s^2) + q N(1, s^2) and B = N(0, s^2). The neighbours may
 change places. So H_c <= h(c) for c >= 1, and H_c(P, Q) = 1 - c + c H_(1/c)(Q, P) <= 1 - c + c h(1/c) for c < 1 (Zhu,
 Dong and Wang 2022, theorem 11).
-3. This bound is convex (``loss_grid``) and so the profile of a pair, which is neither (A, B) nor (B, A): (A, B) alone
+3. This bound is convex (``losses.grid``) and so the profile of a pair, which is neither (A, B) nor (B, A): (A, B) alone
 bounds a single step, not their composition (Lebeda, Regehr, Kamath and Steinke 2024). If a pair dominates each step
 given all that was released before, their product dominates all steps (Zhu, Dong and Wang 2022, theorem 10).
 
@@ -33,7 +33,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.privacy.loss_curves import UpperBound, loss_curves, lower_epsilon, upper_bound
+from dpverify.privacy.losses.curves import UpperBound, loss_curves, lower_epsilon, upper_bound
 from dpverify.privacy.participation import Bounds
 
 LEAST_DELTA: Final = 1e-200  # smaller tails of single steps would be no floats

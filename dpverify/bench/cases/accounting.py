@@ -51,7 +51,7 @@ def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA
 def _batches(*, seed: int, T: int, rate: float, noise: float, delta: float) -> Forms:
     """Both ends of epsilon for batches without replacement; another library's composition of the upper law alone."""
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
-    from dpverify.privacy.loss_grid import step_law
+    from dpverify.privacy.losses.grid import step_law
 
     del seed
     width = rate / noise / 16.0

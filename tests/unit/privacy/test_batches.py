@@ -23,8 +23,8 @@ from dpverify.privacy.batches import (
     upper_epsilon,
 )
 from dpverify.privacy.gaussian import delta_of, epsilon_of
-from dpverify.privacy.loss_grid import UNIT, Side, excess, rare_law, step_law
-from dpverify.privacy.loss_sum import Steps, add_up
+from dpverify.privacy.losses.grid import UNIT, Side, excess, rare_law, step_law
+from dpverify.privacy.losses.total import Steps, add_up
 
 MISSING = "the extra `accounting` is not installed"
 PAIRS = [(0.5, 0.5), (0.2, 1.0), (0.03, 0.8), (0.9, 3.0)]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.signal import lfilter
 
-from dpverify.privacy.loss_grid import UNIT, LossLaw, UnresolvedError, Vector
+from dpverify.privacy.losses.grid import UNIT, LossLaw, UnresolvedError, Vector
 
 OUTSIDE: Final = 1e-13  # tilted chance of each side outside the window
 MOST_CELLS: Final = 1 << 21

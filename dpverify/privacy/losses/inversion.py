@@ -1,6 +1,6 @@
 r"""Delta of many independent privacy losses by inversion of a Fourier transform, with a bound of all errors.
 
-``loss_sum`` keeps the law of the sum on the grid of one step. Where a step's losses are small beside those of the sum,
+``total`` keeps the law of the sum on the grid of one step. Where a step's losses are small beside those of the sum,
 as at a small sampling rate, that grid is too long for a computer. This module needs no grid for the sum.
 
 Let M(z) = E exp(z L) for the loss L of one of T steps, and theta > 0. Then f(e) = exp(theta e) delta(e) has the
@@ -30,8 +30,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.loss_grid import UNIT, Places, UnresolvedError
-from dpverify.privacy.loss_sum import (
+from dpverify.privacy.losses.grid import UNIT, Places, UnresolvedError
+from dpverify.privacy.losses.total import (
     ROUNDING,
     LossCurve,
     Steps,
@@ -41,7 +41,6 @@ from dpverify.privacy.loss_sum import (
     sum_exponent,
     sum_shift,
 )
-from dpverify.privacy.phase_sums import BLOCK, phase_sums
 
 TILTS: Final = (1.0, 0.5, 0.25)  # parts of the tilt of the best Renyi order that are tried
 FORGOTTEN: Final = 3e-13  # most that the terms of |n| > N may add, in units of M_0^T exp(-theta e)
@@ -215,6 +214,8 @@ def _upper_end(steps: Sequence[Steps], width: float, theta: float) -> float:
 
 def _inverted(steps: Sequence[Steps], width: float, delta: float, plan: _Plan) -> LossInversion:
     """Evaluate the transform at the plan's frequencies."""
+    from dpverify.privacy.losses.phases import BLOCK, phase_sums  # loads numba, which most bounds do without
+
     theta = plan.theta
     exponent = sum_exponent(steps, width, theta)
     period = plan.cells * width

@@ -15,9 +15,9 @@ from typing import Final, NamedTuple, Protocol
 
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian_safe import safe_epsilon
-from dpverify.privacy.loss_grid import FINE, LONGEST, Side, UnresolvedError, rare_law, step_law
-from dpverify.privacy.loss_inversion import invert
-from dpverify.privacy.loss_sum import LossCurve, Steps, add_up
+from dpverify.privacy.losses.grid import FINE, LONGEST, Side, UnresolvedError, rare_law, step_law
+from dpverify.privacy.losses.inversion import invert
+from dpverify.privacy.losses.total import LossCurve, Steps, add_up
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
 LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx, fmpq
 
-from dpverify.privacy.loss_grid import UNIT, LossLaw, Side, UnresolvedError, step_law
-from dpverify.privacy.loss_inversion import _decay, _tilt, invert
-from dpverify.privacy.loss_sum import Steps, add_up
-from dpverify.privacy.phase_sums import BLOCK, phase_sums
+from dpverify.privacy.losses.grid import UNIT, LossLaw, Side, UnresolvedError, step_law
+from dpverify.privacy.losses.inversion import _decay, _tilt, invert
+from dpverify.privacy.losses.phases import BLOCK, phase_sums
+from dpverify.privacy.losses.total import Steps, add_up
 
 LAW = LossLaw(np.array([-3, -2, -1, 0, 1, 2, 40]), np.array([0.05, 0.1, 0.3, 0.25, 0.1, 0.199, 0.001]), 0.0)
 

@@ -1,0 +1,1 @@
+"""Laws of privacy losses, and of their sums."""
