@@ -17,7 +17,7 @@ LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
 ROUNDING = 1e-5  # relative; float32 passes, and the noise has a test of its own
 
 
-class Neighbours(NamedTuple):
+class NeighbouringBatches(NamedTuple):
     """Two neighbouring batches: what they share, and what one example is in each."""
 
     words: str
@@ -86,7 +86,7 @@ class _Search:
             for neighbours in every if step in few else worst:
                 self._try(state, step, neighbours)
 
-    def _try(self, state: Any, step: int, neighbours: Neighbours) -> None:
+    def _try(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
         words = neighbours.words + (f", step {step + 1}" if step else "")
         try:
             released, length = self._released(state, neighbours.others, neighbours.example)
@@ -127,7 +127,7 @@ class _Search:
         return np.asarray(released, dtype=float), clip_length(after)
 
 
-def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neighbours]:
+def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
     """Yield neighbouring batches of all sizes that the promised sampling draws."""
     d = promise.dimension
     clip = promise.clip
@@ -145,7 +145,7 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
                     yield from _changes(promise, batch, kind, length, direction)
 
 
-def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neighbours]:
+def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
     """Yield those neighbouring batches that show most mistakes, of the smallest and of the usual size."""
     d = promise.dimension
     slant = _unit(rng, d)
@@ -167,14 +167,14 @@ def _others(promise: Promise) -> list[int]:
     return sorted(sizes)
 
 
-def _changes(promise: Promise, others: Any, kind: str, length: float, direction: Any) -> Iterator[Neighbours]:
+def _changes(promise: Promise, others: Any, kind: str, length: float, direction: Any) -> Iterator[NeighbouringBatches]:
     alone = f"one gradient of {length:g} clip lengths"
     words = f"{alone} with {len(others)} others ({kind})" if len(others) else f"{alone} alone"
     example = length * promise.clip * direction
     if promise.neighbours == "add-remove" and promise.sampling != "batches":
-        yield Neighbours(words, others, example, example[:0])
+        yield NeighbouringBatches(words, others, example, example[:0])
     elif promise.neighbours == "add-remove":
-        yield Neighbours(words + ", set to 0", others, example, np.zeros_like(example))
+        yield NeighbouringBatches(words + ", set to 0", others, example, np.zeros_like(example))
     else:
-        yield Neighbours(words + ", turned round", others, example, -example)
-        yield Neighbours(words + ", set to 0", others, example, np.zeros_like(example))
+        yield NeighbouringBatches(words + ", turned round", others, example, -example)
+        yield NeighbouringBatches(words + ", set to 0", others, example, np.zeros_like(example))

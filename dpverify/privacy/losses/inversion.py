@@ -128,10 +128,7 @@ class _Plan(NamedTuple):
 def invert(steps: Sequence[Steps], width: float, delta: float) -> LossInversion:
     """Invert the transform of the sum of all losses, under the tilt for which that takes the least work.
 
-    Raises
-    ------
-    UnresolvedError
-        If the transform does not fall fast enough, as where there are few steps.
+    It raises UnresolvedError if the transform does not fall fast enough, as for few steps.
     """
     best = best_tilt(lambda theta: sum_exponent(steps, width, theta), math.log(delta))
     plans = [plan for part in TILTS if (plan := _plan(steps, width, delta, part * best)) is not None]

@@ -22,18 +22,8 @@ def phase_sums(
     exp(i x) - 1 = -2 sin(x/2)^2 + i sin(x) starts each block. Within it, (1 + a)(1 + b) - 1 = a + b + a b, which adds
     at most 8 units in the last place of the largest a so far for each n.
 
-    Parameters
-    ----------
-    weights, places : array, shape (k,)
-        w_j >= 0, and whole numbers p_j; ``count * cells`` is below 2^63.
-    cells, count : int
-        Denominator of the phases, and how many n.
-
-    Returns
-    -------
-    tuple of array, each of shape (count,)
-        Real and imaginary parts, and the sum over j of w_j times the largest modulus of a real or imaginary part so
-        far in the block.
+    ``weights``, ``places``: w_j >= 0 and whole numbers p_j, shape (k,). ``count * cells`` is below 2^63. The third
+    result is the sum over j of w_j times the largest real or imaginary part so far in the block.
     """
     real = np.zeros(count)
     imaginary = np.zeros(count)

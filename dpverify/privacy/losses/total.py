@@ -120,12 +120,9 @@ class LossSum(LossCurve):
 
 
 def add_up(steps: Sequence[Steps], width: float, delta: float, most_cells: int = MOST_CELLS) -> LossSum:
-    """Add up the losses of all steps, tilted as much as this delta needs.
+    """Add up the losses of all steps, tilted as much as this delta needs, or raise UnresolvedError.
 
-    Raises
-    ------
-    UnresolvedError
-        If the law of the sum needs more than ``most_cells`` cells of this width.
+    The law of the sum may have at most ``most_cells`` cells of this width.
     """
 
     def exponent(theta: float) -> float:

@@ -62,7 +62,7 @@ def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
     return lhs
 
 
-class Recorded:
+class RecordingSession:
     """A session that keeps what its party gives; all others have zeros."""
 
     def __init__(self, parties: int) -> None:
@@ -103,7 +103,7 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
         wanted = np.zeros_like(added)
         for party in range(parties):
             seed = f"{point['draw']} {party}"
-            session = Recorded(parties)
+            session = RecordingSession(parties)
             set_up(
                 cast(Session, session), [HOLDS] * parties, np.zeros((HOLDS, DIMENSION)), np.zeros(HOLDS), s, party,
                 Random(seed),
