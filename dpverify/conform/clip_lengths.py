@@ -12,7 +12,9 @@ from dpverify.conform.results import ConformanceTest
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.foreign import ForeignError, foreign_code
 
-FACTOR = 2.3  # between the two clip lengths; no power of two, and neither its square nor its root is 1
+# Between the two clip lengths. A smaller one shows a clip length that is not passed on (the first one is too long) and
+# noise that is scaled by its square (too small). It is no power of two.
+FACTOR = 0.43
 
 
 def clip_length_tests(

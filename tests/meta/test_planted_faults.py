@@ -102,9 +102,11 @@ def is_constant(expression: list[dis.Instruction]) -> bool:
 
 
 def returns_constants(rule: Any) -> bool:
-    """Whether a rule returns nothing but constants, whatever it calls before."""
+    """Whether a rule always returns one constant, whatever it calls before."""
     function = rule.func if isinstance(rule, partial) else rule
-    return all(is_constant(expression) for expression in returned(function.__code__))
+    expressions = returned(function.__code__)
+    different = {tuple((each.opname, each.argrepr) for each in expression) for expression in expressions}
+    return len(different) == 1 and all(map(is_constant, expressions))
 
 
 def why_no_change(holds: Rule, changed: Rule) -> str:

@@ -147,12 +147,13 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 
 def _defining(package: str, name: str) -> str:
     """Module that ``from package import name`` needs: a submodule, or where the package has the name from."""
+    path = _source(package)
+    if path is None or path.name != "__init__.py":
+        return package  # to ask for a submodule would import this module, with all that it needs
     if _source(f"{package}.{name}") is not None:
         return f"{package}.{name}"
-    path = _source(package)
-    if path is not None and path.name == "__init__.py":
-        for node in _read(package).passed_on:
-            for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return _defining(_absolute(package, node), alias.name)
+    for node in _read(package).passed_on:
+        for alias in node.names:
+            if (alias.asname or alias.name) == name:
+                return _defining(_absolute(package, node), alias.name)
     return package

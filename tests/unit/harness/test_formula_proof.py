@@ -126,7 +126,7 @@ def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise k.Refused("planted")
 
-    monkeypatch.setattr(k, "check", refuse)
+    monkeypatch.setattr(k, "run", refuse)
     assert judged(CHECK, formula("1 - x <= exp(-x)", X)).status == "untested"
 
 
