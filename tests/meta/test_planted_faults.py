@@ -69,6 +69,7 @@ def looks_at_its_point(rule: Any) -> bool:
 #: Instructions of an expression that is made of constants only, with the names that it may load.
 BUILT = {
     "LOAD_CONST",
+    "RETURN_CONST",
     "PUSH_NULL",
     "PRECALL",
     "CALL",
@@ -86,6 +87,8 @@ def returned(code: CodeType) -> list[list[dis.Instruction]]:
     expressions = []
     current: list[dis.Instruction] = []
     for each in dis.get_instructions(code):
+        if each.opname == "RETURN_CONST":
+            current.append(each)
         if each.opname in {"RETURN_VALUE", "RETURN_CONST"}:
             expressions.append(current)
             current = []
@@ -97,16 +100,14 @@ def returned(code: CodeType) -> list[list[dis.Instruction]]:
 
 
 def is_constant(expression: list[dis.Instruction]) -> bool:
-    """Whether nothing that a function has computed is in an expression."""
-    return all(each.opname in BUILT or each.argval in MAKERS for each in expression)
+    """Whether nothing that a function has computed is in an expression. What ``with`` returns is not seen."""
+    return bool(expression) and all(each.opname in BUILT or each.argval in MAKERS for each in expression)
 
 
 def returns_constants(rule: Any) -> bool:
-    """Whether a rule always returns one constant, whatever it calls before."""
+    """Whether a rule returns nothing but constants, whatever it calls before."""
     function = rule.func if isinstance(rule, partial) else rule
-    expressions = returned(function.__code__)
-    different = {tuple((each.opname, each.argrepr) for each in expression) for expression in expressions}
-    return len(different) == 1 and all(map(is_constant, expressions))
+    return all(is_constant(expression) for expression in returned(function.__code__))
 
 
 def why_no_change(holds: Rule, changed: Rule) -> str:
