@@ -17,7 +17,7 @@ def test_the_example_of_the_guide_conforms_and_a_mistake_in_it_is_found(
     assert main(["conform", f"{EXAMPLE}:make"]) == 0
     assert "No fault found" in capsys.readouterr().out
     wrong = tmp_path / "wrong.py"
-    wrong.write_text(EXAMPLE.read_text().replace("SIGMA * CLIP *", "SIGMA / 2 * CLIP *"))
+    wrong.write_text(EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *"))
     assert main(["conform", f"{wrong}:make"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("FAULT  scale of noise")
