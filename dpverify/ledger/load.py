@@ -148,6 +148,7 @@ def _value_at(data: object, path: str) -> object:
 CLAIMS = "claims.toml"
 VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
+QUESTIONS = "questions.toml"
 DEFINITIONS = "definitions.toml"
 NO_PAPERS = {"proofs", "faults"}  # folders of specs that are no papers: proofs of rules, faults of the selftest
 

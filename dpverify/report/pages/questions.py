@@ -8,10 +8,9 @@ from functools import cache
 import msgspec
 
 from dpverify.ledger.chapters import Chapter, Passage
-from dpverify.ledger.load import bundled_specs
+from dpverify.ledger.load import QUESTIONS, bundled_specs
 from dpverify.ledger.records import Record
 
-FILE = "questions.toml"  # file in the folder of a paper's specs
 PAGE = "questions.md"  # page in the folder of a paper's pages
 
 
@@ -37,7 +36,7 @@ class QuestionsFile(Record, frozen=True, kw_only=True):
 @cache
 def questions(key: str) -> list[Question]:
     """The questions about a bundled paper, in their order; none for other papers."""
-    path = bundled_specs() / key / FILE
+    path = bundled_specs() / key / QUESTIONS
     return msgspec.toml.decode(path.read_bytes(), type=QuestionsFile).question if path.is_file() else []
 
 
