@@ -11,15 +11,15 @@ from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
 INTRODUCTION = """\
-`dpverify conform` tests whether an optimizer does what its accounting presumes: its batches, what one example changes,
-its noise, its memory. Below are optimizers of other libraries, as their releases have them, and mistakes that were
-reported in public threads of such libraries, made again in a few lines each. That a test finds nothing does not show
-that an optimizer is private. The mistakes are those of the code in the thread, at that time, not of a library today."""
+`dpverify conform` tests whether an optimizer does what its accounting assumes: its batches, what one example changes,
+its noise, and its memory. The table has optimizers of released libraries, and mistakes that were reported in public
+threads of such libraries, each implemented here in a few lines. An optimizer without a finding is not thereby shown to
+be private. The mistakes are those of the code in the thread at that time. The libraries may have changed since."""
 
 
 CHANCE = (
-    "All draws come from the seed {seed}; a correct optimizer fails any test with a chance of at most {alpha}. Epsilon "
-    "is certified from both sides, for the promise and not for the code; an audit bounds it from below, for the code."
+    "All draws use seed {seed}. A correct optimizer fails any test with probability at most {alpha}. Epsilon is "
+    "computed for the promise and certified from both sides. An audit bounds epsilon from below, for the code."
 )
 
 
