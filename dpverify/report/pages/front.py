@@ -26,7 +26,7 @@ from dpverify.report.words import plural, severities_words
 FRONT_PAGE = "findings.toml"  # file in the folder of the specs with the texts of this page
 EXAMPLE_LINES = 12  # lines of the example, the command and the mark of what is left out included
 LEGEND = (
-    "Each claim counts once. *Privacy*: less private than stated; *utility*: larger error or cost than stated; "
+    "Each claim counts once. *Privacy*: less private than stated; *utility*: larger error or cost; "
     "*constant*: wrong factor; *boundary*: false only at unused parameters; *proof*: wrong step; *misprint*: the "
     "intended statement is clear."
 )
