@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpverify.api.recorded_verdicts import recorded_run_of_claim
 from dpverify.ledger import ClaimSpec, Specs, load_specs
 from dpverify.ledger.errors import shown
+from dpverify.ledger.specs import several_claims
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,6 +121,5 @@ def single_claim(specs: Specs, claim: str) -> ClaimSpec:
     """Find one claim; a ValueError names the claims where a pattern fits several."""
     matches = specs.select((claim,))
     if len(matches) != 1:
-        names = ", ".join(spec.key for spec in matches)
-        raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {names}.")
+        raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {several_claims(matches)}.")
     return matches[0]

@@ -52,13 +52,13 @@ def explain(
     from rich.console import Console
 
     from dpverify.ledger import load_specs
+    from dpverify.ledger.specs import several_claims
     from dpverify.report.explain import Explained, print_explained
 
     loaded = load_specs(specs)
     found = loaded.select((claim,))
     if len(found) != 1:
-        keys = ", ".join(spec.key for spec in found)
-        raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
+        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(found)}")
     spec = found[0]
     if at is not None:
         _replay(spec, at, checks)

@@ -22,7 +22,7 @@ def test_the_page_names_the_first_fault_and_the_versions() -> None:
         "| wrong | lib 2.0 | poisson | 1 to 1.25 | not asked for | ✗ sensitivity: 0.125 where 0.0625 is allowed |"
         in page
     )
-    assert "the seed 3" in page
+    assert "use seed 3" in page
     assert page.count("✗") == 2
 
 

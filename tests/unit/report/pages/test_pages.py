@@ -166,7 +166,7 @@ def test_only_so_many_changes_stand_on_the_first_page_and_privacy_comes_first(ru
 
 def test_alarms_are_loud(page: str) -> None:
     assert "> [!WARNING]\n> The evidence contradicts the pinned verdict:\n> - [`theorem-10-dp`]" in page
-    assert re.search(r"> \[!WARNING\]\n> The sources disagree.*\n> - .*lemma-7-var-3", page)
+    assert re.search(r"> \[!WARNING\]\n> Our sources disagree.*\n> - .*lemma-7-var-3", page)
     assert "interrupted" not in page
 
 
