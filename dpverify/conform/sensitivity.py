@@ -44,7 +44,8 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
     because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
     passed = search.finite > 0 and not search.not_finite and small
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
-    yield ConformanceTest("sensitivity", passed, found, sees, because=because)
+    measured = search.change if search.finite and not search.moved else None
+    yield ConformanceTest("sensitivity", passed, found, sees, because=because, measured=measured)
     sees = "a batch that raises, such as an empty one"
     broken = search.broken or "no batch raises"
     yield ConformanceTest("every batch", not search.broken, broken, sees, error=search.message)
