@@ -30,7 +30,15 @@ def judge(
     seconds = (time.process_time() - began) / seeds
     answers = [_ask(auditor, audit, optimizer, promise, alpha, seed) for auditor, audit in auditors.items()]
     by = max(set(found), key=found.count) if found else ""
-    return CatalogueEntry(target=target, name=name, found=len(found), by=by, untested=sorted(untested), seconds=seconds, answers=answers)
+    return CatalogueEntry(
+        target=target,
+        name=name,
+        found=len(found),
+        by=by,
+        untested=sorted(untested),
+        seconds=seconds,
+        answers=answers,
+    )
 
 
 def _ask(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpverify.conform.replay.patches import renamed
+from dpverify.conform.replay.patches import overridden, renamed
 
 
 class GlobalGenerator(NamedTuple):
@@ -48,7 +48,7 @@ def global_generators() -> list[GlobalGenerator]:
 
 
 def _seed_numpy(seed: int) -> None:
-    np.random.seed(seed % 2**32)  # its seeds are shorter
+    np.random.seed(seed % 2**32)  # noqa: NPY002  foreign code draws from it; its seeds are shorter
 
 
 @contextmanager
@@ -67,9 +67,7 @@ def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
     before = {generator.name: pickle.dumps(generator.state()) for generator in global_generators()}
     draw()
     return [
-        generator
-        for generator in global_generators()
-        if before.get(generator.name) != pickle.dumps(generator.state())
+        generator for generator in global_generators() if before.get(generator.name) != pickle.dumps(generator.state())
     ]
 
 
@@ -90,4 +88,8 @@ def system_randomness() -> Iterator[set[str]]:
         stack.enter_context(renamed(os.urandom, watched("os.urandom, secrets or random.SystemRandom", os.urandom)))
         if numpy_bits is not None:
             stack.enter_context(renamed(numpy_bits, watched("a generator of numpy without a seed", numpy_bits)))
+        if (torch := sys.modules.get("torch")) is not None:
+            seed = torch.Generator.seed
+            name = "a generator of PyTorch with a seed of the operating system"
+            stack.enter_context(overridden(torch.Generator, "seed", watched(name, seed)))
         yield found
