@@ -40,7 +40,7 @@ def conform(
     """Test whether an optimizer does what its privacy accounting assumes.
 
     The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
-    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
+    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
 
     Parameters
     ----------
@@ -253,11 +253,12 @@ class _Answers:
         from dpverify.conform.summary import append_entry
 
         self.entries.append(entry)
-        self.code = REFUTED if entry.found else self.code
+        self.code = REFUTED if entry.found or entry.untested else self.code
         if self.summary is not None:
             append_entry(entry, self.seeds, self.summary)
         words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
-        by = [word for word in (entry.by, reason) if word]
+        untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
+        by = [word for word in (entry.by, untested, reason) if word]
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 
