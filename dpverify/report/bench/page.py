@@ -83,7 +83,10 @@ def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[s
         [md.prose(form), *(words.show_interval(found.get(form), "exponent") for found in powers.values())]
         for form in forms
     ]
-    yield "Exponents of the time in the size, fitted to each pass:"
+    yield (
+        "Exponents of the time in the size, fitted to each pass. Those over d are below 1 because part of a step does "
+        "not depend on d:"
+    )
     yield md.table(["form", *(md.prose(cases[0].title) for cases in here.values())], rows)
     yield f"Times, and ratios to reading every node once, are [below](#{FRONT})."
 
