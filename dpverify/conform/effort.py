@@ -7,12 +7,12 @@ from dpverify.conform.records import Promise
 from dpverify.kernels import check
 
 MOST_NUMBERS = 2**25  # of noise in one array, 268 MB; a run of few steps is kept whole, however long its vectors are
-LEAST_WORK = 2e9  # what all tests together may take, about 20 s of numpy; the unit is a pass over one number
-WORK_PER_ROOT = 8e6  # in large dimensions, times the root of the dimension
+LEAST_WORK = 1.5e9  # what all tests together may take, about 15 s of numpy; the unit is a pass over one number
+WORK_PER_ROOT = 6e6  # in large dimensions, times the root of the dimension
 NOISE_WORK = 3  # of drawing one number of noise
 RUNS = 0.2  # shares of the work: whole runs at gradients of 0
 SAMPLES = 0.2  # noise at other gradients
-SEARCH = 0.4  # what one example changes
+SEARCH = 0.3  # what one example changes
 STATE = 0.2
 ARRAYS = 4  # of the largest batch: it, its copy, and what an optimizer makes of it
 NOISE_ARRAYS = 3  # as large as all runs: their noise, a copy, and what a test makes of it
@@ -29,7 +29,9 @@ def affordable(share: float, promise: Promise, numbers: float) -> int:
 def steps_of_runs(promise: Promise) -> int:
     """Return how many steps of a run have their noise tested: all of a short one, parts of a long one."""
     last = tested_steps(promise)[-1] + 1
-    return promise.steps if last <= ALL_STEPS or promise.covariance is not None else 3 * WINDOW
+    if promise.covariance is not None:
+        return promise.steps
+    return last if last <= ALL_STEPS else 3 * WINDOW
 
 
 def noise_runs(promise: Promise, size: int, wanted: int) -> int:

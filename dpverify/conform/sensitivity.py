@@ -11,9 +11,9 @@ from dpverify.conform.coverage import batch_sizes, few_steps, states_before, ste
 from dpverify.conform.effort import SEARCH, affordable
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.tape import Tape
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.rounding import change_rounding, longest
+from dpverify.conform.tape import Tape
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
@@ -23,7 +23,7 @@ OFTENER = 4.0  # how much more likely the worst batches are tried where not all 
 
 
 class NeighbouringBatches(NamedTuple):
-    """Two neighbouring batches: what they share, and what one example is in each; nothing large until it is asked for."""
+    """Two neighbouring batches: what they share, and what one example is in each. They are made when requested."""
 
     words: str
     others: Any
@@ -89,7 +89,7 @@ class _Search:
         self.moved = ""  # where a clip length depends on the batch
 
     def run(self) -> None:
-        """Try all kinds of batches at a few steps, and the worst ones at all steps; in large dimensions some of them."""
+        """Try all kinds of batches at a few steps, the worst ones at all steps, in large dimensions a share of both."""
         promise = self.promise
         warm = np.ones((promise.batch, promise.dimension)) * promise.clip
         few = few_steps(promise)
@@ -127,8 +127,8 @@ class _Search:
 
     def _try(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
         words = neighbours.words + (f", step {step + 1}" if step else "")
-        batch, other = neighbours.batches()
         for rng, same in zip(self._generators(), self._generators(), strict=True):
+            batch, other = neighbours.batches()  # a step may change them
             try:
                 released, length = self._released(state, batch, rng)
                 without, other_length = self._released(state, other, same)
@@ -177,7 +177,7 @@ class _Search:
 
     def _released(self, state: Any, batch: Any, rng: np.random.Generator) -> tuple[Any, float]:
         """Return the released vector of a step, and its clip length."""
-        after, released = self.optimizer.step(copied(state), batch.copy(), rng)
+        after, released = self.optimizer.step(copied(state), batch, rng)
         return np.asarray(released, dtype=float), clip_length(after)
 
 
