@@ -16,11 +16,11 @@ IN_PLACE = torch.ops.aten.normal_  # (tensor, mean, std)
 OF_PARAMETERS = torch.ops.aten.normal  # (mean, std)
 
 
-class _Playing(TorchDispatchMode):
+class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its own subclass hook
     """Replaces what operators draw by numbers of a tape; their generators move on as usual."""
 
     def __init__(self, tape: Tape) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tape = tape
 
     def __torch_dispatch__(
