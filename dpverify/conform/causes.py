@@ -35,6 +35,7 @@ CONSEQUENCES = {
 
 LABEL = 7  # columns of the word FAULT
 NOT_RUN = "not tested: "
+NOTE = "note: "
 
 
 @dataclass(frozen=True)
@@ -147,4 +148,6 @@ def _totals(
         yield f"No fault found: {passed} of {len(tests)} tests passed. {chance}", "bold green"
     if hint:
         yield from ((f"Not run: {test.name} ({test.found.removeprefix(NOT_RUN)}).", "yellow") for test in skipped)
+        notes = (test for test in tests if test.found.startswith(NOTE))
+        yield from ((f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "") for test in notes)
         yield hint, "dim"
