@@ -40,9 +40,9 @@ def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Itera
     share, other = max(shares, key=lambda pair: pair[0] - pair[1])
     gap = unit_roundoff(promise.dtype)
     found = f"note: released numbers of {promise.dtype} have gaps of {gap:.2g} to {2 * gap:.2g} of their size. "
-    found += f"The last digits of one number tell whether an example is there with advantage {share - other:.2%}: "
-    found += f"{share:.2%} of the numbers without it are finer than the rule for a batch with it, and {other:.2%} with "
-    found += f"it. The accounting does not cover this ({REFERENCE})"
+    error = math.sqrt((share + other) / without.size)
+    found += f"The last digits of one number tell whether an example is there with advantage {share - other:.2%}, "
+    found += f"standard error {error:.2%}. The accounting does not cover this ({REFERENCE})"
     yield ConformanceTest("grid", True, found, "nothing: this is a measurement")
 
 

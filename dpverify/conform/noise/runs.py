@@ -26,7 +26,7 @@ from dpverify.conform.noise.law import law_tests
 from dpverify.conform.noise.repeats import repeat_tests
 from dpverify.conform.noise.samples import NoiseSample, noise_samples, sample_cases, whitened
 from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import Dtype, deviation_rounding
 from dpverify.foreign import ForeignError
 
@@ -56,13 +56,12 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
         needed = min(LEAST_RUNS, max(SHORTEST, 2 * len(found) // 3))
         finite = np.isfinite(found).all(axis=(1, 2))  # others have a finding of their own
         if finite.sum() < needed:
-            words = f"not tested: {finite.sum()} of {len(found)} trajectories are finite, {needed} are needed"
-            name = f"{SCALE}, batches of {size}"
-            yield ConformanceTest(name, False, words, "nothing", because="finite numbers")
+            words = f"{finite.sum()} of {len(found)} trajectories are finite, {needed} are needed"
+            yield not_tested(f"{SCALE}, batches of {size}", words)
             continue
         raw = found if finite.all() else found[finite]
         if place == 0:
-            yield from repeat_tests(raw, optimizer, promise, seed)
+            yield from repeat_tests(raw, promise)
             yield from grid_note(optimizer, promise, seed)
         x = whitened(_centred(raw, promise), promise)
         del found, raw
@@ -108,9 +107,9 @@ def _at_gradients(optimizer: PrivateOptimizer, promise: Promise, alpha: float, s
             yield failed_call(name, broken)
             continue
         results = [result for _, result in group if result is not None]
-        worst = next((result for result in results if not result.passed), results[0])
+        shown = worst(results)
         text = steps_and_sizes(promise, group[0][0].steps, [sample.size for sample, _ in group])
-        yield replace(worst, found=f"{worst.found}; {text}", alpha=part * len(group))
+        yield replace(shown, found=f"{shown.found}; {text}", alpha=part * len(group))
 
 
 def _scale_of(name: str, sample: NoiseSample, alpha: float, dtype: Dtype) -> ConformanceTest:
@@ -118,8 +117,7 @@ def _scale_of(name: str, sample: NoiseSample, alpha: float, dtype: Dtype) -> Con
     if finite.all():
         result = scale_test(name, sample.numbers, alpha, dtype)
         return replace(result, found=f"batches of {sample.size}: {result.found}")
-    words = f"not tested: {int((~finite).sum())} of {len(finite)} pairs of releases are not finite"
-    return ConformanceTest(name, False, words, "nothing", because="finite numbers")
+    return not_tested(name, f"{int((~finite).sum())} of {len(finite)} pairs of releases are not finite")
 
 
 def _windows(promise: Promise) -> list[range]:
