@@ -135,21 +135,26 @@ def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
 def _totals(
     tests: Sequence[ConformanceTest], found: Sequence[ConformanceFault], alpha: float, hint: str
 ) -> Iterator[tuple[str, str]]:
-    failed = sum(test.status == "fault" for test in tests)
     untested = [test for test in tests if test.status == "not tested"]
-    passed = sum(test.status == "ok" for test in tests)
-    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
-    if found:
-        missing = f", {len(untested)} could not be run" if untested else ""
-        counts = f"{failed} of {len(tests)} tests failed, {passed} passed{missing}"
-        yield f"{plural(len(found), 'fault')}: {counts}. {chance}", "bold"
-    elif untested:
-        counts = f"{len(untested)} of {len(tests)} tests could not be run, {passed} passed"
-        yield f"Incomplete: {counts}. No fault was found. {chance}", "bold yellow"
-    else:
-        yield f"No fault found: {passed} of {len(tests)} tests passed. {chance}", "bold green"
+    yield headline(tests, alpha), "bold" if found else "bold yellow" if untested else "bold green"
     if hint:
         yield from ((f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested)
         notes = (test for test in tests if test.found.startswith(NOTE))
         yield from ((f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "") for test in notes)
         yield hint, "dim"
+
+
+def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
+    """Return the number of faults and tests, and the probability of a false alarm, in two sentences."""
+    found = faults(tests)
+    number = Counter(test.status for test in tests)
+    untested = number["not tested"]
+    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
+    if found:
+        missing = f", {untested} could not be run" if untested else ""
+        counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
+        return f"{plural(len(found), 'fault')}: {counts}. {chance}"
+    if untested:
+        counts = f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
+        return f"Incomplete: {counts}. No fault was found. {chance}"
+    return f"No fault found: {number['ok']} of {len(tests)} tests passed. {chance}"

@@ -22,6 +22,8 @@ class ConformanceTest:
     alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
     because: str = ""  # what another test is about whose fault makes this one fail; "" where none is known to
     error: str = ""  # of a call that ended without a value
+    measured: float | None = None  # the number that the text of `found` compares with its limit, where a test has one
+    detects: float | None = None  # the relative size of the fault that the text of `sees` names, where it names one
     is_tested: bool = True  # otherwise ``found`` is the reason, and the test did not pass
 
     @property

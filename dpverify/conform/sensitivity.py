@@ -11,9 +11,9 @@ from dpverify.conform.coverage import batch_sizes, few_steps, states_before, ste
 from dpverify.conform.effort import SEARCH, affordable
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.rounding import change_rounding, longest
-from dpverify.conform.tape import Tape
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
@@ -57,8 +57,10 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
     small = search.largest <= 1.0 and not search.moved
     because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
+    measured = search.change if search.finite and not search.moved else None
     if search.finite:
-        yield ConformanceTest("sensitivity", small and not search.not_finite, found, sees, because=because)
+        passed = small and not search.not_finite
+        yield ConformanceTest("sensitivity", passed, found, sees, because=because, measured=measured)
     else:
         yield not_tested("sensitivity", "no release is finite" if search.not_finite else "no call returned")
     sees = "a batch that raises, such as an empty one"

@@ -172,9 +172,9 @@ def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> Con
     shown = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
     found = "{} times the promised deviation; {} to {} allowed".format(*shown)
     least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up: it is seen
-    return ConformanceTest(
-        name, bool(low <= total <= high), found, f"noise {least:.1%} too small, with chance 99%", alpha
-    )
+    sees = f"noise {least:.1%} too small, with chance 99%"
+    measured = math.sqrt(total / dof)
+    return ConformanceTest(name, bool(low <= total <= high), found, sees, alpha, measured=measured, detects=least)
 
 
 def _digits(dof: int) -> int:
