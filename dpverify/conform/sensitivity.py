@@ -11,13 +11,14 @@ from dpverify.conform.coverage import batch_sizes, few_steps, states_before, ste
 from dpverify.conform.effort import SEARCH, affordable
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.rounding import change_rounding, longest
-from dpverify.conform.tape import Tape
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
 STATISTIC = 1e-5  # relative rounding of a statistic, which has no promised type: float32 passes
+DIRECTIONS = 64  # in which the rounding of low precision is searched for a change that is too large
 SMALL = 2**16  # numbers of a random batch that is kept
 OFTENER = 4.0  # how much more likely the worst batches are tried where not all can be
 
@@ -192,17 +193,21 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
     huge = longest(promise.dtype, clip)
     pool = clip * rng.standard_normal(d + _others(promise)[-1])
     for size in _others(promise):
-        others = {
+        kinds = {
             "zero": (0.0, _rows(0.0 * axis, size)),
             "opposite": (1.0, _rows(-clip * axis, size)),
             "alike": (1.0, _rows(clip * axis, size)),
             "huge and opposite": (1.0, _rows(-huge * clip * axis, size)),
             "random": (1.0, _random_rows(clip, rng, pool, size, d)),
         }
-        for kind, (length_of_each, batch) in others.items() if size else [("none", (0.0, np.zeros((0, d))))]:
+        for kind, (length_of_each, batch) in kinds.items() if size else [("none", (0.0, np.zeros((0, d))))]:
             for length in LENGTHS:
                 for direction in (axis, slant):
                     yield from _changes(promise, batch, length_of_each, kind, min(length, huge), direction)
+    if promise.dtype != "float64":
+        others = _rows(0.0 * axis, _others(promise)[0])
+        for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
+            yield from _changes(promise, others, 0.0, "zero", length, _unit(rng, d))
 
 
 def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:

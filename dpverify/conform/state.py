@@ -12,11 +12,11 @@ import numpy as np
 from dpverify.conform.coverage import batch_sizes, states_before, steps_and_sizes, tested_steps
 from dpverify.conform.effort import STATE, affordable
 from dpverify.conform.guarded import clip_length, copied
-from dpverify.conform.krylov import solve_noise
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.krylov import solve_noise
+from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import ADDING, INNER, accumulated, unit_roundoff
-from dpverify.conform.tape import Tape
 
 TOLERANCE = 1e-6  # of the sensitivity, up to which a step releases what it should
 ROUNDINGS = 4.0  # of a release of low precision, up to which it does so

@@ -21,6 +21,7 @@ from dpverify.conform.coverage import (
 )
 from dpverify.conform.effort import SHORTEST, noise_runs
 from dpverify.conform.guarded import copied, failed_call
+from dpverify.conform.noise.grid import grid_note
 from dpverify.conform.noise.law import law_tests
 from dpverify.conform.noise.repeats import repeat_tests
 from dpverify.conform.noise.samples import NoiseSample, noise_samples, sample_cases, whitened
@@ -61,6 +62,7 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
         raw = found if finite.all() else found[finite]
         if place == 0:
             yield from repeat_tests(raw, promise)
+            yield from grid_note(optimizer, promise, seed)
         x = whitened(_centred(raw, promise), promise)
         del found, raw
         result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype)

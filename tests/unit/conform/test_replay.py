@@ -19,7 +19,7 @@ from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.replay.patches import rerouted
 from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import global_generators_kept
-from dpverify.conform.tape import Tape
+from dpverify.conform.replay.tape import Tape
 from tests.unit.conform.backends import BACKENDS
 from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, mistakes, promise, right
 
@@ -133,7 +133,7 @@ def test_a_function_of_another_kind_stays_as_it_is() -> None:
 
 def test_no_library_is_loaded_for_its_noise() -> None:
     code = (
-        "import sys; from dpverify.conform.replay.playing import playing; from dpverify.conform.tape import Tape\n"
+        "import sys; from dpverify.conform.replay.playing import playing; from dpverify.conform.replay.tape import Tape\n"
         "with playing(Tape([])): pass\n"
         "assert not {'torch', 'jax'} & sys.modules.keys()"
     )
