@@ -8,9 +8,9 @@ from typing import Any, Final
 from sympy import Abs, Max, Mod, Pow, Rational, Sum, Symbol, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.cited import root_of_quotient
 from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.derive.roots import root_of_quotient
 from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Range, integer, real

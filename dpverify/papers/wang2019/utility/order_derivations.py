@@ -8,9 +8,8 @@ from sympy import Integer, Rational, Symbol, exp, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
-from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.cited import cite, root_of_quotient
 from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.derive.roots import root_of_quotient
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
