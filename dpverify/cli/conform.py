@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
-from dpverify.cli.output import OK, BadInput, Real, Whole, check_folder
+from dpverify.cli.output import OK, BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
+    from dpverify.conform.run import Kind
     from dpverify.report.peer_records import CatalogueEntry, Peer
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
@@ -34,12 +36,13 @@ def conform(
     timeout: Real = SECONDS,
     beside: list[str] | None = None,
     report: Path | None = None,
+    summary: Path | None = None,
     verbose: bool = False,
 ) -> int:
     """Test whether an optimizer does what its privacy accounting assumes.
 
     The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
-    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
+    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
 
     Parameters
     ----------
@@ -61,6 +64,8 @@ def conform(
         For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
     report
         Folder in which the page peers.md and its data are written.
+    summary
+        File to which a summary in markdown is appended, for example "$GITHUB_STEP_SUMMARY".
     verbose
         List every test with its numbers and the smallest fault that it detects.
     """
@@ -73,8 +78,10 @@ def conform(
     if report is not None:
         for inside in (report, report / "data"):
             check_folder("--report", inside)
+    if summary is not None:
+        check_file("--summary", summary)
     options = Options(seed, alpha, outputs, seeds, report is not None)
-    run = _Answers(targets, seeds, verbose=verbose)
+    run = _Answers(targets, seeds, summary, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
         try:
@@ -86,6 +93,8 @@ def conform(
         except BaseException:
             run.show_unfinished()
             raise
+        finally:
+            run.hide_progress()
     if report is not None:
         from dpverify.conform.peers import short_target
 
@@ -137,12 +146,15 @@ def results(
             yield "end", (number, name)
 
 
-def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
-    from dpverify.conform.run import all_tests, check_options
+def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
+    from dpverify.conform import ConformanceTest
+    from dpverify.conform.effort import check_memory
+    from dpverify.conform.run import announced_tests, check_options
 
     check_options(options.seed, options.alpha, options.outputs)
-    for test in all_tests(*pair, options.seed, options.alpha, options.outputs):
-        yield "test", test
+    check_memory(pair[1], options.outputs)
+    for found in announced_tests(*pair, options.seed, options.alpha, options.outputs):
+        yield "test" if isinstance(found, ConformanceTest) else "kind", found
         raise_lost_interrupt()
 
 
@@ -158,9 +170,10 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
 class _Answers:
     """What the tests have found so far, printed as soon as an optimizer is done."""
 
-    def __init__(self, targets: tuple[str, ...], seeds: int, *, verbose: bool) -> None:
+    def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
         self.targets = targets
         self.seeds = seeds
+        self.summary = summary
         self.verbose = verbose
         self.code = OK
         self.complete = False
@@ -171,6 +184,8 @@ class _Answers:
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
         self._tests: list[ConformanceTest] = []
+        self._bar = ExitStack()  # what shows how far the tests are, while nothing is printed
+        self._show: Callable[[int, int, str], None] | None = None
 
     def take(self, message: str, value: Any) -> None:
         """Take a message of `results`."""
@@ -180,6 +195,10 @@ class _Answers:
             self._place = value
             self._optimizer = None
             self._tests = []
+            if value[1]:
+                self._progress(len(self.done), 0, value[1])
+        elif message == "kind":
+            self._progress(value.number, value.total, value.name)
         elif message == "optimizer":
             self._optimizer = value
         elif message == "test":
@@ -206,8 +225,21 @@ class _Answers:
             self._tests.append(failed_call("this optimizer", error))
         self._end()
 
+    def _progress(self, done: int, total: int, label: str) -> None:
+        """Show on stderr how far the tests are, if it is a terminal; ``total``: 0 if it is not known."""
+        from dpverify.report.terminal import rounds_on_stderr
+
+        self._show = self._show or self._bar.enter_context(rounds_on_stderr())
+        self._show(done, total or done + 1, label)
+
+    def hide_progress(self) -> None:
+        """Take away what shows how far the tests are, so that results can be printed."""
+        self._bar.close()
+        self._show = None
+
     def show_unfinished(self) -> None:
         """Print what was found of an optimizer whose tests did not end."""
+        self.hide_progress()
         if self._tests:
             target = self.targets[self._place[0]] if self._place else ""
             print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
@@ -215,6 +247,7 @@ class _Answers:
     def _end(self) -> None:
         from dpverify.conform import Conformance
         from dpverify.conform.peers import with_tests
+        from dpverify.conform.summary import append_summary
 
         assert self._place is not None
         if self._optimizer is not None:
@@ -223,6 +256,8 @@ class _Answers:
             target = self.targets[self._place[0]]
             self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
             self.code = self.code if found else REFUTED
+            if self.summary is not None:
+                append_summary(target, found, self.summary)
             if peer is not None:
                 self.peers.append(with_tests(peer, found))
         self.done.add(self._place)
@@ -236,15 +271,22 @@ class _Answers:
         from dpverify.report.terminal import print_lines
         from dpverify.report.text.paragraphs import StyledLine
 
+        self.hide_progress()
         console = Console()
         lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
+        from dpverify.conform.summary import append_entry
+
+        self.hide_progress()
         self.entries.append(entry)
-        self.code = REFUTED if entry.found else self.code
+        self.code = REFUTED if entry.found or entry.untested else self.code
+        if self.summary is not None:
+            append_entry(entry, self.seeds, self.summary)
         words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
-        by = [word for word in (entry.by, reason) if word]
+        untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
+        by = [word for word in (entry.by, untested, reason) if word]
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 

@@ -28,18 +28,18 @@ FRONT = "scaling"  # group whose figure stands at the front of the page
 DATA = "benchmarks"  # name of the data without its ending: data/benchmarks.json
 
 INTRODUCTION = """\
-How to read it. Each number is a ratio, or stands beside one, to a limit that was measured in the same process, in
-turns; how fast the machine is drops out. Most limits are a plain way of doing the work, and a ratio below 1 means that
-ours is faster. Where the limit is our own code it is marked "ours", and the ratio says how many times as long something
-else takes."""
+Each number is the ratio of our time to that of a reference, or belongs to such a ratio. Both are measured alternately
+in the same process, so the speed of the machine cancels. Most references are a plain way to do the work. A ratio below
+1 means that our code is faster. If the reference is our own code, it is marked "ours", and the ratio says how many
+times as long the alternative takes."""
 
 METHOD = """\
-A pass goes through all cases, each group in a fresh process, with the same input, compiled before. A round times the
-forms of a case in turns and gives one ratio to the limit, a pass the median of its rounds. Printed is the median of the
-passes, with an interval made of their order alone, which assumes no law: its level is at least 95%, or stands beside
-it. A target is met, or missed, where the whole interval is on one side of it. Processor time of one thread, unless the
-case says otherwise. Memory with a plus is what a call adds at its peak, without one the most that a command, or the
-largest of its processes, held."""
+A pass runs all cases, each group in a fresh process, with the same input and with compiled code. A round measures the
+forms of a case alternately and gives one ratio to the reference. The result of a pass is the median of its rounds. The
+tables show the median of the passes and an interval that assumes no distribution: it uses only the order of the passes,
+and its level is at least 95% unless another one is given. A target is met or missed if the whole interval is on one
+side of it. Times are processor times of one thread unless the case says otherwise. Memory with a plus is what a call
+adds at its peak. Memory without a plus is the maximum that a command, or the largest of its processes, held."""
 
 
 WHERE = (

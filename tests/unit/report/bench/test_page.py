@@ -81,7 +81,7 @@ def row(page: str, start: str) -> list[str]:
 
 def test_targets_come_first_with_what_was_measured(page: str) -> None:
     assert "**5 targets: 3 met, 2 missed.**" in page
-    assert page.index("5 targets:") < page.index("How to read it")
+    assert page.index("5 targets:") < page.index("Each number is the ratio")
     assert row(page, "at most 1.2")[1:] == ["ours / limit", "at most 1.2", "1.10 (1.10 to 1.10)", "9", "✓ met"]
     assert row(page, "at most 1 ms")[3:] == ["1.15 ms (1.15 to 1.15 ms)", "9", "✗ **missed**"]
     assert row(page, "| at least 9 | 1.10 (1.10 to 1.10) | 9")[5] == "✗ **missed**"
