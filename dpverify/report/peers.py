@@ -56,7 +56,7 @@ def _row(peer: Peer) -> list[str]:
         found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
     libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    audit = next((test.found for test in peer.tests if test.name == "outputs"), "not asked for")
+    audit = next((_found(test) for test in peer.tests if test.name == "outputs"), "not asked for")
     return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(audit), md.prose(found)]
 
 
@@ -70,8 +70,11 @@ def _tests(peer: Peer) -> Iterator[str]:
 
 def _test(test: PeerTest) -> list[str]:
     mark = "✗ " if test.tested and not test.passed else ""
-    found = test.found if test.tested else f"not tested: {test.found}"
-    return [md.prose(f"{mark}{test.name}"), md.prose(found), md.prose(test.sees)]
+    return [md.prose(f"{mark}{test.name}"), md.prose(_found(test)), md.prose(test.sees)]
+
+
+def _found(test: PeerTest) -> str:
+    return test.found if test.tested else f"not tested: {test.found}"
 
 
 PEERS_PAGE = RecordedPage("peers", PeersRun, peers_page)

@@ -108,6 +108,25 @@ def test_a_sweep_has_its_figure(page: str) -> None:
     assert re.search(r"!\[.*tree-walk.*\]\(figures/bench-noise\.svg\)", page)
 
 
+def test_the_run_time_of_algorithm_4_stands_before_the_targets_with_its_exponents() -> None:
+    passes = [
+        [
+            Measured({"limit": FormTimes([size]), "ours": FormTimes([size ** (2 + 0.01 * number)])})
+            for number in range(6)
+        ]
+        for size in (10.0, 100.0)
+    ]
+    sizes = sweep(case("over-t"), "T", (10, 100))
+    made = render_bench(bench(*(record(one, found, "scaling") for one, found in zip(sizes, passes, strict=True))))
+    page = made["benchmarks.md"].decode()
+    assert "figures/bench-scaling.svg" in made
+    assert page.count("(figures/bench-scaling.svg)") == 1
+    front = page[: page.index("## Targets, one by one")]
+    assert "(figures/bench-scaling.svg)" in front
+    assert row(front, "ours")[1:] == ["2.02 (2.00 to 2.05)"]
+    assert row(front, "limit")[1:] == ["1.00 (1.00 to 1.00)"]
+
+
 def test_what_a_paper_prints_stands_beside_a_sweep() -> None:
     walk = case("walk", printed={"Table 4, of a paper": [(5.0, 3.52), (10.0, 18.04)]})
 
