@@ -527,7 +527,7 @@ def main(words):
     for checker, statement in accepted.values():
         given = k.open_premises(seals, statement.given)
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(checker.used.get('rule', ()))) or 'none'}")
+        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(checker.rules_used)) or 'none'}")
         for proof in checker.lemmas.values():
             for name, rule in proof.premises.items():
                 if proof.data["premises"][name]["kind"] == "given":
