@@ -11,8 +11,7 @@ from dpverify.cli.output import OK, BadInput, check_figure
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpverify.harness.checks import Check
-    from dpverify.ledger import ClaimSpec, Specs
+    from dpverify.ledger import ClaimSpec
     from dpverify.ledger.results import Result, Run
 
 
@@ -51,6 +50,7 @@ def explain(
     """
     from rich.console import Console
 
+    from dpverify.api.judged_today import judged_today
     from dpverify.ledger import load_specs
     from dpverify.report.explain import Explained, print_explained
 
@@ -64,12 +64,13 @@ def explain(
         _replay(spec, at, checks)
         return OK
     run = _stored(spec, report)
+    today = judged_today(run, loaded, spec, checks)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
         results=run.results if run else (),
-        stale=_stale(run, loaded, spec, checks) if run else (),
-        checks=_checks(spec, checks),
+        stale=today.stale,
+        checks=today.checks,
     )
     print_explained(known, Console(), full=full)
     if figure is not None:
@@ -79,6 +80,7 @@ def explain(
 
 def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
     """Print both sides of every statement of a claim at a point, those that come out alike once."""
+    from dpverify.api.judged_today import checks_of
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
     from dpverify.report.numbers import show_side
     from dpverify.report.words import claim_with_reading
@@ -87,7 +89,7 @@ def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
         point = read_point(text)
     except NoValueError as error:
         raise BadInput("--at", repr(text), str(error)) from error
-    checks = _found(spec, source)
+    checks = checks_of(spec, source)
     for statement in spec.statements():
         name = f"{claim_with_reading(spec.key, statement.reading)} {statement.variant}"
         try:
@@ -97,19 +99,6 @@ def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
             continue
         holds = {True: "holds", False: "is false", None: "is not decided"}[probe.holds]
         print(f"{name} {holds}: left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}")
-
-
-def _found(spec: ClaimSpec, source: str | None) -> list[Check]:
-    """The checks of a claim that can judge it under one reading at least: written, or those of two formulas."""
-    from dpverify.harness.run.sources import PAPERS, entries_of, load_checks
-
-    entries = entries_of(load_checks(source or PAPERS, spec.paper), spec.record.id)
-    statements = list(spec.statements())
-    return [entry.check for entry in entries if any(map(entry.check.applies, statements))]
-
-
-def _checks(spec: ClaimSpec, source: str | None) -> list[str]:
-    return [f"{one.name} ({one.runs_from})" if one.runs_from else one.name for one in _found(spec, source)]
 
 
 def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
@@ -136,17 +125,6 @@ def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
         raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
     mine = [result for result in run.results if result.claim == spec.key]
     return msgspec.structs.replace(run, results=mine) if mine else None
-
-
-def _stale(run: Run, specs: Specs, spec: ClaimSpec, source: str | None) -> list[str]:
-    """What has changed since the recorded run: the record, or the code that judges it."""
-    from dpverify.harness.run.sources import PAPERS
-    from dpverify.harness.run.suite import Suite
-    from dpverify.report.collect import reading_key, stale
-
-    cases = Suite(specs, run.run.budget, run.run.seed, source or PAPERS).cases(spec)
-    today = {(spec.key, reading_key(case.reading)): (spec.record_hash, case.evidence_hash) for case in cases}
-    return stale(run, today)
 
 
 def _draw(results: Sequence[Result], target: Path) -> None:

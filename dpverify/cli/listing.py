@@ -56,7 +56,8 @@ def list_claims(
     if check and not _checked(specs):
         return BAD_INPUT
     found = load_specs(specs).select(claims, paper)
-    entries = [one for one in listed(found) if one.status in statuses and one.record.kind in kinds]
+    pins = listed(found, statements=json is not None)
+    entries = [one for one in pins if one.status in statuses and one.record.kind in kinds]
     entries = [one for one in entries if fallen is None or (one.verdict and one.verdict.severity in fallen)]
     if json != STDOUT:
         _print(entries) if not check else print("\n".join(_counts(found)))

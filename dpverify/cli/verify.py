@@ -30,7 +30,8 @@ from dpverify.processes import collect_seldom
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from dpverify.ledger import Specs
+    from dpverify.harness.finished.whole_run import WholeRun
+    from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
 
@@ -135,31 +136,44 @@ def verify(
     check_json(json)
     _check_report(report)
     collect_seldom()
-    with early_worker(claims if jobs is None and cluster is None else ()) as early:
-        from dpverify.api import verify_run
-        from dpverify.cli.progress import progress_on_stderr
-        from dpverify.ledger import load_specs
+    from dpverify.ledger import load_specs
 
-        loaded, blocks = load_specs(specs), opened(store)
-        _check_pages(report, {claim.paper for claim in loaded.select(claims, paper)})
-        with connected(cluster) as remote, progress_on_stderr() as progress:
-            most, spare = jobs or usable_cores(), jobs is None
-            limit = _limit(loaded, checks) if timeout is None else timeout
-            run = verify_run(
-                *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare,
-                early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
-            )  # fmt: skip
-    if remote is not None and remote.failure:
-        complain(remote.failure)
+    loaded, blocks = load_specs(specs), opened(store)
+    chosen = loaded.select(claims, paper)
+    _check_pages(report, {claim.paper for claim in chosen})
+    plain = checks is None and cluster is None and timeout is None and not fresh
+    whole = _whole_run(loaded, chosen, budget, seed) if plain and blocks is not None else None
+    run = None if whole is None or blocks is None else whole.recalled(blocks)
+    if run is None:
+        with early_worker(claims if jobs is None and cluster is None else ()) as early:
+            from dpverify.api import verify_run
+            from dpverify.cli.progress import progress_on_stderr
+
+            with connected(cluster) as remote, progress_on_stderr() as progress:
+                most, spare = jobs or usable_cores(), jobs is None
+                limit = _limit(loaded, checks) if timeout is None else timeout
+                run = verify_run(
+                    *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress,
+                    spare=spare, early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
+                    whole=whole,
+                )  # fmt: skip
+        if remote is not None and remote.failure:
+            complain(remote.failure)
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write, run, loaded, report, json)
         _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
-    from dpverify.harness.run.runner import exit_code
+    from dpverify.harness.finished.exit_code import exit_code
 
     asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
     return exit_code(run, strict=strict, strict_pins=asked)
+
+
+def _whole_run(specs: Specs, claims: Sequence[ClaimSpec], budget: str, seed: int) -> WholeRun | None:
+    from dpverify.api.earlier_run import whole_run
+
+    return whole_run(specs, claims, budget, seed)
 
 
 SECONDS = 600.0  # that one call of a check of foreign code may take
@@ -184,7 +198,7 @@ def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
 def _show(run: Run, listed: Container[Status], *, on_stderr: bool) -> None:
     from rich.console import Console
 
-    from dpverify.harness.run.runner import errors
+    from dpverify.harness.finished.exit_code import errors
     from dpverify.report.terminal import print_run
 
     print_run(run, Console(stderr=on_stderr), listed)

@@ -37,7 +37,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (hashes._read, hashes._source, hashes.imported_names, hashes.code_hash, hashes.evidence_hash):
+    for cached in (
+        hashes._read,
+        hashes._source,
+        hashes._spec,
+        hashes.imported_names,
+        hashes.code_hash,
+        hashes.evidence_hash,
+    ):
         cached.cache_clear()
 
 
