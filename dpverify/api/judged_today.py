@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dpverify.api.earlier_run import whole_run
 from dpverify.cache_files import digest_of, keep, recall
 from dpverify.harness.finished.code_cache import keep_new_code
-from dpverify.harness.run.hashes import evidence_hash
+from dpverify.harness.finished.inputs import Inputs
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.records import Record, encode
 from dpverify.ledger.results import Run
@@ -28,27 +27,26 @@ class JudgedToday(Record, frozen=True):
     stale: list[str]
 
 
-def judged_today(run: Run | None, specs: Specs, claim: ClaimSpec, source: str | None = None) -> JudgedToday:
+def judged_today(
+    run: Run | None, specs: Specs, claim: ClaimSpec, source: str | None = None, inputs: Inputs | None = None
+) -> JudgedToday:
     """Say what judges a claim, and compare a recorded run of it with the record and the code of today.
 
-    The answer is kept for the checks that come with dpverify. Its key holds all that it follows from.
+    With the ``inputs`` of the command, the answer is kept, and found again while none of them changes.
     """
-    key = "" if source is not None else _key(run, specs, claim)
+    key = "" if source is not None or inputs is None else _key(run, claim, inputs)
     kept = _recalled(key) if key else None
     if kept is not None:
         return kept
     today = JudgedToday(checks=_names(claim, source), stale=_stale(run, specs, claim, source) if run else [])
     keep_new_code()
-    if key:
+    if key and inputs is not None and inputs.are_unchanged:
         keep(KIND, key, encode(today))
     return today
 
 
-def _key(run: Run | None, specs: Specs, claim: ClaimSpec) -> str:
-    request = whole_run(specs, [claim], run.run.budget if run else "", run.run.seed if run else 0)
-    if request is None:
-        return ""
-    return digest_of((request.asked, request.evidence, encode(run) if run else b"", evidence_hash("", (__name__,))))
+def _key(run: Run | None, claim: ClaimSpec, inputs: Inputs) -> str:
+    return digest_of((claim.key, encode(run) if run else b"", inputs.digest)) if inputs.digest else ""
 
 
 def _recalled(key: str) -> JudgedToday | None:

@@ -51,9 +51,11 @@ def explain(
     from rich.console import Console
 
     from dpverify.api.judged_today import judged_today
+    from dpverify.harness.finished.inputs import Inputs
     from dpverify.ledger import load_specs
     from dpverify.report.explain import Explained, print_explained
 
+    inputs = Inputs(specs)  # before anything else is read
     loaded = load_specs(specs)
     found = loaded.select((claim,))
     if len(found) != 1:
@@ -64,7 +66,7 @@ def explain(
         _replay(spec, at, checks)
         return OK
     run = _stored(spec, report)
-    today = judged_today(run, loaded, spec, checks)
+    today = judged_today(run, loaded, spec, checks, inputs)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,

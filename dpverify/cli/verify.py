@@ -30,6 +30,7 @@ from dpverify.processes import collect_seldom
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
+    from dpverify.harness.finished.inputs import Inputs
     from dpverify.harness.finished.whole_run import WholeRun
     from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.records import Status
@@ -138,12 +139,20 @@ def verify(
     collect_seldom()
     from dpverify.ledger import load_specs
 
-    loaded, blocks = load_specs(specs), opened(store)
+    blocks = opened(store)
+    is_kept = blocks is not None and checks is None and cluster is None and timeout is None
+    inputs = _inputs(specs) if is_kept else None  # before anything else is read
+    loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
     _check_pages(report, {claim.paper for claim in chosen})
-    plain = checks is None and cluster is None and timeout is None and not fresh
-    whole = _whole_run(loaded, chosen, budget, seed) if plain and blocks is not None else None
-    run = None if whole is None or blocks is None else whole.recalled(blocks)
+    whole = None if inputs is None else _whole_run(chosen, budget, seed, inputs)
+    run = None
+    if whole is not None and blocks is not None:
+        if fresh:
+            blocks.drop([whole])
+            whole = None
+        else:
+            run = whole.recalled(blocks)
     if run is None:
         with early_worker(claims if jobs is None and cluster is None else ()) as early:
             from dpverify.api import verify_run
@@ -170,10 +179,16 @@ def verify(
     return exit_code(run, strict=strict, strict_pins=asked)
 
 
-def _whole_run(specs: Specs, claims: Sequence[ClaimSpec], budget: str, seed: int) -> WholeRun | None:
-    from dpverify.api.earlier_run import whole_run
+def _inputs(specs: Path | None) -> Inputs:
+    from dpverify.harness.finished.inputs import Inputs
 
-    return whole_run(specs, claims, budget, seed)
+    return Inputs(specs)
+
+
+def _whole_run(claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inputs) -> WholeRun:
+    from dpverify.harness.finished.whole_run import WholeRun
+
+    return WholeRun(tuple(claim.key for claim in claims), budget, seed, inputs)
 
 
 SECONDS = 600.0  # that one call of a check of foreign code may take

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -64,13 +66,34 @@ def test_a_read_only_folder_changes_nothing(folder: Path) -> None:
     folder.chmod(0o700)
 
 
-def test_a_write_that_fails_leaves_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Path, target: Path) -> Path:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+@pytest.mark.parametrize("step", ["mkdir", "write_bytes", "replace"])
+def test_a_write_that_fails_leaves_no_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, step: str, number: int
+) -> None:
+    def refuse(self: Path, *args: object, **options: object) -> None:
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(Path, "replace", full)
+    folder.mkdir()
+    monkeypatch.setattr(Path, step, refuse)
     keep("kind", KEY, b"payload")
     assert list(folder.iterdir()) == []
+    assert recall("kind", KEY) is None
+
+
+def test_a_folder_in_place_of_a_file_counts_as_missing(folder: Path) -> None:
+    (folder / f"kind.{KEY}.kept").mkdir(parents=True)
+    keep("kind", KEY, b"payload")
+    assert recall("kind", KEY) is None
+    assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 38])
+def test_a_file_that_is_cut_off_counts_as_missing(folder: Path, length: int) -> None:
+    keep("kind", KEY, b"payload")
+    (file,) = folder.iterdir()
+    file.write_bytes(file.read_bytes()[:length])
+    assert recall("kind", KEY) is None
 
 
 def test_a_user_without_a_home_folder_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +116,17 @@ def test_many_writers_and_readers_at_once_see_whole_files(folder: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(payload in payloads for payload in pool.map(work, range(64)))
+    assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
+
+
+def test_two_processes_that_write_at_once_leave_a_whole_file(folder: Path) -> None:
+    program = (
+        "import sys; from dpverify.cache_files import keep, recall\n"
+        f"for _ in range(100): keep('kind', {KEY!r}, sys.argv[1].encode() * 50_000); assert recall('kind', {KEY!r})"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program, letter]) for letter in "abc"]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    assert recall("kind", KEY) in {letter * 50_000 for letter in (b"a", b"b", b"c")}
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 

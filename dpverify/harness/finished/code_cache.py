@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from dpverify.cache_files import digest_of, keep, recall
+from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
 
 KIND = "code"
 FILE = "files"  # the one file of this kind: a table by the content of source files
@@ -31,11 +31,12 @@ class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Code(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a module: the hash of its tree without imports of ours, those imports, and those at its top."""
+    """What is kept of a module: the hash of its tree without imports of ours, those imports, and what it passes on."""
 
     digest: str
     imports: list[ImportedNames]
     passed_on: list[ImportedNames]
+    bound: frozenset[str]  # all other names that it binds
 
 
 def code_of(source: bytes, top: str, parsed: Callable[[bytes, str], Code]) -> Code:
@@ -57,10 +58,12 @@ def _table() -> dict[str, Code]:
 
 
 @cache
-def _made_by() -> str:
+def _made_by() -> Snapshot:
     folder = Path(__file__).parents[1]
-    own = [(folder / name).read_bytes() for name in ("finished/code_cache.py", "run/hashes.py")]
-    return digest_of((*own, sys.version))
+    files = snapshot(
+        [folder / "finished" / "code_cache.py", *(folder / "run" / name for name in ("hashes.py", "names.py"))]
+    )
+    return Snapshot(digest_of((files.digest, sys.version)), files.changed_at)
 
 
 def _read_table() -> dict[str, Code]:
@@ -71,14 +74,14 @@ def _read_table() -> dict[str, Code]:
         made_by, table = msgspec.json.decode(payload, type=tuple[str, dict[str, Code]])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return {}
-    return table if made_by == _made_by() else {}
+    return table if made_by == _made_by().digest else {}
 
 
 def keep_new_code() -> None:
     """Add what is new to the table that is there now: another process may have added to it meanwhile."""
-    if not _NEW:
+    if not _NEW or not _made_by().is_older_than_process:
         return
     added = {key: _table()[key] for key in _NEW}
     table = _read_table() | added
-    keep(KIND, FILE, msgspec.json.encode((_made_by(), table if len(table) <= MOST else added)))
+    keep(KIND, FILE, msgspec.json.encode((_made_by().digest, table if len(table) <= MOST else added)))
     _NEW.clear()

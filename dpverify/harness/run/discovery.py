@@ -7,7 +7,7 @@ with a digest of it; where that differs, the file is imported and asked, so that
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -57,23 +57,6 @@ def check_files(package: str, key: str = "") -> Iterator[tuple[str, str]]:
             if mark in text:
                 module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
                 yield module, hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-
-
-def judging_files(
-    package: str, key: str, known: Mapping[str, IndexedFile], claims: Collection[str]
-) -> tuple[list[str], list[str]]:
-    """List the modules of a paper that may judge some claims, and all its files with checks, each with its digest.
-
-    Nothing is imported. A file that has changed since the index was made may judge any claim.
-    """
-    modules: list[str] = []
-    listed: list[str] = []
-    for module, source in check_files(package, key):
-        file = known.get(module)
-        listed.append(f"{module} {source}")
-        if file is None or file.source != source or any(claim in claims for claim in file.claims):
-            modules.append(module)
-    return modules, listed
 
 
 def claims_in(module: str) -> list[str]:

@@ -151,7 +151,8 @@ def run_jobs(
             interrupted = True
         finally:
             run.close()
-    if kept is not None and not kept.unkept and all(each.result and not each.result.error for each in running):
+    is_decided = all(each.result and not each.result.error for each in running)
+    if kept is not None and not kept.unkept and not kept.store.failure and is_decided:
         kept.whole = sum(each.blocks > 0 for each in running)
     return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
 

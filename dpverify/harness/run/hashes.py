@@ -1,7 +1,7 @@
 """The evidence hash: the record, and the code of the checks with all of ours that it imports. Nothing is executed.
 
 Documentation, layout and the Python version do not count, nor does where a module lies: an import of ours counts as
-the code that defines the name, even where a package only passes it on.
+the code that defines the name, even where a package only passes it on. What only type checkers see does not count.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.harness.finished.code_cache import Code, ImportedNames, code_of
+from dpverify.harness.finished.names import as_run, bindings, imported, passed_on
 
 PASSED_OVER = frozenset({"kind", "type_comment"})
 DIGITS = 16
@@ -58,36 +59,21 @@ def _read(module: str) -> Code:
 
 
 def _parsed(source: bytes, top: str) -> Code:
-    tree = ast.parse(source)
+    tree, late = as_run(ast.parse(source))
     words: list[str] = []
     imports: list[ImportedNames] = []
     _spell(tree, top, words, imports)
     digest = hashlib.sha256("".join(words).encode()).hexdigest()
-    passed_on = [_imported(node) for node in _with_type_checking(tree.body) if isinstance(node, ast.ImportFrom)]
-    return Code(digest=digest, imports=imports, passed_on=passed_on)
-
-
-def _with_type_checking(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
-    """Statements at the top of a module, with those that are for type checkers: a lazy package has its names there."""
-    for node in body:
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            yield from node.body
-        else:
-            yield node
-
-
-def _imported(node: ast.Import | ast.ImportFrom) -> ImportedNames:
-    names = [(alias.name, alias.asname) for alias in node.names]
-    if isinstance(node, ast.Import):
-        return ImportedNames(names=names)
-    return ImportedNames(names=names, package=node.module or "", level=node.level)
+    passed = [*passed_on(tree), *late]
+    bound = bindings(tree).keys() - {alias or name for node in passed for name, alias in node.names}
+    return Code(digest=digest, imports=[*imports, *late], passed_on=passed, bound=frozenset(bound))
 
 
 def _spell(node: object, top: str, words: list[str], imports: list[ImportedNames]) -> None:
     """Spell a syntax tree into a list: no places, documentation, imports of ours, nor fields empty in some Pythons."""
     if isinstance(node, ast.AST):
         if isinstance(node, ast.Import | ast.ImportFrom) and _is_ours(node, top):
-            imports.append(_imported(node))
+            imports.append(imported(node))
             return
         kind = type(node)
         words.append(f"({kind.__name__}\0")
@@ -150,13 +136,14 @@ def imported_names(module: str) -> tuple[tuple[str, str], ...]:
     for node in _read(module).imports:
         for name, alias in node.names:
             if node.package is None:
-                home, taken, own = name, "", alias or ""
+                homes, whole, own = [name], name, alias or ""
             else:
                 package = _absolute(module, node)
-                home, own = _defining(package, name), alias or name
-                taken = "" if home == f"{package}.{name}" else name  # a module is taken whole
-            if _source(home) is not None:
-                found[home, f"{taken}:{own}"] = None
+                homes, whole, own = _homes(package, name), f"{package}.{name}", alias or name
+            for home in homes:
+                taken = "" if home == whole else name  # a module is taken whole
+                if _source(home) is not None:
+                    found[home, f"{taken}:{own}"] = None
     return tuple(found)
 
 
@@ -170,14 +157,20 @@ def _absolute(module: str, node: ImportedNames) -> str:
     return ".".join([*base, *([node.package] if node.package else [])])
 
 
-def _defining(package: str, name: str) -> str:
-    """Module that ``from package import name`` needs: a submodule, or where the package has the name from."""
-    if _source(f"{package}.{name}") is not None:
-        return f"{package}.{name}"
+def _homes(package: str, name: str) -> list[str]:
+    """Modules that ``from package import name`` needs: a submodule, and where the package has the name from.
+
+    A submodule and a name of the package may be called the same; then what was imported before decides.
+    """
+    submodule = f"{package}.{name}"
+    homes = [submodule] if _source(submodule) is not None else []
     path = _source(package)
-    if path is not None and path.name == "__init__.py":
-        for node in _read(package).passed_on:
-            for imported, alias in node.names:
-                if (alias or imported) == name:
-                    return _defining(_absolute(package, node), imported)
-    return package
+    if path is None or path.name != "__init__.py":
+        return homes or [package]
+    code = _read(package)
+    for node in code.passed_on:
+        for taken, alias in node.names:
+            if (alias or taken) == name:
+                origin = _absolute(package, node)
+                return [*homes, *_homes(origin, taken)] if (origin, taken) != (package, name) else homes
+    return [*homes, package] if not homes or code.bound & {name, "*"} else homes

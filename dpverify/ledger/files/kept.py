@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from dpverify.cache_files import digest_of, keep, recall
+from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import DefinitionsFile
 from dpverify.ledger.records import ClaimsFile, Record, VerdictsFile
@@ -38,23 +38,27 @@ _RECORDS = msgspec.json.Decoder(PaperRecords)
 def key_of(folder: str, contents: Sequence[bytes | None]) -> str:
     """Digest of all that a paper's records follow from; ``contents``: of each of its files, None if missing."""
     said = [part for data in contents for part in (str(data is None), data or b"")]
-    return digest_of((_rules(), folder, *said))
+    return digest_of((_rules().digest, *VERSIONS, folder, *said))
 
 
 def recall_records(folder: str, key: str) -> PaperRecords | None:
     """Return the records that were kept; None where there are none, or they cannot be read."""
     payload = recall(_kind(folder), key)
-    if payload is None:
-        return None
+    return None if payload is None else _decoded(payload)
+
+
+def keep_records(folder: str, key: str, records: PaperRecords) -> None:
+    """Keep records of files that break no rule; those only that JSON gives back as they are."""
+    payload = msgspec.json.encode(records)
+    if _decoded(payload) == records and _rules().is_older_than_process:
+        keep(_kind(folder), key, payload)
+
+
+def _decoded(payload: bytes) -> PaperRecords | None:
     try:
         return _RECORDS.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-
-
-def keep_records(folder: str, key: str, records: PaperRecords) -> None:
-    """Keep records of files that break no rule."""
-    keep(_kind(folder), key, msgspec.json.encode(records))
 
 
 def _kind(folder: str) -> str:
@@ -63,7 +67,6 @@ def _kind(folder: str) -> str:
 
 
 @cache
-def _rules() -> str:
-    """Digest of the code that reads records and checks them."""
-    sources = sorted(PACKAGE.rglob("*.py"))
-    return digest_of((*VERSIONS, *(path.read_bytes() for path in sources)))
+def _rules() -> Snapshot:
+    """Read the code that reads records and checks them."""
+    return snapshot((PACKAGE, *sorted(PACKAGE.parent.glob("*.py"))))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from dpverify.cache_files import default_store, keep
+from dpverify import cache_files
+from dpverify.cache_files import Snapshot, default_store, keep
 from dpverify.ledger import SpecError, bundled_specs, load_specs
 from dpverify.ledger.files import kept
 from dpverify.ledger.specs import Specs
@@ -94,7 +97,7 @@ def test_files_that_break_a_rule_are_checked_each_time(folder: Path, parsed: lis
 
 def test_other_rules_check_again(folder: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     load_specs(folder)
-    monkeypatch.setattr(kept, "_rules", lambda: "another version of the ledger")
+    monkeypatch.setattr(kept, "_rules", lambda: Snapshot("another version of the ledger", 0))
     load_specs(folder)
     assert parsed == ["toy2024", "toy2024"]
 
@@ -102,11 +105,61 @@ def test_other_rules_check_again(folder: Path, parsed: list[str], monkeypatch: p
 def test_the_rules_are_the_code_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "ledger"
     shutil.copytree(kept.PACKAGE, copy)
+    for file in kept.PACKAGE.parent.glob("*.py"):
+        shutil.copy(file, tmp_path)
     monkeypatch.setattr(kept, "PACKAGE", copy)
-    same = kept._rules.__wrapped__()
-    (copy / "formula" / "parse.py").write_text("# another parser\n", encoding="utf-8")
-    assert same == kept._rules()
-    assert kept._rules.__wrapped__() != same
+    digests = [kept._rules.__wrapped__().digest]
+    for file in (copy / "formula" / "parse.py", tmp_path / "foreign.py"):
+        file.write_text("# another one\n", encoding="utf-8")
+        digests.append(kept._rules.__wrapped__().digest)
+    assert digests[0] == kept._rules().digest
+    assert len(set(digests)) == 3
+
+
+def test_what_rules_newer_than_this_process_accept_is_not_kept(
+    folder: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_files, "LOADED_AT", kept._rules().changed_at)
+    load_specs(folder)
+    load_specs(folder)
+    assert parsed == ["toy2024", "toy2024"]
+
+
+def test_records_that_json_would_change_are_not_kept(folder: Path) -> None:
+    (spec,) = load_specs(folder).papers.values()
+    claims = kept.ClaimsFile(paper=spec.info, symbols={}, claim=[])
+    strange = msgspec.structs.replace(claims, paper=msgspec.structs.replace(spec.info, title=float("inf")))
+    for key, file in (("plain", claims), ("strange", strange)):
+        records = kept.PaperRecords(
+            claims=file, verdicts=kept.VerdictsFile(), definitions=kept.DefinitionsFile(), chapters=kept.ChaptersFile()
+        )
+        kept.keep_records("toy2024", key, records)
+    assert kept.recall_records("toy2024", "plain") is not None
+    assert kept.recall_records("toy2024", "strange") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_change_behind_a_link_to_a_folder_is_seen(folder: Path, tmp_path: Path) -> None:
+    (folder / "toy2024").rename(tmp_path / "elsewhere")
+    (folder / "toy2024").symlink_to(tmp_path / "elsewhere")
+    title = load_specs(folder).papers["toy2024"].info.title
+    file = tmp_path / "elsewhere" / "claims.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace(title, title[::-1]), encoding="utf-8")
+    assert load_specs(folder).papers["toy2024"].info.title == title[::-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@pytest.mark.parametrize("becomes", ["folder", "link", "nothing"])
+def test_a_file_that_becomes_something_else_is_an_error_though_its_records_are_kept(folder: Path, becomes: str) -> None:
+    load_specs(folder)
+    file = folder / "toy2024" / "claims.toml"
+    file.rename(folder / "claims.toml")
+    if becomes == "folder":
+        file.mkdir()
+    elif becomes == "link":
+        file.symlink_to(folder / "claims.toml")
+    with pytest.raises(SpecError, match=r"claims\.toml"):
+        load_specs(folder)
 
 
 def test_the_name_of_the_folder_counts(folder: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dpverify.cache_files import default_store, keep
+from dpverify import cache_files
+from dpverify.cache_files import Snapshot, default_store, keep
 from dpverify.harness.finished import code_cache
 from dpverify.harness.finished.code_cache import Code, code_of, keep_new_code
 from dpverify.harness.run import hashes
@@ -79,10 +81,27 @@ def test_a_table_of_other_code_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
     code_of(SOURCE, "dpverify", hashes._parsed)
     keep_new_code()
     new_process()
-    monkeypatch.setattr(code_cache, "_made_by", lambda: "another version")
+    monkeypatch.setattr(code_cache, "_made_by", lambda: Snapshot("another version", 0))
     with pytest.raises(AssertionError, match="parsed again"):
         code_of(SOURCE, "dpverify", refuse)
     monkeypatch.undo()
+
+
+def test_a_table_made_by_code_newer_than_this_process_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    code_of(SOURCE, "dpverify", hashes._parsed)
+    with monkeypatch.context() as patch:
+        patch.setattr(cache_files, "LOADED_AT", code_cache._made_by().changed_at)
+        keep_new_code()
+    assert not default_store().with_suffix(".cache").exists()
+
+
+def test_another_python_makes_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    code_of(SOURCE, "dpverify", hashes._parsed)
+    keep_new_code()
+    new_process()
+    monkeypatch.setattr(sys, "version", "3.99")
+    with pytest.raises(AssertionError, match="parsed again"):
+        code_of(SOURCE, "dpverify", refuse)
 
 
 def test_two_processes_add_to_one_table() -> None:
