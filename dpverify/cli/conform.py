@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
-from dpverify.cli.output import OK, BadInput, Real, Whole, check_folder
+from dpverify.cli.output import OK, BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def conform(
     timeout: Real = SECONDS,
     beside: list[str] | None = None,
     report: Path | None = None,
+    summary: Path | None = None,
     verbose: bool = False,
 ) -> int:
     """Test whether an optimizer does what its privacy accounting assumes.
@@ -61,6 +62,8 @@ def conform(
         For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
     report
         Folder in which the page peers.md and its data are written.
+    summary
+        File to which a summary in markdown is appended, for example "$GITHUB_STEP_SUMMARY".
     verbose
         List every test with its numbers and the smallest fault that it detects.
     """
@@ -73,8 +76,10 @@ def conform(
     if report is not None:
         for inside in (report, report / "data"):
             check_folder("--report", inside)
+    if summary is not None:
+        check_file("--summary", summary)
     options = Options(seed, alpha, outputs, seeds, report is not None)
-    run = _Answers(targets, seeds, verbose=verbose)
+    run = _Answers(targets, seeds, summary, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
         try:
@@ -158,9 +163,10 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
 class _Answers:
     """What the tests have found so far, printed as soon as an optimizer is done."""
 
-    def __init__(self, targets: tuple[str, ...], seeds: int, *, verbose: bool) -> None:
+    def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
         self.targets = targets
         self.seeds = seeds
+        self.summary = summary
         self.verbose = verbose
         self.code = OK
         self.complete = False
@@ -215,6 +221,7 @@ class _Answers:
     def _end(self) -> None:
         from dpverify.conform import Conformance
         from dpverify.conform.peers import with_tests
+        from dpverify.conform.summary import append_summary
 
         assert self._place is not None
         if self._optimizer is not None:
@@ -223,6 +230,8 @@ class _Answers:
             target = self.targets[self._place[0]]
             self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
             self.code = self.code if found else REFUTED
+            if self.summary is not None:
+                append_summary(target, found, self.summary)
             if peer is not None:
                 self.peers.append(with_tests(peer, found))
         self.done.add(self._place)
@@ -241,8 +250,12 @@ class _Answers:
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
+        from dpverify.conform.summary import append_entry
+
         self.entries.append(entry)
         self.code = REFUTED if entry.found else self.code
+        if self.summary is not None:
+            append_entry(entry, self.seeds, self.summary)
         words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
         by = [word for word in (entry.by, reason) if word]
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
