@@ -41,7 +41,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(module, "bundled", lambda name: tmp_path / name)
     monkeypatch.setattr(module, "outside_papers", lambda _: {})
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site-packages")])
-    monkeypatch.setattr(cache_files, "LOADED_AT", time.time_ns() + 10_000_000_000)
+    monkeypatch.setattr(cache_files, "LOADED_AT", time.time_ns() + 3_600_000_000_000)
     return tmp_path
 
 
