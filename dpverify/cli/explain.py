@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName
 from dpverify.cli.output import OK, BadInput, check_figure
+from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,7 @@ def explain(
     from dpverify.ledger import load_specs
     from dpverify.report.explain import Explained, print_explained
 
+    collect_seldom()
     inputs = Inputs(specs)  # before anything else is read
     loaded = load_specs(specs)
     found = loaded.select((claim,))

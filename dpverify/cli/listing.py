@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName, Kinds, PaperKey, Severities, Statuses, chosen, chosen_severities
 from dpverify.cli.output import BAD_INPUT, OK, STDOUT, Target, check_json, complain, write_record
+from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
@@ -53,6 +54,7 @@ def list_claims(
     check_json(json)
     statuses, kinds = chosen(status, kind)
     fallen = chosen_severities(severity)
+    collect_seldom()
     if check and not _checked(specs):
         return BAD_INPUT
     found = load_specs(specs).select(claims, paper)

@@ -28,7 +28,7 @@ class Navigation:
 
     def __init__(self) -> None:
         self.listed: set[str] = set()
-        self.made: dict[str, str] = {}
+        self.made: dict[tuple[str, str], str] = {}
 
     def read(self, includes: Mapping[str, list[str]]) -> None:
         """Note which pages the tree has; a build begins."""
@@ -43,8 +43,9 @@ class Navigation:
         place = page if page in self.listed else f"{dirname(page)}/"
 
         def toctree(**options: Any) -> str:
-            if place not in self.made:
-                self.made[place] = make(**{**options, "collapse": True})
-            return self.made[place]
+            key = place, repr(sorted(options.items()))
+            if key not in self.made:
+                self.made[key] = make(**{**options, "collapse": True})
+            return self.made[key]
 
         context["toctree"] = toctree

@@ -90,3 +90,15 @@ def test_what_is_outside_of_the_tree_is_made_once_for_a_folder() -> None:
     assert made == ["c/x", "d/z", "a", "README", "top"]
     navigation.read({})
     assert toctree_of("c/y") == "tree of c/y"
+
+
+def test_a_tree_with_other_options_is_another_one() -> None:
+    from dpverify.site.navigation import Navigation
+
+    navigation = Navigation()
+    trees = []
+    for page, depth in (("c/x", 1), ("c/y", -1), ("c/z", 1)):
+        context: dict[str, Any] = {"toctree": lambda **options: f"depth {options['maxdepth']}"}
+        navigation.replace(None, page, "page.html", context, None)
+        trees.append(context["toctree"](maxdepth=depth))
+    assert trees == ["depth 1", "depth -1", "depth 1"]
