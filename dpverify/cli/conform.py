@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
+    from dpverify.conform.run import Kind
     from dpverify.report.peer_records import CatalogueEntry, Peer
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
@@ -40,7 +42,7 @@ def conform(
     """Test whether an optimizer does what its privacy accounting assumes.
 
     The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
-    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
+    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
 
     Parameters
     ----------
@@ -91,6 +93,8 @@ def conform(
         except BaseException:
             run.show_unfinished()
             raise
+        finally:
+            run.hide_progress()
     if report is not None:
         from dpverify.conform.peers import short_target
 
@@ -142,12 +146,15 @@ def results(
             yield "end", (number, name)
 
 
-def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
-    from dpverify.conform.run import all_tests, check_options
+def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
+    from dpverify.conform import ConformanceTest
+    from dpverify.conform.effort import check_memory
+    from dpverify.conform.run import announced_tests, check_options
 
     check_options(options.seed, options.alpha, options.outputs)
-    for test in all_tests(*pair, options.seed, options.alpha, options.outputs):
-        yield "test", test
+    check_memory(pair[1], options.outputs)
+    for found in announced_tests(*pair, options.seed, options.alpha, options.outputs):
+        yield "test" if isinstance(found, ConformanceTest) else "kind", found
         raise_lost_interrupt()
 
 
@@ -177,6 +184,8 @@ class _Answers:
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
         self._tests: list[ConformanceTest] = []
+        self._bar = ExitStack()  # what shows how far the tests are, while nothing is printed
+        self._show: Callable[[int, int, str], None] | None = None
 
     def take(self, message: str, value: Any) -> None:
         """Take a message of `results`."""
@@ -186,6 +195,10 @@ class _Answers:
             self._place = value
             self._optimizer = None
             self._tests = []
+            if value[1]:
+                self._progress(len(self.done), 0, value[1])
+        elif message == "kind":
+            self._progress(value.number, value.total, value.name)
         elif message == "optimizer":
             self._optimizer = value
         elif message == "test":
@@ -212,8 +225,21 @@ class _Answers:
             self._tests.append(failed_call("this optimizer", error))
         self._end()
 
+    def _progress(self, done: int, total: int, label: str) -> None:
+        """Show on stderr how far the tests are, if it is a terminal; ``total``: 0 if it is not known."""
+        from dpverify.report.terminal import rounds_on_stderr
+
+        self._show = self._show or self._bar.enter_context(rounds_on_stderr())
+        self._show(done, total or done + 1, label)
+
+    def hide_progress(self) -> None:
+        """Take away what shows how far the tests are, so that results can be printed."""
+        self._bar.close()
+        self._show = None
+
     def show_unfinished(self) -> None:
         """Print what was found of an optimizer whose tests did not end."""
+        self.hide_progress()
         if self._tests:
             target = self.targets[self._place[0]] if self._place else ""
             print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
@@ -245,6 +271,7 @@ class _Answers:
         from dpverify.report.terminal import print_lines
         from dpverify.report.text.paragraphs import StyledLine
 
+        self.hide_progress()
         console = Console()
         lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
@@ -252,12 +279,14 @@ class _Answers:
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
         from dpverify.conform.summary import append_entry
 
+        self.hide_progress()
         self.entries.append(entry)
-        self.code = REFUTED if entry.found else self.code
+        self.code = REFUTED if entry.found or entry.untested else self.code
         if self.summary is not None:
             append_entry(entry, self.seeds, self.summary)
         words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
-        by = [word for word in (entry.by, reason) if word]
+        untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
+        by = [word for word in (entry.by, untested, reason) if word]
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 

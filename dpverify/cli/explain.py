@@ -54,6 +54,7 @@ def explain(
     from dpverify.api.judged_today import judged_today
     from dpverify.harness.finished.inputs import Inputs
     from dpverify.ledger import load_specs
+    from dpverify.ledger.specs import several_claims
     from dpverify.report.explain import Explained, print_explained
 
     collect_seldom()
@@ -61,13 +62,12 @@ def explain(
     loaded = load_specs(specs)
     found = loaded.select((claim,))
     if len(found) != 1:
-        keys = ", ".join(spec.key for spec in found)
-        raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
+        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(found)}")
     spec = found[0]
     if at is not None:
         _replay(spec, at, checks)
         return OK
-    run = _stored(spec, report)
+    run = _recorded(spec, report)
     today = judged_today(run, loaded, spec, checks, inputs)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
@@ -105,30 +105,15 @@ def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
         print(f"{name} {holds}: left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}")
 
 
-def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
-    """The part of a recorded run that judged this claim; None where there is none."""
-    import msgspec
-
-    from dpverify.ledger.errors import SpecError
-    from dpverify.ledger.load import bundled
-    from dpverify.ledger.results import decode
+def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:
+    """The part of a recorded run that judged this claim; a report that cannot be read is bad input."""
+    from dpverify.api.recorded_verdicts import recorded_run_of_claim
     from dpverify.report.collect import ReportError
-    from dpverify.report.pages.folder import finish
 
     try:
-        folder = bundled("reports") if report is None else report
-    except SpecError:  # a copy of the package without its reports
-        return None
-    file = folder / "data" / f"{spec.paper}.json"
-    try:
-        finish(folder)
-        if not file.is_file():
-            return None
-        run = decode(file.read_bytes())
-    except (OSError, ReportError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
-    mine = [result for result in run.results if result.claim == spec.key]
-    return msgspec.structs.replace(run, results=mine) if mine else None
+        return recorded_run_of_claim(spec, report)
+    except (OSError, ReportError) as error:
+        raise BadInput("--report", report or "(default)", f"cannot be read ({' '.join(str(error).split())})") from error
 
 
 def _draw(results: Sequence[Result], target: Path) -> None:
