@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify import cache_files
+from dpverify import cache_files, ledger
 from dpverify.api import judge
 from dpverify.cli import main
 
@@ -111,7 +111,7 @@ def test_a_record_that_is_edited_while_it_is_judged_is_judged_again(
     specs: Path, judged: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        load = judge.load_specs
+        load = ledger.load_specs
 
         def edited(*words: Any) -> Any:
             loaded = load(*words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -167,13 +168,13 @@ def test_another_version_of_a_library_is_seen(checkout: Path) -> None:
     assert inputs_of(checkout).digest != before
 
 
-@pytest.mark.parametrize(("owner", "name"), [(sys, "version"), (sys, "platform"), (module.platform, "machine")])
+@pytest.mark.parametrize(("owner", "name"), [(sys, "version"), (sys, "platform"), (platform, "machine")])
 def test_another_python_or_machine_is_seen(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
     before = inputs_of(checkout).digest
     with monkeypatch.context() as patch:
-        patch.setattr(owner, name, (lambda: "another") if owner is module.platform else "another")
+        patch.setattr(owner, name, (lambda: "another") if owner is platform else "another")
         assert inputs_of(checkout).digest != before
     assert inputs_of(checkout).digest == before
 
