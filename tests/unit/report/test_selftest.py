@@ -54,7 +54,7 @@ def test_the_page_says_who_saw_what() -> None:
     assert "| [Noise](#noise) |  | 1 | 1 | 1 | 3 |" in page
     assert "`p:c` (law): sources disagree<br>`test_b.py::test_it`: assertion failed | 2% |" in page
     assert "`p:c` (law): ✗ not seen<br>`test_b.py::test_it`: ✗ time limit" in page
-    assert "In 1 module faults were planted that tests notice and no claim does:\n\n- `dpverify.b`" in page
+    assert "In 1 module only tests detect the planted faults, and no claim does:\n\n- `dpverify.b`" in page
     assert "Seeds" not in page
 
 

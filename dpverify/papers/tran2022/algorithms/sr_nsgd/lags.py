@@ -6,7 +6,7 @@ is a sum of gradients at the anchors, which are stored, and of a Gaussian, which
 state before that Gaussian, four words. So the state of a run is one set of stacks for each lag e, and a step costs
 O(T/N d log N) operations where the stream needs O(d).
 
-At lag e the source stands at step s = t - eN and gives two vectors of its block (m, m + B], with the letters of
+Two vectors are needed of the step s = t - eN at lag e, whose block is (m, m + B] with the letters of
 ``reconstruction.stream``: the prefix P_s, from the nodes that end at s, and the suffix S_s. Suffixes are needed from
 left to right although each is made from one further right:
 
@@ -43,17 +43,16 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_draw
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 
 
-class Source(NamedTuple):
-    """What gradients and Gaussians of past steps are made from."""
+class PastSteps(NamedTuple):
+    """What gradients and Gaussians of earlier steps are made from."""
 
     rows: CsrArrays
     y: Vector  # (N,) labels
     schedule: Indices  # (T,) example of each step
     anchors: Matrix  # (epochs, d) anchor of each epoch so far
     common: Matrix  # (epochs, d) what the gradients of all examples have in common there
-    words: NDArray[
-        np.uint64
-    ]  # (n, 4) random source before each row of the tape; or (0, 4): there is a tape, or no noise
+    # (n, 4) random source before each row of the tape; or (0, 4): there is a tape, or no noise
+    words: NDArray[np.uint64]
 
 
 class Lags(NamedTuple):
@@ -100,17 +99,17 @@ def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
 
 @inner_kernel
 def write_leaf(
-    f: int, s: int, N: int, gradient: SparseGradient, source: Source, before: Vector, out: Vector
+    f: int, s: int, N: int, gradient: SparseGradient, record: PastSteps, before: Vector, out: Vector
 ) -> None:  # fmt: skip
     """Write what step s contributes to family f, G or DELTA, into ``out``; ``before`` is working space, both (d,)."""
-    starts, columns, values = source.rows
-    n, epoch = source.schedule[s - 1], (s - 1) // N
+    starts, columns, values = record.rows
+    n, epoch = record.schedule[s - 1], (s - 1) // N
     own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
-    copy_into(out, source.common[epoch])
-    gradient(source.anchors[epoch], own, entries, source.y[n], out)
+    copy_into(out, record.common[epoch])
+    gradient(record.anchors[epoch], own, entries, record.y[n], out)
     if f == DELTA:
-        copy_into(before, source.common[epoch - 1])
-        gradient(source.anchors[epoch - 1], own, entries, source.y[n], before)
+        copy_into(before, record.common[epoch - 1])
+        gradient(record.anchors[epoch - 1], own, entries, record.y[n], before)
         for j in range(out.shape[0]):
             out[j] -= before[j]
 
@@ -126,16 +125,16 @@ def join_halves(k: int, decay: Vector, left: Matrix) -> None:
 
 @inner_kernel
 def write_noisy(
-    f: int, k: int, t: int, N: int, K: int, node: Vector, noise: NodeNoise, source: Source, state: Words, out: Vector
+    f: int, k: int, t: int, N: int, K: int, node: Vector, noise: NodeNoise, record: PastSteps, state: Words, out: Vector
 ) -> None:  # fmt: skip
     """Write the node [t - 2^k + 1, t] as it was released into ``out``: ``node`` has no noise. ``state`` (4,): space."""
     unit, scale = noise.unit, deviation(f, t, N, noise.deviations)
     if noise.tape.shape[0] > 0:
         copy_into(unit, noise.tape[tape_row(f, k, t, N, K)])
-    elif source.words.shape[0] > 0:
+    elif record.words.shape[0] > 0:
         row = tape_row(f, k, t, N, K)
         for i in range(4):
-            state[i] = source.words[row, i]
+            state[i] = record.words[row, i]
         fill_normal_from(state, unit)
     else:
         copy_into(out, node)
@@ -170,21 +169,21 @@ def add_prefix(
 @inner_kernel
 def advance_prefix(
     lag: int, s: int, N: int, K: int, gradient: SparseGradient, constants: StreamConstants, noise: NodeNoise,
-    source: Source, state: Words, lags: Lags,
+    record: PastSteps, state: Words, lags: Lags,
 ) -> None:  # fmt: skip
     """Release the longest nodes that end at s once more, and take them in."""
     top, F_G, F_Delta = min(level(s), K), lags.space[0], lags.space[1]
     for f in range(1 + (s > N)):
         nodes = lags.left[lag, f]
-        write_leaf(f, s, N, gradient, source, lags.space[2], nodes[top])
+        write_leaf(f, s, N, gradient, record, lags.space[2], nodes[top])
         join_halves(top, constants.decay, nodes)
     mixed = s - (1 << top) >= N
     if s < 2 * N or mixed:
-        write_noisy(G, top, s, N, K, lags.left[lag, G, top], noise, source, state, F_G)
+        write_noisy(G, top, s, N, K, lags.left[lag, G, top], noise, record, state, F_G)
     if s < 2 * N:
         add_prefix(s, K, constants.powers, F_G, lags.prefixes[lag, G], lags.blocks[lag, G])
     if mixed:
-        write_noisy(DELTA, top, s, N, K, lags.left[lag, DELTA, top], noise, source, state, F_Delta)
+        write_noisy(DELTA, top, s, N, K, lags.left[lag, DELTA, top], noise, record, state, F_Delta)
         mix(constants.weights, F_G, F_Delta)
         add_prefix(s, K, constants.powers, F_Delta, lags.prefixes[lag, MIXED], lags.blocks[lag, MIXED])
 
@@ -192,7 +191,7 @@ def advance_prefix(
 @inner_kernel
 def advance_suffixes(
     lag: int, u: int, N: int, K: int, gradient: SparseGradient, constants: StreamConstants, noise: NodeNoise,
-    source: Source, state: Words, lags: Lags,
+    record: PastSteps, state: Words, lags: Lags,
 ) -> None:  # fmt: skip
     """Make the suffixes that follow S_u up to the next of its level or above, from right to left."""
     k = min(level(u), K)
@@ -205,11 +204,11 @@ def advance_suffixes(
         for s in range(v + 1, z + 1):
             row = level(s - v)
             for f in range(1 + mixed):
-                write_leaf(f, s, N, gradient, source, lags.space[2], lags.leaves[f, row])
+                write_leaf(f, s, N, gradient, record, lags.space[2], lags.leaves[f, row])
                 join_halves(row, constants.decay, lags.leaves[f])
-        write_noisy(G, i, z, N, K, lags.leaves[G, i], noise, source, state, F_G)
+        write_noisy(G, i, z, N, K, lags.leaves[G, i], noise, record, state, F_G)
         if mixed:
-            write_noisy(DELTA, i, z, N, K, lags.leaves[DELTA, i], noise, source, state, F_Delta)
+            write_noisy(DELTA, i, z, N, K, lags.leaves[DELTA, i], noise, record, state, F_Delta)
             mix(constants.weights, F_G, F_Delta)
         for f in range(int(block >= N), 1 + mixed):
             F, S = lags.space[f], lags.suffixes[lag, f]

@@ -16,7 +16,7 @@ from dpverify.kernels.normal import NO_WORDS, take_words, wrapping
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Indices, Tape, Vector
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, state_floats
-from dpverify.papers.tran2022.algorithms.sr_nsgd.lags import Source, lag_vectors, new_lags
+from dpverify.papers.tran2022.algorithms.sr_nsgd.lags import PastSteps, lag_vectors, new_lags
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
@@ -94,7 +94,7 @@ class SparseSrNsgd(SrRun):
         anchors[0] = self._w
         problem.common(problem.lam, anchors[0], common[0])
         words = np.zeros((recorded, 4), dtype=np.uint64)
-        self._source = Source(problem.x.arrays, problem.y, self.schedule, anchors, common, words)
+        self._past = PastSteps(problem.x.arrays, problem.y, self.schedule, anchors, common, words)
         self._lags = new_lags(epochs, K, d)
 
     def _steps(self, first: int, last: int) -> None:
@@ -107,7 +107,7 @@ class SparseSrNsgd(SrRun):
                 )  # fmt: skip
             else:
                 failed = run_lagged_steps(
-                    p.common, p.lam, p.example_gradient, self._source, first, last, self._order, self._numbers,
+                    p.common, p.lam, p.example_gradient, self._past, first, last, self._order, self._numbers,
                     self._noise, self._state, np.zeros(4, dtype=np.uint64), self._lags,
                 )  # fmt: skip
         if failed:

@@ -17,7 +17,7 @@ from dpverify.kernels.vector import copy_into, move
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, MIXED, G, R, Stack
 from dpverify.papers.tran2022.algorithms.sr_nsgd.lags import (
     Lags,
-    Source,
+    PastSteps,
     add_prefix,
     advance_prefix,
     advance_suffixes,
@@ -31,7 +31,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.step import BAD_GRADIENT, BAD_M
 
 @step_kernel
 def add_recorded_noise(
-    t: int, N: int, K: int, noise: NodeNoise, source: Source, row: int, nodes: Stack
+    t: int, N: int, K: int, noise: NodeNoise, record: PastSteps, row: int, nodes: Stack
 ) -> int:  # fmt: skip
     """Do what ``noise.add_noise`` does, and write down the random source before each Gaussian that is drawn."""
     unit = noise.unit
@@ -43,7 +43,7 @@ def add_recorded_noise(
                     copy_into(unit, noise.tape[row])
                 else:
                     for i in range(4):
-                        source.words[row, i] = noise.words[i]
+                        record.words[row, i] = noise.words[i]
                     fill_normal_from(noise.words, unit)
                 for j in range(unit.shape[0]):
                     nodes[f, k, j] += scale * unit[j]
@@ -53,24 +53,24 @@ def add_recorded_noise(
 
 @step_kernel
 def write_gradients(
-    common: Common, lam: float, gradient: SparseGradient, source: Source, n: int, epoch: int, w: Vector, out: Matrix
+    common: Common, lam: float, gradient: SparseGradient, record: PastSteps, n: int, epoch: int, w: Vector, out: Matrix
 ) -> None:  # fmt: skip
     """Write the gradients of example n at both anchors and at ``w`` into ``out``, shape (3, d)."""
-    starts, columns, values = source.rows
+    starts, columns, values = record.rows
     own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
-    copy_into(out[G], source.common[epoch])
-    gradient(source.anchors[epoch], own, entries, source.y[n], out[G])
+    copy_into(out[G], record.common[epoch])
+    gradient(record.anchors[epoch], own, entries, record.y[n], out[G])
     out[DELTA, :] = 0.0
     if epoch > 0:
-        copy_into(out[DELTA], source.common[epoch - 1])
-        gradient(source.anchors[epoch - 1], own, entries, source.y[n], out[DELTA])
+        copy_into(out[DELTA], record.common[epoch - 1])
+        gradient(record.anchors[epoch - 1], own, entries, record.y[n], out[DELTA])
     common(lam, w, out[R])
-    gradient(w, own, entries, source.y[n], out[R])
+    gradient(w, own, entries, record.y[n], out[R])
 
 
 @kernel
 def run_lagged_steps(
-    common: Common, lam: float, gradient: SparseGradient, source: Source, first: int, last: int, order: ExampleOrder,
+    common: Common, lam: float, gradient: SparseGradient, record: PastSteps, first: int, last: int, order: ExampleOrder,
     numbers: SrNumbers, noise: NodeNoise, state: SrState, words: Words, lags: Lags,
 ) -> int:  # fmt: skip
     """Do what ``run_sparse_sr_steps`` does. ``words`` (4,) is working space."""
@@ -80,7 +80,7 @@ def run_lagged_steps(
     past_r, total = state.stream.prefixes[R], lags.space[1]
     for t in range(first, last + 1):
         epoch = (t - 1) // N
-        write_gradients(common, lam, gradient, source, example_of(t, order), epoch, w, gradients)
+        write_gradients(common, lam, gradient, record, example_of(t, order), epoch, w, gradients)
         size = 0.0
         for j in range(d):
             size += 0.0 * (gradients[G, j] + gradients[DELTA, j] + gradients[R, j])  # NaN if any of them is not finite
@@ -93,7 +93,7 @@ def run_lagged_steps(
         grow(t, N, K, decay, gradients, state.left, nodes)
         row = state.done[1]
         if numbers.noisy:
-            row = add_recorded_noise(t, N, K, noise, source, row, nodes)
+            row = add_recorded_noise(t, N, K, noise, record, row, nodes)
         highest = level(t)
         top = min(highest, K)
         if t < 2 * N:
@@ -106,8 +106,8 @@ def run_lagged_steps(
         for lag in range(1, t // N + 1):
             s = t - lag * N
             if s > 0:
-                advance_prefix(lag, s, N, K, gradient, constants, noise, source, words, lags)
-            advance_suffixes(lag, s, N, K, gradient, constants, noise, source, words, lags)
+                advance_prefix(lag, s, N, K, gradient, constants, noise, record, words, lags)
+            advance_suffixes(lag, s, N, K, gradient, constants, noise, record, words, lags)
         write_total(t, N, K, constants, lags)
         past, c = highest, 0.0
         if t > 1 << highest:
@@ -119,8 +119,8 @@ def run_lagged_steps(
         if not move(numbers.eta, m_hat, w):
             return BAD_MOMENTUM
         if t % N == 0:
-            copy_into(source.anchors[epoch + 1], w)
-            common(lam, w, source.common[epoch + 1])
+            copy_into(record.anchors[epoch + 1], w)
+            common(lam, w, record.common[epoch + 1])
         if state.iterates.shape[0] > 0:
             copy_into(state.iterates[t], w)
             copy_into(state.momenta[0, t - 1], m)

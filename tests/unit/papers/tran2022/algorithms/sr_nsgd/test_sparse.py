@@ -85,7 +85,7 @@ def test_the_comparison_sees_a_gaussian_that_is_drawn_from_another_state() -> No
     made = SparseSrNsgd(problem, numbers, seed=3, keep=True, stored=False)
     stored.advance()
     made.advance(9)
-    made._source.words[:] = made._source.words[0]
+    made._past.words[:] = made._past.words[0]
     made.advance()
     np.testing.assert_array_equal(made.released[:9], stored.released[:9])
     assert not np.array_equal(made.released[9:], stored.released[9:])
