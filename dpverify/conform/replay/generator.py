@@ -37,7 +37,6 @@ def noise_sources(guarded: GuardedOptimizer, promise: Promise, seed: int) -> Noi
     def silent() -> list[np.random.Generator]:
         return [Tape([]) for _ in range(FIRST_STEPS)]
 
-    releases(seeded())  # modules that a first call loads may draw numbers of their own
     with system_randomness() as system:
         shared = used_generators(lambda: releases(seeded()))
         guarded.shared = shared
