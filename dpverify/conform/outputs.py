@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def output_tests(
             largest, where = found.epsilon, words
     if power <= allowed and not refuted:
         words = f"so few outputs show no epsilon above {power:.3g}, and two such steps have {allowed:.3g}"
-        yield not_tested("outputs", words)
+        yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
         return
     says = f"epsilon is at least {largest:.3g} ({where}), where two such steps have {allowed:.3g} at delta = {DELTA:g}"
     says += f"; first {STEPS} steps, and steps {last + 1} and {last + STEPS} for the last of {len(pairs)} pairs"

@@ -70,7 +70,7 @@ def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
     divisor, the change is a normal number, whatever its mean. So it is below a tolerance with probability at most that
     tolerance over its deviation, times the density of its absolute value at 0. The cases are independent.
     """
-    if promise.memory is not None:
+    if promise.memory is not None or any(_returns(promise, at) for at, _, _ in cases):
         return SEES
     largest = TYPICAL * promise.deviation + promise.sensitivity
     tolerance = _tolerance(promise, largest, 0.0)

@@ -43,8 +43,18 @@ def global_generators() -> list[GlobalGenerator]:
     ]
     torch = sys.modules.get("torch")
     if torch is not None:
-        found.append(GlobalGenerator("torch", torch.get_rng_state, torch.set_rng_state, torch.manual_seed))
+        found.append(_of_torch(torch))
     return found
+
+
+def _of_torch(torch: Any) -> GlobalGenerator:
+    def state() -> bytes:  # equal for equal states, unlike a pickled tensor
+        return bytes(torch.get_rng_state().numpy().tobytes())
+
+    def restore(state: bytes) -> None:
+        torch.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+
+    return GlobalGenerator("torch", state, restore, torch.manual_seed)
 
 
 def _seed_numpy(seed: int) -> None:

@@ -18,7 +18,7 @@ import pytest
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.replay.patches import rerouted
 from dpverify.conform.replay.playing import playing
-from dpverify.conform.replay.sources import global_generators_kept
+from dpverify.conform.replay.sources import global_generators_kept, used_generators
 from dpverify.conform.replay.tape import Tape
 from tests.unit.conform.backends import BACKENDS
 from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, mistakes, promise, right
@@ -132,11 +132,14 @@ def test_a_function_of_another_kind_stays_as_it_is() -> None:
 
 
 def test_no_library_is_loaded_for_its_noise() -> None:
-    code = (
-        "import sys; from dpverify.conform.replay.playing import playing; from dpverify.conform.replay.tape import Tape\n"
-        "with playing(Tape([])): pass\n"
-        "assert not {'torch', 'jax'} & sys.modules.keys()"
-    )
+    code = """
+import sys
+from dpverify.conform.replay.playing import playing
+from dpverify.conform.replay.tape import Tape
+with playing(Tape([])):
+    pass
+assert not {"torch", "jax"} & sys.modules.keys()
+"""
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -183,6 +186,15 @@ def test_a_shared_generator_is_seeded_before_each_step_and_left_as_it_was(name: 
     assert f"the shared generator of {name}" in found.tests[0].found
     wrong = conformance(with_noise(SHARED[name], remembers=0.5), SHORT)
     assert [test.name for test in wrong.failed] == ["state"]
+
+
+def test_a_generator_of_torch_that_nothing_else_shares_is_no_shared_one() -> None:
+    torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    before = torch.get_rng_state()
+    assert used_generators(lambda: torch.randn(3, generator=torch.Generator())) == []
+    with global_generators_kept():
+        assert [one.name for one in used_generators(lambda: torch.randn(3))] == ["torch"]
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_noise_of_a_private_generator_is_replaced_where_runs_with_equal_noise_are_needed() -> None:
