@@ -19,11 +19,13 @@ MOST_PAIRED = 400  # examples of which every pair is looked at
 MOST_INDICES = 2 * 10**7  # of all runs, where runs are made longer
 
 
-def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
-    """Test the batches of many runs; ``alpha`` for all tests together."""
-    runs = [_run(batches, promise, np.random.default_rng([seed, run])) for run in range(RUNS)]
+def sampling_tests(
+    batches: Batches, promise: Promise, alpha: float, seed: int, count: int = RUNS
+) -> Iterator[ConformanceTest]:
+    """Test the batches of so many runs; ``alpha`` for all tests together."""
+    runs = [_run(batches, promise, np.random.default_rng([seed, run])) for run in range(count)]
     wrong = next((words for run in runs for words in _wrong(run, promise)), "")
-    yield ConformanceTest("batches", not wrong, wrong or f"{RUNS * promise.steps} batches are well formed", _FORM)
+    yield ConformanceTest("batches", not wrong, wrong or f"{count * promise.steps} batches are well formed", _FORM)
     if wrong:
         return
     same = all(_alike(run, runs[0]) for run in runs[1:])
@@ -32,7 +34,7 @@ def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) 
         "a generator that is not the one that was given",
     )  # fmt: skip
     drawn = np.array([_members(run, promise) for run in runs])  # run, step, example
-    again = _next_epoch(batches, promise, alpha / 10, seed) if promise.sampling == "epochs" else []
+    again = _next_epoch(batches, promise, alpha / 10, seed, count) if promise.sampling == "epochs" else []
     yield from _counts(drawn, promise, 0.9 * alpha if again else alpha)
     yield from again
 
@@ -53,18 +55,18 @@ def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Genera
         return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
-def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> list[ConformanceTest]:
+def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, count: int) -> list[ConformanceTest]:
     """Whether an example comes at the same place of the second epoch, or with the same other one, as chance has it.
 
     Nothing where that is too long to draw, or where there is no second epoch.
     """
     n, b = promise.examples, promise.batch
     epoch = -(-n // b)
-    if 2 * RUNS * n > MOST_INDICES:
+    if 2 * count * n > MOST_INDICES:
         return []
     same = together = 0
-    for run in range(RUNS):
-        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, RUNS + run]))
+    for run in range(count):
+        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, count + run]))
         if len(taken) < 2 * epoch:
             return []
         one = (run * 7) % n
@@ -79,8 +81,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> 
     place, pair = np.sum((sizes / n) ** 2), np.sum(sizes * (sizes - 1)) / (n * (n - 1))
     words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
     return [
-        _binomial("next epoch", np.array([same]), RUNS, float(place), alpha / 2, words[0]),
-        _binomial("pairs of the next epoch", np.array([together]), RUNS, float(pair), alpha / 2, words[1]),
+        _binomial("next epoch", np.array([same]), count, float(place), alpha / 2, words[0]),
+        _binomial("pairs of the next epoch", np.array([together]), count, float(pair), alpha / 2, words[1]),
     ]
 
 
