@@ -11,7 +11,7 @@ from dpverify.conform.coverage import ranges
 from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
-from dpverify.conform.training.pool import DecodedRun, decoded_runs
+from dpverify.conform.training.pool import CODE, DecodedRun, RunPool, decoded_runs
 from dpverify.conform.training.runs import Runs, seed_of
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
@@ -38,6 +38,19 @@ def contribution_tests(runs: Runs, promise: Promise, dimension: int, seed: int) 
         search = _Search(runs, promise, dimension, seed, model)
         search.run()
         yield search.result()
+
+
+def equal_contributions_test(pool: RunPool) -> ConformanceTest:
+    """Whether gradients of the same length contribute alike, in whatever record, batch and step they are."""
+    shares = pool.shares
+    name = "contribution of a record"
+    sees = f"a record that counts twice, or a divisor that depends on the batch, by more than {ROUNDING:.2%}"
+    if not len(shares):
+        return ConformanceTest(name, False, "not tested: no record is in a batch", "nothing", because="sensitivity")
+    least = float(shares.min())
+    most = float(shares.max())
+    found = f"gradients of {CODE:g} clip lengths contribute {least:.5g} to {most:.5g} times what is promised"
+    return ConformanceTest(name, most <= least * (1 + 2 * ROUNDING), found, sees)
 
 
 class _Search:
@@ -104,7 +117,7 @@ class _Search:
         absent = self._absent(run, changed, example)
         steps = min(len(present), len(absent), self.promise.steps)
         changes = np.linalg.norm(present[:steps] - absent[:steps], axis=1) / self.promise.sensitivity
-        length = float(np.linalg.norm(example.gradient)) / self.promise.clip
+        length = float(f"{np.linalg.norm(example.gradient) / self.promise.clip:.6g}")
         self.clipped[length] = max(self.clipped.get(length, 0.0), float(changes.max(initial=0.0)))
         step = int(np.argmax(changes)) if steps else 0
         if steps and changes[step] > self.largest:
@@ -134,7 +147,7 @@ class _Search:
         name = f"sensitivity, {self.model} model"
         sees = f"a change of more than {1 + ROUNDING:g} times {allowed:.6g} by one record, in the steps tried"
         if not self.steps:
-            return ConformanceTest(name, False, "not tested: no record is in a batch", "nothing", because="batches")
+            return ConformanceTest(name, False, "not tested: no record is in a batch", "nothing", because="number of steps")
         factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
         curve = ", ".join(f"{length:g}: {factor * size:.4g}" for length, size in sorted(self.clipped.items()))
         found = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"

@@ -12,12 +12,12 @@ from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance, ConformanceTest
 from dpverify.conform.run import check_options
 from dpverify.conform.sampling import sampling_tests
-from dpverify.conform.training.contributions import contribution_tests
+from dpverify.conform.training.contributions import contribution_tests, equal_contributions_test
 from dpverify.conform.training.data import data_with
 from dpverify.conform.training.noise import last_batch_test, noise_tests
 from dpverify.conform.training.pool import CODE, pool_of
 from dpverify.conform.training.runs import CountedRuns, LocalRuns, Runs, Training, seed_of
-from dpverify.conform.training.sizes import largest_size, size_tests
+from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
 from dpverify.foreign import ForeignError
 
 RUNS = 200  # pairs of runs whose batches and noise are tested
@@ -145,15 +145,18 @@ def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) ->
     yield same
     pool = pool_of(runs, promise, promise.examples, dimension, seed, count)
     part = alpha / PARTS
+    steps = steps_test(pool, promise)
+    yield steps
     if same.passed:
         yield from contribution_tests(runs, promise, dimension, seed)
+        yield equal_contributions_test(pool)
         yield from size_tests(runs, promise, pool, dimension, part, seed)
-        if pool.step_counts in ([promise.steps], [promise.steps + 1]):
+        if steps.passed:
             yield from sampling_tests(pool.batches(), promise, part, seed, count)
             yield last_batch_test(pool, promise)
         else:
             words = "not tested: the number of updates is not the promised one"
-            yield ConformanceTest("batches", False, words, "nothing", because="number of records")
+            yield ConformanceTest("batches", False, words, "nothing", because="number of steps")
     yield from noise_tests(pool, promise, part)
 
 

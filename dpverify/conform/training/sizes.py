@@ -18,8 +18,7 @@ from dpverify.conform.training.pool import RunPool, pool_of
 from dpverify.conform.training.runs import Runs
 
 NEAR_RUNS = 2  # of each size near the promised one: steps and divisor are exact
-FAR_PART = 2  # one run of so many in the pool is repeated with half of the records, and with few records
-FEW_BATCH = 2  # expected size of a batch of the smallest data set: many batches are empty
+FEW_BATCH = 1  # expected size of a batch of the smallest data set: many batches are empty
 ROUNDING = 1e-4  # relative, as in the sensitivity tests
 PUBLIC = "with these neighbours the number of records is public"
 
@@ -55,23 +54,22 @@ def size_tests(
         other = pool_of(runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS)
         found = f"{_facts(pool, promise)}; {_facts(other, promise)}; {PUBLIC}"
         yield ConformanceTest("number of records", True, found, "nothing: differences are only stated")
-        yield ConformanceTest("empty batches", True, "not tested: no promised batch is empty", "nothing")
         return
     half = promise.examples // 2
     few = few_records(promise)
     near = [size for size in record_sizes(promise) if size not in (promise.examples, half, few)]
-    far = max(NEAR_RUNS, len(pool.runs) // FAR_PART)
+    far = len(pool.runs)
     pools = [pool, *(pool_of(runs, promise, size, dimension, seed, NEAR_RUNS) for size in near)]
     distant = [pool_of(runs, promise, size, dimension, seed, far) for size in sorted({half, few})]
     yield _steps_test([*pools, *distant], promise)
     yield _divisor_test([*pools, *distant], promise)
-    part = alpha / (2 * len(distant) + 2)
+    part = alpha / (2 * len(distant) + 3)
     for each in [pool, *distant]:
         yield _rate_test(each, promise, part)
     for each in distant:
         name = f"number of records and noise, {each.records} records"
         yield scale_test(name, each.noise(each.fewest_steps) / promise.deviation, part)
-    yield _empty_test(distant[0], promise, part)
+    yield _empty_test(distant[0], promise, 2 * part)
 
 
 def divisor_of(pool: RunPool, promise: Promise) -> float:
@@ -92,6 +90,13 @@ def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
         found = f"the number of updates depends on the data ({shown}; {promise.steps} promised), and everybody sees it"
     sees = "a number of updates that depends on the number of records, or on the batches that are drawn"
     return ConformanceTest("number of records and steps", not wrong, found, sees)
+
+
+def steps_test(pool: RunPool, promise: Promise) -> ConformanceTest:
+    """Whether there are as many updates as promised."""
+    right = pool.step_counts == [promise.steps]
+    found = _counts(pool, promise) if right else f"{_counts(pool, promise)}; {promise.steps} are promised"
+    return ConformanceTest("number of steps", right, found, "a number of updates that is not the promised one")
 
 
 def _counts(pool: RunPool, promise: Promise) -> str:
@@ -128,13 +133,21 @@ def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest
 
 
 def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
+    """Whether as many batches are empty as promised, and whether their updates have the promised noise."""
+    name = "empty batches"
     steps = pool.fewest_steps
     empty = ~pool.members(steps).any(axis=2)
-    if not empty.any():
-        words = f"not tested: no batch of {empty.size} is empty, although {pool.records} records are few"
-        return ConformanceTest("empty batches", True, words, "nothing")
-    result = scale_test("empty batches", pool.noise(steps)[empty] / promise.deviation, alpha)
-    return replace(result, found=f"{int(empty.sum())} updates of empty batches, noise {result.found}")
+    number = int(empty.sum())
+    chance = (1.0 - promise.batch / promise.examples) ** pool.records
+    low = int(binom.ppf(alpha / 4, empty.size, chance))
+    high = int(binom.isf(alpha / 4, empty.size, chance))
+    text = f"{number} of {empty.size} batches of {pool.records} records are empty, {low} to {high} allowed"
+    sees = "empty batches that are dropped or drawn again"
+    if not low <= number <= high or not number:
+        return ConformanceTest(name, low <= number <= high, text, sees, alpha)
+    result = scale_test(name, pool.noise(steps)[empty] / promise.deviation, alpha / 2)
+    found = f"{text}; their updates have noise {result.found}"
+    return replace(result, found=found, sees=f"{sees}, and there {result.sees}", alpha=alpha)
 
 
 def _sizes(pools: Sequence[Any]) -> str:
