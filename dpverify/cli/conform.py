@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -15,6 +16,7 @@ from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
+    from dpverify.conform.training.runs import Training
     from dpverify.report.peer_records import CatalogueEntry, Peer
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
@@ -33,10 +35,12 @@ def conform(
     seeds: Whole = 1,
     timeout: Real = SECONDS,
     beside: list[str] | None = None,
+    training: bool = False,
+    ranks: Whole = 1,
     report: Path | None = None,
     verbose: bool = False,
 ) -> int:
-    """Test whether an optimizer does what its privacy accounting assumes.
+    """Test whether an optimizer, or a whole training, does what its privacy accounting assumes.
 
     The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
     raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
@@ -59,6 +63,11 @@ def conform(
         time. 0 runs it in this process without a limit, for a debugger.
     beside
         For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
+    training
+        The targets are trainings: functions of a data set and a seed that yield the released updates, in modules with
+        a PROMISE; see docs/your-training.md.
+    ranks
+        With --training: processes that train together, 2 to 4. --timeout is then the limit of one run.
     report
         Folder in which the page peers.md and its data are written.
     verbose
@@ -70,10 +79,14 @@ def conform(
         raise BadInput("--seeds", str(seeds), "must be at least 1")
     if timeout < 0:
         raise BadInput("--timeout", str(timeout), "must be at least 0")
+    if ranks != 1 and not training:
+        raise BadInput("--ranks", str(ranks), "needs --training")
+    if training and (seeds > 1 or beside or outputs):
+        raise BadInput("--training", "with --seeds, --beside or --outputs", "is tested without them")
     if report is not None:
         for inside in (report, report / "data"):
             check_folder("--report", inside)
-    options = Options(seed, alpha, outputs, seeds, report is not None)
+    options = Options(seed, alpha, outputs, seeds, report is not None, training, ranks, timeout)
     run = _Answers(targets, seeds, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
@@ -90,7 +103,8 @@ def conform(
         from dpverify.conform.peers import short_target
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
-        command += f" --outputs {outputs}" if outputs else ""
+        command += f" --outputs {outputs}" if outputs else " --training" if training else ""
+        command += f" --ranks {ranks}" if ranks > 1 else ""
         _write(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
     return run.code
 
@@ -103,6 +117,9 @@ class Options(NamedTuple):
     outputs: int
     seeds: int
     pages: bool  # whether a page is written
+    training: bool  # whether the targets are trainings
+    ranks: int
+    timeout: float
 
 
 Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
@@ -113,10 +130,11 @@ def results(
 ) -> Iterator[tuple[str, Any]]:
     """Load all targets, so that none is tested where one is refused; then test the optimizers that are not done yet."""
     import dpverify.conform.catalogue
-    import dpverify.conform.outputs  # noqa: F401  loaded here, so that this does not count as foreign code's time
+    import dpverify.conform.outputs
+    import dpverify.conform.training  # noqa: F401  loaded here, so that this does not count as foreign code's time
     from dpverify.conform.peers import about, described, short_target
 
-    made = [_made(target) for target in targets]
+    made = [_training(target) if options.training else _made(target) for target in targets]
     auditors = {short_target(target): load_function("--beside", target) for target in beside}
     yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
     for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
@@ -130,20 +148,49 @@ def results(
                     yield "entry", _entry(short_target(target), name, pair, auditors, options)
                 else:
                     yield "optimizer", (says, described(target, says, module, pair[1]) if options.pages else None)
-                    yield from _tests(pair, options)
+                    yield from _tests(target, pair, options)
             except ValueError as error:
                 label = f"{target}, {name}" if name else target
                 raise BadInput("TARGET", label, str(error)) from error
             yield "end", (number, name)
 
 
-def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
+def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
+    for test in _training_tests(target, *pair, options) if options.training else _optimizer_tests(*pair, options):
+        yield "test", test
+        raise_lost_interrupt()
+
+
+def _optimizer_tests(optimizer: PrivateOptimizer, promise: Promise, options: Options) -> Iterator[ConformanceTest]:
     from dpverify.conform.run import all_tests, check_options
 
     check_options(options.seed, options.alpha, options.outputs)
-    for test in all_tests(*pair, options.seed, options.alpha, options.outputs):
-        yield "test", test
-        raise_lost_interrupt()
+    return all_tests(optimizer, promise, options.seed, options.alpha, options.outputs)
+
+
+def _training_tests(target: str, make: Training, promise: Promise, options: Options) -> Iterator[ConformanceTest]:
+    from dpverify.conform.training.run import RUNS, all_training_tests, check_training_options
+
+    check_training_options(promise, options.seed, options.alpha, RUNS, options.ranks)
+    load = partial(load_training, target)
+    return all_training_tests(make, load, promise, options.ranks, options.timeout, options.seed, options.alpha)
+
+
+def load_training(target: str) -> Training:
+    """Import a training; each rank calls this."""
+    return load_function("TARGET", target)[0]
+
+
+def _training(target: str) -> tuple[str, ModuleType, tuple[Training, Promise]]:
+    """What a training says of itself, its module, and the training with its promise."""
+    make, module = load_function("TARGET", target)
+    from dpverify.conform import Promise
+    from dpverify.conform.peers import says_of
+
+    promise = getattr(module, "PROMISE", None)
+    if not isinstance(promise, Promise):
+        raise BadInput("TARGET", target, "must be in a module with a PROMISE, a dpverify.conform.Promise")
+    return says_of(make, target), module, (make, promise)
 
 
 def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:

@@ -87,7 +87,7 @@ class TrainingData:
         if self.model == "sequence":
             return SIGNS[0] * records[:, 0] + SIGNS[1] * records[:, 1]
         windows = SIGNS[0] * records[:, :, :KERNEL] + SIGNS[1] * records[:, :, 1:]
-        return windows.reshape(len(records), -1)
+        return windows.reshape(len(records), self.dimension)
 
     def torch_model(self, dtype: Any = None) -> Any:
         """Build the model as a ``torch.nn.Module`` of ordinary layers: it returns the loss of each record of a batch.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from dpverify.foreign import ForeignError
 RUNS = 200  # pairs of runs whose batches and noise are tested
 LEAST_RUNS = 50
 MOST_EXAMPLES = 2000  # each has a coordinate of its own
+MOST_RANKS = 4
 PARTS = 3  # kinds of tests that share the level
 
 
@@ -33,6 +35,7 @@ def conformance_of_training(
     seed: int = 0,
     alpha: float = 1e-4,
     count: int = RUNS,
+    ranks: int = 1,
     timeout: float = 0.0,
 ) -> Conformance:
     """Test whether a whole training does what its accounting assumes.
@@ -60,9 +63,14 @@ def conformance_of_training(
         Upper bound on the probability that a correct training fails any test, above 0 and below 1.
     count : int
         Pairs of runs whose batches and noise are tested, at least 50. More of them detect smaller faults.
+    ranks : int
+        Processes that train together, 1 to 4. With more than 1, each of them is in a process group of
+        ``torch.distributed`` (gloo, CPU) before ``make`` is called, all get the same data set and the same seed, and
+        all must yield the same updates. The training must be picklable.
     timeout : float
-        Seconds that one call of the training may take, to build it or to compute an update. By default 0: it runs in
-        this process, without a limit. Otherwise it runs in a process of its own, and must be picklable.
+        Seconds that one call of the training may take, to build it or to compute an update, or, on ranks, that one
+        run may take. By default 0: it runs without a limit, in this process if there are no ranks. Otherwise it runs in
+        a process of its own, and must be picklable.
 
     Returns
     -------
@@ -73,7 +81,7 @@ def conformance_of_training(
     ------
     ValueError
         If an argument is outside of its range, if the promise has ``covariance``, ``memory``, ``adaptive_clip``,
-        ``clip_schedule`` or a ``statistic``, or if there is a ``timeout`` and the training cannot be pickled.
+        ``clip_schedule`` or a ``statistic``, or if the training must be pickled and cannot be.
 
     Examples
     --------
@@ -90,10 +98,13 @@ def conformance_of_training(
     >>> bool(dv.conformance_of_training(make, promise, count=50))
     True
     """
-    check_training_options(promise, seed, alpha, count)
+    check_training_options(promise, seed, alpha, count, ranks)
     check_timeout(timeout)
-    if timeout == 0.0:
-        return Conformance(list(training_tests(LocalRuns(make, promise), promise, seed, alpha, count)))
+    load = partial(_itself, make)
+    if timeout == 0.0 or ranks > 1:
+        if ranks > 1:
+            packed("training", make)
+        return Conformance(list(all_training_tests(make, load, promise, ranks, timeout, seed, alpha, count)))
     tests = list[ConformanceTest]()
     data = packed("training", (make, promise))
     try:
@@ -104,16 +115,40 @@ def conformance_of_training(
     return Conformance(tests)
 
 
+def all_training_tests(
+    make: Training,
+    load: Callable[[], Training],
+    promise: Promise,
+    ranks: int,
+    limit: float,
+    seed: int,
+    alpha: float,
+    count: int = RUNS,
+) -> Iterator[ConformanceTest]:
+    """Yield all tests of a training in this process, or on ranks, each of which calls ``load`` to get it."""
+    if ranks == 1:
+        return training_tests(LocalRuns(make, promise), promise, seed, alpha, count)
+    from dpverify.conform.training.ranks import training_tests_on_ranks
+
+    return training_tests_on_ranks(load, promise, ranks, limit, seed, alpha, count)
+
+
+def _itself(make: Training) -> Training:
+    return make
+
+
 def _tests_apart(data: bytes, seed: int, alpha: float, count: int) -> Iterator[ConformanceTest]:
     make, promise = unpacked("training", data)
     yield from training_tests(LocalRuns(make, promise), promise, seed, alpha, count)
 
 
-def check_training_options(promise: Promise, seed: int, alpha: float, count: int) -> None:
+def check_training_options(promise: Promise, seed: int, alpha: float, count: int, ranks: int) -> None:
     """Refuse options that are outside of their ranges, and promises that trainings are not tested for."""
     check_options(seed, alpha, 0)
     if count < LEAST_RUNS:
         raise ValueError(f"count must be at least {LEAST_RUNS}, got count={count}.")
+    if not 1 <= ranks <= MOST_RANKS:
+        raise ValueError(f"ranks must be 1 to {MOST_RANKS}, got ranks={ranks}.")
     if promise.examples > MOST_EXAMPLES:
         raise ValueError(f"examples must be at most {MOST_EXAMPLES} for a training, got examples={promise.examples}.")
     for name in ("covariance", "memory", "clip_schedule", "statistic"):
