@@ -51,15 +51,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def assert_conforms() -> Callable[..., Conformance]:
+def assert_conforms(request: pytest.FixtureRequest) -> Callable[..., Conformance]:
     """Give a function that fails a test where an optimizer does not do what its accounting presumes.
 
-    ``assert_conforms(optimizer, promise, seed=0, alpha=1e-4)`` takes what ``dpverify.conformance`` takes.
+    ``assert_conforms(optimizer, promise, seed=0, alpha=1e-4)`` takes what ``dpverify.conformance`` takes. Where a
+    continuous-integration service names a file in GITHUB_STEP_SUMMARY, a summary is appended to it.
     """
     from dpverify.conform import conformance
+    from dpverify.conform.summary import append_summary
 
     def check(optimizer: PrivateOptimizer, promise: Promise, **options: Any) -> Conformance:
         found = conformance(optimizer, promise, **options)
+        append_summary(request.node.name, found)
         if not found:
             pytest.fail(str(found), pytrace=False)
         return found

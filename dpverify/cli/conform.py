@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
-from dpverify.cli.output import OK, BadInput, Real, Whole, check_folder
+from dpverify.cli.conformance.answers import ConformAnswers, Place, write_page
+from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
-    from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
+    from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
     from dpverify.conform.training.runs import Training
-    from dpverify.report.peer_records import CatalogueEntry, Peer
+    from dpverify.report.peer_records import CatalogueEntry
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
 
-REFUTED = 1
-WIDEST = 110  # lines stop here, however wide the terminal is
 SECONDS = 60.0  # that one call of foreign code may take
 
 
@@ -38,6 +37,7 @@ def conform(
     training: bool = False,
     ranks: Whole = 1,
     report: Path | None = None,
+    summary: Path | None = None,
     verbose: bool = False,
 ) -> int:
     """Test whether an optimizer, or a whole training, does what its privacy accounting assumes.
@@ -70,6 +70,8 @@ def conform(
         With --training: processes that train together, 2 to 4. --timeout is then the limit of one run.
     report
         Folder in which the page peers.md and its data are written.
+    summary
+        File to which a summary in markdown is appended, for example "$GITHUB_STEP_SUMMARY".
     verbose
         List every test with its numbers and the smallest fault that it detects.
     """
@@ -86,8 +88,10 @@ def conform(
     if report is not None:
         for inside in (report, report / "data"):
             check_folder("--report", inside)
+    if summary is not None:
+        check_file("--summary", summary)
     options = Options(seed, alpha, outputs, seeds, report is not None, training, ranks, timeout)
-    run = _Answers(targets, seeds, verbose=verbose)
+    run = ConformAnswers(targets, seeds, summary, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
         try:
@@ -105,7 +109,7 @@ def conform(
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
-        _write(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
+        write_page(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
     return run.code
 
 
@@ -120,9 +124,6 @@ class Options(NamedTuple):
     training: bool  # whether the targets are trainings
     ranks: int
     timeout: float
-
-
-Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
 
 
 def results(
@@ -202,99 +203,6 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
     return judge(target, name, *pair, auditors=functions, **how)
 
 
-class _Answers:
-    """What the tests have found so far, printed as soon as an optimizer is done."""
-
-    def __init__(self, targets: tuple[str, ...], seeds: int, *, verbose: bool) -> None:
-        self.targets = targets
-        self.seeds = seeds
-        self.verbose = verbose
-        self.code = OK
-        self.complete = False
-        self.done: set[Place] = set()
-        self.peers: list[Peer] = []
-        self.entries: list[CatalogueEntry] = []
-        self.auditors: dict[str, str] = {}
-        self._place: Place | None = None
-        self._optimizer: tuple[str, Peer | None] | None = None
-        self._tests: list[ConformanceTest] = []
-
-    def take(self, message: str, value: Any) -> None:
-        """Take a message of `results`."""
-        if message == "auditors":
-            self.auditors = value
-        elif message == "begin":
-            self._place = value
-            self._optimizer = None
-            self._tests = []
-        elif message == "optimizer":
-            self._optimizer = value
-        elif message == "test":
-            self._tests.append(value)
-        elif message == "entry":
-            self._add_entry(value, "")
-        else:
-            self._end()
-
-    def fail(self, error: ForeignError) -> None:
-        """Take that foreign code ended its process or did not return; what was found before is kept."""
-        from dpverify.conform.guarded import failed_call
-        from dpverify.conform.peers import short_target
-        from dpverify.report.peer_records import CatalogueEntry
-
-        if self._place is None:
-            raise BadInput("TARGET", ", ".join(self.targets), str(error)) from error
-        number, name = self._place
-        if self._optimizer is None:
-            target = short_target(self.targets[number])
-            entry = CatalogueEntry(target=target, name=name, found=self.seeds, by="calls", seconds=0.0, answers=[])
-            self._add_entry(entry, str(error))
-        else:
-            self._tests.append(failed_call("this optimizer", error))
-        self._end()
-
-    def show_unfinished(self) -> None:
-        """Print what was found of an optimizer whose tests did not end."""
-        if self._tests:
-            target = self.targets[self._place[0]] if self._place else ""
-            print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
-
-    def _end(self) -> None:
-        from dpverify.conform import Conformance
-        from dpverify.conform.peers import with_tests
-
-        assert self._place is not None
-        if self._optimizer is not None:
-            found = Conformance(self._tests)
-            says, peer = self._optimizer
-            target = self.targets[self._place[0]]
-            self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
-            self.code = self.code if found else REFUTED
-            if peer is not None:
-                self.peers.append(with_tests(peer, found))
-        self.done.add(self._place)
-        self._place = None
-        self._tests = []
-
-    def _print(self, titles: list[str], found: Conformance) -> None:
-        from rich.console import Console
-
-        from dpverify.conform.causes import report
-        from dpverify.report.terminal import print_lines
-        from dpverify.report.text.paragraphs import StyledLine
-
-        console = Console()
-        lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
-        print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
-
-    def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
-        self.entries.append(entry)
-        self.code = REFUTED if entry.found else self.code
-        words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
-        by = [word for word in (entry.by, reason) if word]
-        print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
-
-
 def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """What a function says of itself, its module, and what it returns."""
     make, module = load_function("TARGET", target)
@@ -311,33 +219,3 @@ def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):
         raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
     return says_of(make, target), module, several
-
-
-def _write(report: Path, answers: _Answers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
-    """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
-    import msgspec
-
-    from dpverify.harness.run.manifest import commit
-    from dpverify.report.peer_records import Catalogue, PeersRun
-    from dpverify.report.peers import PEERS_PAGE
-
-    old = PEERS_PAGE.read(report)
-    catalogue = old.catalogue if old else None
-    if answers.entries:
-        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in answers.auditors)
-        catalogue = Catalogue(
-            commit=commit(),
-            seed=seed,
-            seeds=seeds,
-            alpha=alpha,
-            command=whole,
-            auditors=answers.auditors,
-            entries=answers.entries,
-        )
-    peers = answers.peers
-    if peers or old is None:
-        run = PeersRun(commit=commit(), seed=seed, alpha=alpha, command=command, peers=peers, catalogue=catalogue)
-    else:
-        run = msgspec.structs.replace(old, catalogue=catalogue)
-    for name in PEERS_PAGE.write(run, report):
-        print(f"wrote {report / name}")

@@ -135,6 +135,14 @@ def check_folder(option: str, folder: Path) -> None:
         check(option, folder)
 
 
+def check_file(option: str, file: Path) -> None:
+    """Refuse a file that could not be written after the run."""
+    from dpverify.report.files import check_target
+
+    with _refused():
+        check_target(option, file)
+
+
 def check_report(folder: Path, names: Iterable[str]) -> None:
     """Make a report's folder; refuse it where one of these files of the report exists and is not of dpverify."""
     check_folder("--report", folder)

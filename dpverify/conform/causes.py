@@ -142,14 +142,19 @@ def _is_not_run(test: ConformanceTest) -> bool:
 def _totals(
     tests: Sequence[ConformanceTest], found: Sequence[ConformanceFault], alpha: float, hint: str
 ) -> Iterator[tuple[str, str]]:
-    failed = sum(not test.passed for test in tests)
     skipped = [test for test in tests if _is_not_run(test)]
-    passed = len(tests) - failed - len(skipped)
-    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
-    if found:
-        yield f"{plural(len(found), 'fault')}: {failed} of {len(tests)} tests failed, {passed} passed. {chance}", "bold"
-    else:
-        yield f"No fault found: {passed} of {len(tests)} tests passed. {chance}", "bold green"
+    yield headline(tests, alpha), "bold" if found else "bold green"
     if hint:
         yield from ((f"Not run: {test.name} ({test.found.removeprefix(NOT_RUN)}).", "yellow") for test in skipped)
         yield hint, "dim"
+
+
+def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
+    """Return the number of faults and tests, and the probability of a false alarm, in two sentences."""
+    found = faults(tests)
+    failed = sum(not test.passed for test in tests)
+    passed = sum(test.passed and not _is_not_run(test) for test in tests)
+    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
+    if found:
+        return f"{plural(len(found), 'fault')}: {failed} of {len(tests)} tests failed, {passed} passed. {chance}"
+    return f"No fault found: {passed} of {len(tests)} tests passed. {chance}"

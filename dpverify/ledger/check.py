@@ -10,7 +10,16 @@ from typing import Literal
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import Place, Problems, SpecError
-from dpverify.ledger.load import CHAPTERS, CLAIMS, DEFINITIONS, QUESTIONS, VERDICTS, bundled_specs, read_specs, shown_path
+from dpverify.ledger.load import (
+    CHAPTERS,
+    CLAIMS,
+    DEFINITIONS,
+    QUESTIONS,
+    VERDICTS,
+    bundled_specs,
+    read_specs,
+    shown_path,
+)
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.trivial import trivial_problems
 

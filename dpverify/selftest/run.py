@@ -30,6 +30,7 @@ COPIED = (
         "CONTRIBUTING.md",
         "CHANGELOG.md",
         "SECURITY.md",
+        "action.yml",
         "CITATION.cff",
     ),
 )  # what tests read

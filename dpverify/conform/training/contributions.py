@@ -147,7 +147,9 @@ class _Search:
         name = f"sensitivity, {self.model} model"
         sees = f"a change of more than {1 + ROUNDING:g} times {allowed:.6g} by one record, in the steps tried"
         if not self.steps:
-            return ConformanceTest(name, False, "not tested: no record is in a batch", "nothing", because="number of steps")
+            return ConformanceTest(
+                name, False, "not tested: no record is in a batch", "nothing", because="number of steps"
+            )
         factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
         curve = ", ".join(f"{length:g}: {factor * size:.4g}" for length, size in sorted(self.clipped.items()))
         found = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"

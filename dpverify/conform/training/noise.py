@@ -59,7 +59,9 @@ def last_batch_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     name = "last batch"
     sees = "a last batch that is dropped, filled up or cut"
     if promise.sampling != "epochs" or not left:
-        reason = "there are no epochs" if promise.sampling != "epochs" else "the batch size divides the number of records"
+        reason = (
+            "there are no epochs" if promise.sampling != "epochs" else "the batch size divides the number of records"
+        )
         return ConformanceTest(name, True, f"not tested: {reason}", "nothing")
     epoch = -(-promise.examples // promise.batch)
     sizes = pool.members(promise.steps).sum(axis=2)

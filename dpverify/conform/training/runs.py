@@ -78,6 +78,7 @@ class Pair(NamedTuple):
 
     @property
     def difference(self) -> Any:
+        """Contributions of the first data set, less those of the second one."""
         return self.first - self.second
 
 

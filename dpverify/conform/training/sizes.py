@@ -152,5 +152,3 @@ def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTes
 
 def _sizes(pools: Sequence[Any]) -> str:
     return ranges(sorted({pool.records for pool in pools}))
-
-

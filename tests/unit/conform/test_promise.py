@@ -54,8 +54,12 @@ def optimizer(scale: float) -> PrivateOptimizer:
     return PrivateOptimizer(step)
 
 
+def promise_of(sigma: float) -> Promise:
+    return Promise(sigma=sigma, clip=1.0, divisor=8)
+
+
 def test_the_fixture_passes_what_conforms_and_names_the_fault(assert_conforms: Callable[..., Any]) -> None:
-    promise = Promise(sigma=2.0, clip=1.0, divisor=8)
+    promise = promise_of(2.0)
     assert assert_conforms(optimizer(2.0), promise, seed=1)
     with pytest.raises(pytest.fail.Exception, match="FAULT  scale of noise"):
         assert_conforms(optimizer(1.5), promise)

@@ -16,14 +16,26 @@ CLIP, SIGMA, BATCH, N, STEPS = 0.7, 1.3, 6, 48, 8
 MICRO = 3  # records of a micro-batch
 PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=STEPS, examples=N, batch=BATCH)
 FIXED = Promise(
-    sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=STEPS, examples=N, batch=BATCH, sampling="batches",
+    sigma=SIGMA,
+    clip=CLIP,
+    divisor=BATCH,
+    steps=STEPS,
+    examples=N,
+    batch=BATCH,
+    sampling="batches",
     neighbours="replace-one",
-)  # fmt: skip
+)
 ODD = 45  # records of epochs whose last batch is half as large
 EPOCHS = Promise(
-    sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=2 * STEPS, examples=ODD, batch=BATCH, sampling="epochs",
+    sigma=SIGMA,
+    clip=CLIP,
+    divisor=BATCH,
+    steps=2 * STEPS,
+    examples=ODD,
+    batch=BATCH,
+    sampling="epochs",
     neighbours="replace-one",
-)  # fmt: skip
+)
 
 Batches = Callable[[int, np.random.Generator], Iterator[Array]]
 
@@ -59,11 +71,14 @@ def shuffled(n: int, rng: np.random.Generator, epochs: int = 1) -> Iterator[Arra
 
 
 def train(
-    data: TrainingData, seed: int, *, batches: Batches = poisson,
+    data: TrainingData,
+    seed: int,
+    *,
+    batches: Batches = poisson,
     total: Callable[[TrainingData, Array, int], Array] = clipped_sum,
     noise: Callable[[np.random.Generator, int, int, Array], Array] = normal,
     divisor: Callable[[int], float] = lambda n: BATCH,
-) -> Iterator[Array]:  # fmt: skip
+) -> Iterator[Array]:
     """DP-SGD, each part of which can be replaced."""
     rng, noise_rng = (np.random.default_rng(one) for one in np.random.SeedSequence(seed).spawn(2))
     for step, batch in enumerate(batches(len(data), rng)):
@@ -240,33 +255,49 @@ def rate_of_loader(n: int, rng: np.random.Generator) -> Iterator[Array]:
 
 MISTAKES: dict[str, tuple[Callable[..., Any], Promise, str]] = {
     "the divisor depends on the number of records": (
-        partial(train, divisor=lambda n: BATCH * n / N), PROMISE, "number of records and divisor"
+        partial(train, divisor=lambda n: BATCH * n / N),
+        PROMISE,
+        "number of records and divisor",
     ),
     "the divisor is rounded from the number of records": (
-        partial(train, divisor=lambda n: int(n / -(-n // BATCH))), PROMISE, "number of records and divisor"
+        partial(train, divisor=lambda n: int(n / -(-n // BATCH))),
+        PROMISE,
+        "number of records and divisor",
     ),
     "the number of steps depends on the number of records": (
-        partial(train, batches=epoch_of), PROMISE, "number of records and steps"
+        partial(train, batches=epoch_of),
+        PROMISE,
+        "number of records and steps",
     ),
     "the rate depends on the number of records": (
-        partial(train, batches=lambda n, rng: poisson(n, rng, BATCH / n)), PROMISE, "number of records and rate"
+        partial(train, batches=lambda n, rng: poisson(n, rng, BATCH / n)),
+        PROMISE,
+        "number of records and rate",
     ),
     "the rate is one over the length of the loader": (
-        partial(train, batches=rate_of_loader), PROMISE, "number of records and rate"
+        partial(train, batches=rate_of_loader),
+        PROMISE,
+        "number of records and rate",
     ),
     "the loader drops the last batch": (
-        partial(train, batches=lambda n, rng: first_of(2 * STEPS, without_last, n, rng)), EPOCHS, "batches"
+        partial(train, batches=lambda n, rng: first_of(2 * STEPS, without_last, n, rng)),
+        EPOCHS,
+        "batches",
     ),
     "the loader drops the last batch and ends": (
-        partial(train, batches=lambda n, rng: first_of(2 * (ODD // BATCH), without_last, n, rng)), EPOCHS,
+        partial(train, batches=lambda n, rng: first_of(2 * (ODD // BATCH), without_last, n, rng)),
+        EPOCHS,
         "number of steps",
     ),
     "the loader drops empty batches": (partial(train, batches=without_empty), PROMISE, "number of records and steps"),
     "the loader draws again for empty batches": (
-        partial(train, batches=lambda n, rng: first_of(STEPS, refilled, n, rng)), PROMISE, "number of records and rate"
+        partial(train, batches=lambda n, rng: first_of(STEPS, refilled, n, rng)),
+        PROMISE,
+        "number of records and rate",
     ),
     "shuffled batches for Poisson samples": (
-        partial(train, batches=lambda n, rng: first_of(STEPS, partial(shuffled, epochs=STEPS), n, rng)), PROMISE,
+        partial(train, batches=lambda n, rng: first_of(STEPS, partial(shuffled, epochs=STEPS), n, rng)),
+        PROMISE,
         "small batches",
     ),
     "each batch is clipped": (partial(train, total=of_batch), PROMISE, "sensitivity"),
@@ -280,19 +311,27 @@ MISTAKES: dict[str, tuple[Callable[..., Any], Promise, str]] = {
     "noise from a fixed seed": (partial(train, noise=same_noise), PROMISE, "fresh numbers"),
     "division by the drawn batch": (partial(train, total=divided_by_drawn), PROMISE, "sensitivity"),
     "a norm without the products of positions": (
-        partial(train, total=partial(scaled_by, wrong_ghost_norms)), PROMISE, "sensitivity"
+        partial(train, total=partial(scaled_by, wrong_ghost_norms)),
+        PROMISE,
+        "sensitivity",
     ),
     "a norm from inner products that cancel in float32": (
-        partial(train, total=partial(scaled_by, ghost_norms)), PROMISE, "sensitivity"
+        partial(train, total=partial(scaled_by, ghost_norms)),
+        PROMISE,
+        "sensitivity",
     ),
     "a record twice in a batch": (partial(train, batches=twice), PROMISE, "contribution"),
     "running statistics are released": (with_statistics, PROMISE, "fresh numbers"),
     "weights that follow the batch without the optimizer": (
-        partial(train, total=moved_by_statistics), PROMISE, "sensitivity"
+        partial(train, total=moved_by_statistics),
+        PROMISE,
+        "sensitivity",
     ),
     "a late step is not clipped": (partial(train, total=late), PROMISE, "sensitivity"),
     "the same batches for every seed": (
-        partial(train, batches=lambda n, rng: poisson(n, np.random.default_rng(0))), PROMISE, "seeds of batches"
+        partial(train, batches=lambda n, rng: poisson(n, np.random.default_rng(0))),
+        PROMISE,
+        "seeds of batches",
     ),
-}  # fmt: skip
+}
 """Training, promise, and the first fault that is found."""
