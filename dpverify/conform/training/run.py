@@ -182,6 +182,8 @@ def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) ->
     part = alpha / PARTS
     steps = steps_test(pool, promise)
     yield steps
+    if not pool.fewest_steps:
+        return
     if same.passed:
         yield from contribution_tests(runs, promise, dimension, seed)
         yield equal_contributions_test(pool)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -17,6 +18,7 @@ from dpverify.foreign import ForeignError, foreign_code
 Training: TypeAlias = Callable[[TrainingData, int], Iterable[Any]]
 
 NAME = "training"
+TORCH = "torch"
 SEEDS = 2**31 - 1
 
 
@@ -36,16 +38,23 @@ class LocalRuns:
 
     def updates(self, data: TrainingData, seed: int) -> Any:
         """Return the updates of a run, up to one more than promised."""
-        seed_everything(seed)
-        with foreign_code(NAME):
-            updates = iter(self._make(TrainingData(data.inputs.copy(), data.model), seed))
-        rows: list[Any] = []
-        while len(rows) < self._most:
+        loaded = TORCH in sys.modules
+        updates = self._run(data, seed)
+        if TORCH in sys.modules and not loaded:  # the training has imported it, and its generator had no seed yet
+            updates = self._run(data, seed)
+        return updates
+
+    def _run(self, data: TrainingData, seed: int) -> Any:
+        with seeded_generators(seed):
             with foreign_code(NAME):
-                following = [flat(update) for update in islice(updates, 1)]
-            if not following:
-                break
-            rows += following
+                updates = iter(self._make(TrainingData(data.inputs.copy(), data.model), seed))
+            rows: list[Any] = []
+            while len(rows) < self._most:
+                with foreign_code(NAME):
+                    following = [flat(update) for update in islice(updates, 1)]
+                if not following:
+                    break
+                rows += following
         return checked(rows, data)
 
 
@@ -90,13 +99,24 @@ def pair_of_runs(runs: Runs, first: TrainingData, second: TrainingData, seed: in
     return Pair(left[:steps], right[:steps])
 
 
-def seed_everything(seed: int) -> None:
-    """Seed the global generators of Python, numpy and PyTorch, which a training may use."""
+@contextmanager
+def seeded_generators(seed: int) -> Iterator[None]:
+    """Seed the global generators of Python, numpy and PyTorch, which a training may use; restore them at the end."""
+    python = random.getstate()
+    legacy = np.random.get_state()  # noqa: NPY002  foreign code may draw from it
+    torch = sys.modules.get(TORCH)
+    torch_state = None if torch is None else torch.get_rng_state()
     random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002  foreign code may draw from it
-    torch = sys.modules.get("torch")
+    np.random.seed(seed)  # noqa: NPY002
     if torch is not None:
         torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+        if torch is not None:
+            torch.set_rng_state(torch_state)
 
 
 def flat(update: Any) -> Any:
@@ -113,7 +133,7 @@ def checked(rows: list[Any], data: TrainingData) -> Any:
     """Return updates as one array, or refuse them."""
     least = data.dimension
     if not rows:
-        raise ForeignError(NAME, "must yield updates, got none")
+        return np.zeros((0, least))
     for step, row in enumerate(rows):
         if len(row) < least or len(row) != len(rows[0]):
             rule = f"must have at least {least} numbers, one per weight, always as many"

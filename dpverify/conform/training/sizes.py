@@ -64,12 +64,14 @@ def size_tests(
     yield _steps_test([*pools, *distant], promise)
     yield _divisor_test([*pools, *distant], promise)
     part = alpha / (2 * len(distant) + 3)
+    distant = [each for each in distant if each.fewest_steps]
     for each in [pool, *distant]:
         yield _rate_test(each, promise, part)
     for each in distant:
         name = f"number of records and noise, {each.records} records"
         yield scale_test(name, each.noise(each.fewest_steps) / promise.deviation, part)
-    yield _empty_test(distant[0], promise, 2 * part)
+    if distant:
+        yield _empty_test(distant[0], promise, 2 * part)
 
 
 def divisor_of(pool: RunPool, promise: Promise) -> float:

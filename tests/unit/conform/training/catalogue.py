@@ -289,7 +289,7 @@ MISTAKES: dict[str, tuple[Callable[..., Any], Promise, str]] = {
         EPOCHS,
         "number of steps",
     ),
-    "the loader drops empty batches": (partial(train, batches=without_empty), PROMISE, "number of records and steps"),
+    "the loader drops empty batches": (partial(train, batches=without_empty), PROMISE, "number of"),
     "the loader draws again for empty batches": (
         partial(train, batches=lambda n, rng: first_of(STEPS, refilled, n, rng)),
         PROMISE,
