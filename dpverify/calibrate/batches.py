@@ -205,7 +205,7 @@ def batch_summary(result: BatchCalibration) -> str:
         lines.append(f"{ROWS[name]:34}{''.join(numbers)}  {'yes' if row.certified else 'NO'}")
     lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
-        lines.append("at least 0: with so little noise only a simple upper bound of epsilon is known.")
+        lines.append("at least 0: only the upper bound of epsilon is known there.")
     lines.append("Replacing one example; batches drawn without replacement; real arithmetic, not floats.")
     return "\n".join(lines)
 

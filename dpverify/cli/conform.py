@@ -43,7 +43,7 @@ def conform(
     """Test whether an optimizer, or a whole training, does what its privacy accounting assumes.
 
     The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
-    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault.
+    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
 
     Parameters
     ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from itertools import islice
 
 from dpverify.conform.beside import Auditor, given
 from dpverify.conform.records import PrivateOptimizer, Promise
@@ -18,14 +17,28 @@ def judge(
     auditors: Mapping[str, Auditor],
 ) -> CatalogueEntry:  # fmt: skip
     """Run the kit with each seed until it finds a fault, and each auditor with the first seed; seconds of processor."""
-    began, found = time.process_time(), list[str]()
+    began = time.process_time()
+    found = list[str]()
+    untested = set[str]()
     for one in range(seed, seed + seeds):
-        faults = (test.name for test in all_tests(optimizer, promise, one, alpha) if not test.passed)
-        found += islice(faults, 1)
+        for test in all_tests(optimizer, promise, one, alpha):
+            if test.status == "fault":
+                found.append(test.name)
+                break
+            if test.status == "not tested":
+                untested.add(test.name)
     seconds = (time.process_time() - began) / seeds
     answers = [_ask(auditor, audit, optimizer, promise, alpha, seed) for auditor, audit in auditors.items()]
     by = max(set(found), key=found.count) if found else ""
-    return CatalogueEntry(target=target, name=name, found=len(found), by=by, seconds=seconds, answers=answers)
+    return CatalogueEntry(
+        target=target,
+        name=name,
+        found=len(found),
+        by=by,
+        untested=sorted(untested),
+        seconds=seconds,
+        answers=answers,
+    )
 
 
 def _ask(

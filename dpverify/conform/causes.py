@@ -28,7 +28,6 @@ ORDER = (
 """What a test is about, causes before consequences."""
 
 CONSEQUENCES = {
-    "generator": ("sensitivity", "state"),  # both compare runs with the same noise
     **dict.fromkeys(STEPS, (*STEPS, *SAMPLING, "last batch", *OF_SIZES)),
     "fresh numbers": ("state", *LAW, *OF_SIZES),
     "sensitivity": ("contribution", "number of records and divisor"),
@@ -39,7 +38,8 @@ CONSEQUENCES = {
 """What else fails, as a rule, where a test finds a fault."""
 
 LABEL = 7  # columns of the word FAULT
-NOT_RUN = "not tested: "
+WIDE_LABEL = 12  # and of the words "not tested"
+STYLES = {"ok": "", "fault": "red", "not tested": "yellow"}
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ConformanceFault:
 
 def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
     """Return the faults, causes first; each failed test belongs to exactly one of them."""
-    failed = sorted((test for test in tests if not test.passed), key=_rank)
+    failed = sorted((test for test in tests if test.status == "fault"), key=_rank)
     groups: list[list[ConformanceTest]] = []
     for test in failed:
         group = next((group for group in groups if _belongs(test, group)), None)
@@ -129,32 +129,34 @@ def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
 
 
 def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
-    label = ("not run" if _is_not_run(test) else "ok") if test.passed else "FAULT"
+    label = "FAULT" if test.status == "fault" else test.status
     text = f"{test.name}: {test.found}. It detects: {test.sees}."
-    style = "red" if not test.passed else "yellow" if _is_not_run(test) else ""
-    yield from (StyledLine(line, style) for line in fitted([text], width, 99, first=label.ljust(9), indent=" " * 9))
-
-
-def _is_not_run(test: ConformanceTest) -> bool:
-    return test.passed and test.found.startswith(NOT_RUN)
+    style = STYLES[test.status]
+    first = label.ljust(WIDE_LABEL)
+    yield from (StyledLine(line, style) for line in fitted([text], width, 99, first=first, indent=" " * WIDE_LABEL))
 
 
 def _totals(
     tests: Sequence[ConformanceTest], found: Sequence[ConformanceFault], alpha: float, hint: str
 ) -> Iterator[tuple[str, str]]:
-    skipped = [test for test in tests if _is_not_run(test)]
-    yield headline(tests, alpha), "bold" if found else "bold green"
+    untested = [test for test in tests if test.status == "not tested"]
+    yield headline(tests, alpha), "bold" if found else "bold yellow" if untested else "bold green"
     if hint:
-        yield from ((f"Not run: {test.name} ({test.found.removeprefix(NOT_RUN)}).", "yellow") for test in skipped)
+        yield from ((f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested)
         yield hint, "dim"
 
 
 def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
     """Return the number of faults and tests, and the probability of a false alarm, in two sentences."""
     found = faults(tests)
-    failed = sum(not test.passed for test in tests)
-    passed = sum(test.passed and not _is_not_run(test) for test in tests)
+    number = Counter(test.status for test in tests)
+    untested = number["not tested"]
     chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
     if found:
-        return f"{plural(len(found), 'fault')}: {failed} of {len(tests)} tests failed, {passed} passed. {chance}"
-    return f"No fault found: {passed} of {len(tests)} tests passed. {chance}"
+        missing = f", {untested} could not be run" if untested else ""
+        counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
+        return f"{plural(len(found), 'fault')}: {counts}. {chance}"
+    if untested:
+        counts = f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
+        return f"Incomplete: {counts}. No fault was found. {chance}"
+    return f"No fault found: {number['ok']} of {len(tests)} tests passed. {chance}"

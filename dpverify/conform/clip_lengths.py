@@ -8,6 +8,8 @@ from dataclasses import replace
 from dpverify.conform.guarded import GuardedOptimizer, failed_call
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.generator import with_equal_noise
+from dpverify.conform.replay.sources import NoiseSources
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.foreign import ForeignError, foreign_code
@@ -18,7 +20,7 @@ FACTOR = 0.43
 
 
 def clip_length_tests(
-    at_clip: Callable[[float], PrivateOptimizer], promise: Promise, alpha: float, seed: int
+    at_clip: Callable[[float], PrivateOptimizer], promise: Promise, sources: NoiseSources, alpha: float, seed: int
 ) -> Iterator[ConformanceTest]:
     """Build the optimizer with a second clip length, and test what one example changes and the noise."""
     length = FACTOR * promise.clip
@@ -30,8 +32,10 @@ def clip_length_tests(
         with foreign_code("at_clip"):
             built = at_clip(length)
         guarded = GuardedOptimizer(built, second)
-        for test in sensitivity_tests(guarded.optimizer, second, seed):
-            yield _named(test, length)
+        guarded.shared = sources.shared
+        if sources.is_seeded or sources.is_replayable:
+            for test in sensitivity_tests(with_equal_noise(guarded.optimizer, sources), second, seed):
+                yield _named(test, length)
         for test in noise_tests(guarded.optimizer, second, alpha, seed):
             yield _named(test, length)
         yield _named(guarded.finite_test(), length)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +13,10 @@ import numpy as np
 
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.releases import Release
+from dpverify.conform.replay.playing import playing
+from dpverify.conform.replay.sources import GlobalGenerator
 from dpverify.conform.results import ConformanceTest
+from dpverify.conform.tape import Tape
 from dpverify.foreign import ForeignError, foreign_code
 
 
@@ -39,6 +43,7 @@ class GuardedOptimizer:
         self.releases = 0
         self.not_finite = 0
         self._first = ""
+        self.shared: Sequence[GlobalGenerator] = ()  # seeded from the given generator before each step
         batches = None if optimizer.batches is None else self._batches
         self.optimizer = PrivateOptimizer(self._step, self._start, batches)
 
@@ -47,9 +52,14 @@ class GuardedOptimizer:
             return CountedState(0, self._optimizer.start(), self._promise.clip)
 
     def _step(self, state: CountedState, gradients: Any, rng: np.random.Generator) -> tuple[CountedState, Any]:
-        """Take a step; the released vector has the promised shape and is of float64."""
+        """Take a step; the released vector has the promised shape and is of float64.
+
+        With a tape as the given generator, all normal numbers come from it, whichever library draws them.
+        """
         size = len(gradients)
-        with foreign_code("step"):
+        for generator in self.shared:
+            generator.seed(int(rng.integers(2**63)))
+        with foreign_code("step"), playing(rng) if isinstance(rng, Tape) else nullcontext():
             inner, out = self._optimizer.step(state.state, gradients, rng)
             release = out if isinstance(out, Release) else Release(np.asarray(out, dtype=float))
             vector = np.asarray(release.vector, dtype=float)

@@ -30,7 +30,10 @@ def says_of(function: Callable[..., Any], target: str) -> str:
 
 def with_tests(peer: Peer, found: Conformance) -> Peer:
     """Return the record of an optimizer with what its tests found."""
-    tests = [PeerTest(name=t.name, passed=t.passed, found=t.found, sees=t.sees) for t in found.tests]
+    tests = [
+        PeerTest(name=test.name, passed=test.passed, found=test.found, sees=test.sees, tested=test.is_tested)
+        for test in found.tests
+    ]
     return msgspec.structs.replace(peer, tests=tests)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from dpverify.shown import ShownAsTable
+
+Status: TypeAlias = Literal["ok", "fault", "not tested"]
 
 
 @dataclass(frozen=True)
@@ -19,14 +22,36 @@ class ConformanceTest:
     alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
     because: str = ""  # what another test is about whose fault makes this one fail; "" where none is known to
     error: str = ""  # of a call that ended without a value
+    measured: float | None = None  # the number that the text of `found` compares with its limit, where a test has one
+    detects: float | None = None  # the relative size of the fault that the text of `sees` names, where it names one
+    is_tested: bool = True  # otherwise ``found`` is the reason, and the test did not pass
+
+    @property
+    def status(self) -> Status:
+        """Whether the test passed, found a fault, or could not be run."""
+        if not self.is_tested:
+            return "not tested"
+        return "ok" if self.passed else "fault"
 
     def __str__(self) -> str:
-        return f"{'ok   ' if self.passed else 'FAULT'}  {self.name}: {self.found}. It sees: {self.sees}."
+        label = "FAULT" if self.status == "fault" else self.status
+        return f"{label:<10}  {self.name}: {self.found}. It sees: {self.sees}."
+
+
+def worst(results: Iterable[ConformanceTest]) -> ConformanceTest:
+    """Return the first fault, or else the first test that could not be run, or else the first one."""
+    order: list[Status] = ["fault", "not tested", "ok"]
+    return min(results, key=lambda result: order.index(result.status))
+
+
+def not_tested(name: str, reason: str) -> ConformanceTest:
+    """Return the result of a test that could not be run."""
+    return ConformanceTest(name, False, reason, "nothing", is_tested=False)
 
 
 @dataclass(frozen=True, repr=False)
 class Conformance(ShownAsTable):
-    """All that was found; it is true where every test passed."""
+    """All that was found; it is true if every test was run and passed."""
 
     shown_by: ClassVar[str] = "dpverify.conform.tables:conformance_table"
 
@@ -38,7 +63,12 @@ class Conformance(ShownAsTable):
     @property
     def failed(self) -> list[ConformanceTest]:
         """The tests that found a fault."""
-        return [test for test in self.tests if not test.passed]
+        return [test for test in self.tests if test.status == "fault"]
+
+    @property
+    def not_tested(self) -> list[ConformanceTest]:
+        """The tests that could not be run."""
+        return [test for test in self.tests if test.status == "not tested"]
 
     @property
     def alpha(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from dpverify.conform.coverage import batch_sizes, few_steps, states_before, steps_and_sizes, tested_steps
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
@@ -35,16 +35,18 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
     found += f" ({search.where})" if search.where else ""
     if search.moved:
         found = f"one example changes the clip length of its own step ({search.moved})"
-    if not search.finite:
-        found = "not tested: nothing that is released is finite"
-    elif search.not_finite:
+    if search.not_finite:
         found += f"; what is released is not finite for some batches ({search.not_finite})"
     found += f"; tested: {steps_and_sizes(promise, search.steps, batch_sizes(promise))}"
     small = search.largest <= 1 + ROUNDING and not search.moved
     because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
-    passed = search.finite > 0 and not search.not_finite and small
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
-    yield ConformanceTest("sensitivity", passed, found, sees, because=because)
+    measured = search.change if search.finite and not search.moved else None
+    if search.finite:
+        passed = small and not search.not_finite
+        yield ConformanceTest("sensitivity", passed, found, sees, because=because, measured=measured)
+    else:
+        yield not_tested("sensitivity", "no release is finite" if search.not_finite else "no call returned")
     sees = "a batch that raises, such as an empty one"
     broken = search.broken or "no batch raises"
     yield ConformanceTest("every batch", not search.broken, broken, sees, error=search.message)

@@ -26,9 +26,12 @@ def summary(name: str, result: Conformance) -> str:
         )
         for fault in faults(result.tests)
     ]
-    sign = "✓" if result else "✗"
+    sign = "✗" if rows else "✓" if result else "?"
     title = f"### {sign} {escape(name)}"
-    parts = [title, escape(headline(result.tests, result.alpha)), table(("fault in", "found", "also failed"), rows)]
+    untested = [f"{test.name} ({test.found})" for test in result.tests if test.status == "not tested"]
+    missing = escape(f"Not tested: {', '.join(untested)}.") if untested else ""
+    counts = escape(headline(result.tests, result.alpha))
+    parts = [title, counts, table(("fault in", "found", "also failed"), rows), missing]
     return "\n\n".join(part for part in parts if part) + "\n\n"
 
 

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 
 
 def conformance_table(result: Conformance) -> ResultTable:
-    """All tests, those that found a fault first."""
-    ordered = sorted(result.tests, key=lambda test: test.passed)
+    """All tests: faults first, then tests that could not be run."""
+    order = ["fault", "not tested", "ok"]
+    ordered = sorted(result.tests, key=lambda test: order.index(test.status))
     rows: list[dict[str, Cell]] = [
         {
             "test": test.name,
-            "result": "ok" if test.passed else "FAULT",
+            "result": "FAULT" if test.status == "fault" else test.status,
             "found": test.found,
             "sees": test.sees,
             "alpha": test.alpha,
@@ -24,5 +25,8 @@ def conformance_table(result: Conformance) -> ResultTable:
         for test in ordered
     ]
     failed = ", ".join(test.name for test in result.failed)
-    headline = f"{len(result.failed)} of {len(result.tests)} tests found a fault: {failed}"
-    return ResultTable(headline if failed else f"no fault found by {len(result.tests)} tests", rows)
+    untested = ", ".join(test.name for test in result.not_tested)
+    headline = f"no fault found by {len(result.tests) - len(result.not_tested)} tests"
+    if failed:
+        headline = f"{len(result.failed)} of {len(result.tests)} tests found a fault: {failed}"
+    return ResultTable(f"{headline}; not tested: {untested}" if untested else headline, rows)

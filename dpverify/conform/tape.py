@@ -8,26 +8,40 @@ import numpy as np
 
 
 class Tape(np.random.Generator):
-    """A generator whose normal numbers are those that it is given; all else is drawn as usual."""
+    """A generator whose normal numbers are given; all other numbers are drawn as usual.
+
+    While `playing` runs, the normal numbers of all other generators and libraries come from it as well, in the order
+    in which they are requested.
+    """
 
     def __init__(self, numbers: Any) -> None:
         super().__init__(np.random.PCG64(0))
-        self.numbers, self.used = np.asarray(numbers, dtype=float), 0
+        self.numbers = np.asarray(numbers, dtype=float)
+        self.used = 0
+
+    def take(self, count: int) -> Any:
+        """Return the next numbers; beyond the end, zeros."""
+        taken = np.zeros(count)
+        available = self.numbers[self.used : self.used + count]
+        taken[: len(available)] = available
+        self.used += count
+        return taken
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Hand out the next numbers; beyond the end, zeros."""
-        count = out.size if out is not None else int(np.prod(size)) if size is not None else 1
-        taken = np.zeros(count)
-        rest = self.numbers[self.used : self.used + count]
-        taken[: len(rest)] = rest
-        self.used += count
+        """Return the next numbers in the shape of ``size`` or of ``out``."""
         if out is not None:
-            out[...] = taken.reshape(out.shape)
+            out[...] = self.take(out.size).reshape(out.shape)
             return out
-        return taken.reshape(size).astype(dtype) if size is not None else float(taken[0])
+        if size is None:
+            return float(self.take(1)[0])
+        return self.take(int(np.prod(size))).reshape(size).astype(dtype)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """Scale and move the next numbers."""
         if size is None and (shape := np.broadcast_shapes(np.shape(loc), np.shape(scale))):
             size = shape
         return loc + scale * self.standard_normal(size)
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Return generators whose normal numbers come from this tape while it plays."""
+        return [np.random.Generator(child) for child in self.bit_generator.spawn(n_children)]

@@ -108,9 +108,9 @@ def batch_delta(steps: Sequence[BatchSteps], epsilon: float, near: float = 1e-5)
     _check_steps(steps)
     uppers = next(filter(None, loss_curves(steps, near, "upper")), [])
     lowers = next(filter(None, loss_curves(steps, near, "lower")), [])
-    high = min((curve.delta(epsilon, 1) for curve in uppers), default=1.0)
-    low = max((curve.delta(epsilon, -1) for curve in lowers), default=0.0)
-    return Bounds(min(max(low, 0.0), high, 1.0), min(high, 1.0), exact=False)
+    high = min([1.0, *(curve.delta(epsilon, 1) for curve in uppers)])
+    low = max([0.0, *(curve.delta(epsilon, -1) for curve in lowers)])
+    return Bounds(min(low, high), high, exact=False)
 
 
 def poisson_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:

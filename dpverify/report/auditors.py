@@ -63,4 +63,5 @@ def _word(answer: Answer) -> str:
 def _row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
     answers = {answer.auditor: answer for answer in entry.answers}
     said = [_word(answers[auditor]) for auditor in run.auditors]
-    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", entry.by, *said]
+    by = "; ".join(filter(None, [entry.by, f"not tested: {', '.join(entry.untested)}" if entry.untested else ""]))
+    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *said]

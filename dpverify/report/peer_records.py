@@ -14,6 +14,7 @@ class PeerTest(Record, frozen=True, kw_only=True):
     passed: bool
     found: str
     sees: str
+    tested: bool = True  # otherwise ``found`` is the reason why it could not be run
 
 
 class Peer(Record, frozen=True, kw_only=True):
@@ -29,7 +30,12 @@ class Peer(Record, frozen=True, kw_only=True):
     @property
     def failed(self) -> list[PeerTest]:
         """The tests that found a fault."""
-        return [test for test in self.tests if not test.passed]
+        return [test for test in self.tests if test.tested and not test.passed]
+
+    @property
+    def untested(self) -> list[PeerTest]:
+        """The tests that could not be run."""
+        return [test for test in self.tests if not test.tested]
 
 
 class Answer(Record, frozen=True, kw_only=True):
@@ -48,6 +54,7 @@ class CatalogueEntry(Record, frozen=True, kw_only=True):
     name: str
     found: int
     by: str
+    untested: list[str] = []  # tests that could not be run, in any seed
     seconds: float  # of processor, for a seed, until the first fault
     answers: list[Answer]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpverify.report import markdown as md
 from dpverify.report.auditors import catalogue_blocks
-from dpverify.report.peer_records import Peer, PeersRun
+from dpverify.report.peer_records import Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
@@ -52,6 +52,8 @@ def peers_page(run: PeersRun) -> str:
 
 def _row(peer: Peer) -> list[str]:
     found = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
+    if peer.untested:
+        found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
     libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
     audit = next((test.found for test in peer.tests if test.name == "outputs"), "not asked for")
@@ -62,8 +64,14 @@ def _tests(peer: Peer) -> Iterator[str]:
     yield f"### {md.code(peer.target)}"
     yield md.table(
         ["test", "found", "it sees"],
-        [[md.prose(f"{'' if t.passed else '✗ '}{t.name}"), md.prose(t.found), md.prose(t.sees)] for t in peer.tests],
+        [_test(test) for test in peer.tests],
     )
+
+
+def _test(test: PeerTest) -> list[str]:
+    mark = "✗ " if test.tested and not test.passed else ""
+    found = test.found if test.tested else f"not tested: {test.found}"
+    return [md.prose(f"{mark}{test.name}"), md.prose(found), md.prose(test.sees)]
 
 
 PEERS_PAGE = RecordedPage("peers", PeersRun, peers_page)

@@ -111,11 +111,12 @@ class ConformAnswers:
         from dpverify.conform.summary import append_entry
 
         self.entries.append(entry)
-        self.code = REFUTED if entry.found else self.code
+        self.code = REFUTED if entry.found or entry.untested else self.code
         if self.summary is not None:
             append_entry(entry, self.seeds, self.summary)
         words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
-        by = [word for word in (entry.by, reason) if word]
+        untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
+        by = [word for word in (entry.by, untested, reason) if word]
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpverify.conform.coverage import ranges
 from dpverify.conform.records import Promise
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
 from dpverify.conform.training.pool import CODE, DecodedRun, RunPool, decoded_runs
 from dpverify.conform.training.runs import Runs, seed_of
@@ -46,7 +46,7 @@ def equal_contributions_test(pool: RunPool) -> ConformanceTest:
     name = "contribution of a record"
     sees = f"a record that counts twice, or a divisor that depends on the batch, by more than {ROUNDING:.2%}"
     if not len(shares):
-        return ConformanceTest(name, False, "not tested: no record is in a batch", "nothing", because="sensitivity")
+        return not_tested(name, "no record is in a batch")
     least = float(shares.min())
     most = float(shares.max())
     found = f"gradients of {CODE:g} clip lengths contribute {least:.5g} to {most:.5g} times what is promised"
@@ -147,9 +147,7 @@ class _Search:
         name = f"sensitivity, {self.model} model"
         sees = f"a change of more than {1 + ROUNDING:g} times {allowed:.6g} by one record, in the steps tried"
         if not self.steps:
-            return ConformanceTest(
-                name, False, "not tested: no record is in a batch", "nothing", because="number of steps"
-            )
+            return not_tested(name, "no record is in a batch")
         factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
         curve = ", ".join(f"{length:g}: {factor * size:.4g}" for length, size in sorted(self.clipped.items()))
         found = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"

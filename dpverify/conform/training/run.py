@@ -10,12 +10,12 @@ import numpy as np
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.guarded import failed_call
 from dpverify.conform.records import Promise
-from dpverify.conform.results import Conformance, ConformanceTest
+from dpverify.conform.results import Conformance, ConformanceTest, not_tested
 from dpverify.conform.run import check_options
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.training.contributions import contribution_tests, equal_contributions_test
 from dpverify.conform.training.data import data_with
-from dpverify.conform.training.noise import last_batch_test, noise_tests
+from dpverify.conform.training.noise import has_last_batch, last_batch_test, noise_tests
 from dpverify.conform.training.pool import CODE, pool_of
 from dpverify.conform.training.runs import CountedRuns, LocalRuns, Runs, Training, seed_of
 from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
@@ -190,10 +190,13 @@ def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) ->
         yield from size_tests(runs, promise, pool, dimension, part, seed)
         if steps.passed:
             yield from sampling_tests(pool.batches(), promise, part, seed, count)
-            yield last_batch_test(pool, promise)
+            if has_last_batch(promise):
+                yield last_batch_test(pool, promise)
         else:
-            words = "not tested: the number of updates is not the promised one"
-            yield ConformanceTest("batches", False, words, "nothing", because="number of steps")
+            yield not_tested("batches", "the number of updates is not the promised one")
+    else:
+        for name in ("sensitivity", "number of records", "batches"):
+            yield not_tested(name, "no two runs have equal noise and batches")
     yield from noise_tests(pool, promise, part)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import random
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from dpverify.conform.records import Promise
+from dpverify.conform.replay.sources import global_generators, global_generators_kept
 from dpverify.conform.training.data import TrainingData
 from dpverify.foreign import ForeignError, foreign_code
 
@@ -45,7 +44,9 @@ class LocalRuns:
         return updates
 
     def _run(self, data: TrainingData, seed: int) -> Any:
-        with seeded_generators(seed):
+        with global_generators_kept():
+            for generator in global_generators():
+                generator.seed(seed)
             with foreign_code(NAME):
                 updates = iter(self._make(TrainingData(data.inputs.copy(), data.model), seed))
             rows: list[Any] = []
@@ -97,26 +98,6 @@ def pair_of_runs(runs: Runs, first: TrainingData, second: TrainingData, seed: in
     right = runs.updates(second, seed)
     steps = min(len(left), len(right))
     return Pair(left[:steps], right[:steps])
-
-
-@contextmanager
-def seeded_generators(seed: int) -> Iterator[None]:
-    """Seed the global generators of Python, numpy and PyTorch, which a training may use; restore them at the end."""
-    python = random.getstate()
-    legacy = np.random.get_state()  # noqa: NPY002  foreign code may draw from it
-    torch = sys.modules.get(TORCH)
-    torch_state = None if torch is None else torch.get_rng_state()
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002
-    if torch is not None:
-        torch.manual_seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(legacy)  # noqa: NPY002
-        if torch is not None:
-            torch.set_rng_state(torch_state)
 
 
 def flat(update: Any) -> Any:

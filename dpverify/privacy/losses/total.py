@@ -14,6 +14,7 @@ exponentials.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, NamedTuple, TypeAlias
@@ -43,16 +44,16 @@ class Steps(NamedTuple):
     times: int
 
 
-class LossCurve:
+class LossCurve(ABC):
     """Bounds of delta at each epsilon, for the sum of many losses."""
 
     method: ClassVar[str]
     largest: float  # where the search for an epsilon begins
     shift: float  # what is taken off each loss of the curve
 
+    @abstractmethod
     def delta(self, epsilon: float, sign: int) -> float:
         """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
-        raise NotImplementedError
 
     def epsilon(self, delta: float, sign: int) -> float:
         """Give an epsilon with at most that delta (1), or one with more, or 0 (-1); as near as the bounds allow."""

@@ -209,5 +209,5 @@ def test_an_epsilon_with_a_simple_bound_is_explained() -> None:
     assert lower == 0.0
     assert isinstance(upper, float)
     assert 100.0 < upper < math.inf
-    assert "at least 0: with so little noise only a simple upper bound" in batch_summary(result)
+    assert "at least 0: only the upper bound of epsilon is known there." in batch_summary(result)
     assert "at least 0:" not in batch_summary(calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3)))

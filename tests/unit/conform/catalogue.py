@@ -5,7 +5,10 @@ From the root of a checkout `dpverify conform tests/unit/conform/catalogue.py:mi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,8 +20,48 @@ SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64  # no powers of two, by which float32 st
 PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=6, dimension=6, examples=N, batch=BATCH)
 
 
+def namespace(array: Array) -> Any:
+    """Return the functions of an array's library, under their names in numpy."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return of_torch()
+    return array.__array_namespace__()
+
+
+@cache
+def of_torch() -> Any:
+    torch = sys.modules["torch"]
+    return SimpleNamespace(
+        arange=torch.arange,
+        clip=torch.clip,
+        concat=torch.concat,
+        hstack=torch.hstack,
+        maximum=lambda x, least: torch.clamp(x, min=least),
+        minimum=lambda x, most: torch.clamp(x, max=most),
+        tile=lambda x, times: x.repeat(times),
+        where=torch.where,
+    )
+
+
+def rounded(x: Array) -> Array:
+    """Round to float32, and return float64."""
+    if hasattr(x, "astype"):
+        return x.astype(np.float32).astype(np.float64)
+    return x.float().double()
+
+
+def another(rng: Any, seed: int | None) -> Any:
+    """Return a generator of the same library with a seed of its own, or with one of the operating system."""
+    return np.random.default_rng(seed) if isinstance(rng, np.random.Generator) else type(rng)(seed)
+
+
+def norms(g: Array) -> Array:
+    return (g**2).sum(axis=1, keepdims=True) ** 0.5
+
+
 def clipped(g: Array, clip: float = CLIP) -> Array:
-    return g * np.minimum(1.0, clip / np.maximum(np.linalg.norm(g, axis=1, keepdims=True), 1e-12))
+    xp = namespace(g)
+    return g * xp.minimum(clip / xp.maximum(norms(g), 1e-12), 1.0)
 
 
 def normal(rng: np.random.Generator, g: Array) -> Array:
@@ -30,7 +73,7 @@ def dp_sgd(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
 
 
 def poisson(n: int, steps: int, rng: np.random.Generator) -> Any:
-    return (np.flatnonzero(rng.random(n) < BATCH / n) for _ in range(steps))
+    return rate(1.0)(n, steps, rng)
 
 
 def fixed(n: int, steps: int, rng: np.random.Generator) -> Any:
@@ -126,17 +169,16 @@ def decays(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
 
 
 def adaptive(g: Array) -> Array:
-    norms = np.linalg.norm(g, axis=1)
-    return clipped(g, 1.1 * float(np.median(norms)) if len(g) else CLIP).sum(axis=0)
+    return clipped(g, 1.1 * float(np.median(np.asarray(norms(g)))) if len(g) else CLIP).sum(axis=0)
 
 
 def without_bias(g: Array) -> Array:
-    norms = np.linalg.norm(g[:, 1:], axis=1, keepdims=True)
-    return (g * np.minimum(1, CLIP / np.maximum(norms, 1e-12))).sum(axis=0)
+    xp = namespace(g)
+    return (g * xp.minimum(CLIP / xp.maximum(norms(g[:, 1:]), 1e-12), 1.0)).sum(axis=0)
 
 
 def by_the_largest(g: Array) -> Array:
-    return (g / max(np.linalg.norm(g, axis=1).max(initial=0), 1e-9)).sum(axis=0)
+    return (g / max(float(norms(g).max()) if len(g) else 0.0, 1e-9)).sum(axis=0)
 
 
 def by_batch(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -146,20 +188,20 @@ def by_batch(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array
 def follows_unseen(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """The clip length follows the data below what the noise is for: no step changes too much, the next ones tell."""
     clip = CLIP if state is None else state
-    share = float((np.linalg.norm(g, axis=1) <= clip).mean()) if len(g) else 0.5
+    share = float(np.mean(np.asarray(norms(g) <= clip))) if len(g) else 0.5
     return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (clipped(g, clip).sum(axis=0) + normal(rng, g)) / BATCH
 
 
 def centred_later(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """A mean of earlier gradients is taken off each before it is clipped; the first step does not count."""
-    t, mean = (0, np.zeros(g.shape[1])) if state is None else state
+    t, mean = (0, 0.0) if state is None else state
     new = 0.9 * mean + 0.1 * g.sum(axis=0) / BATCH if t else mean
     return (t + 1, new), (clipped(g - mean).sum(axis=0) + normal(rng, g)) / BATCH
 
 
 def put_off(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """Fewer than four examples wait for the next step."""
-    kept = g if state is None else np.concatenate([state, g])
+    kept = g if state is None else namespace(g).concat([state, g])
     ready = len(kept) >= 4
     return kept[: 0 if ready else None], (ready * clipped(kept).sum(axis=0) + normal(rng, g)) / BATCH
 
@@ -176,20 +218,23 @@ def by_rate(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]
 
 
 def uneven(rng: np.random.Generator, g: Array) -> Array:
-    parts = np.where(np.arange(g.shape[1]) > 0, 1.0, 0.85)
-    return normal(rng, g) * parts / np.sqrt(np.mean(parts**2))
+    xp = namespace(g)
+    parts = xp.where(xp.arange(g.shape[1]) > 0, 1.0, 0.85)
+    return normal(rng, g) * parts / (parts**2).mean() ** 0.5
 
 
 def truncated(rng: np.random.Generator, g: Array) -> Array:
-    return np.clip(normal(rng, g), -2.5 * SIGMA * CLIP, 2.5 * SIGMA * CLIP)
+    return namespace(g).clip(normal(rng, g), -2.5 * SIGMA * CLIP, 2.5 * SIGMA * CLIP)
 
 
 STEPS: dict[str, Callable[..., Any]] = {
     "no clipping": noisy(lambda g: g.sum(axis=0)),
     "the mean is clipped, not each example": noisy(lambda g: BATCH * clipped(g.mean(axis=0, keepdims=True))[0]),
     "the sum is clipped and then scaled up": noisy(lambda g: 4 * clipped(g.sum(axis=0, keepdims=True))[0]),
-    "each coordinate is clipped": noisy(lambda g: np.clip(g, -CLIP, CLIP).sum(axis=0)),
-    "two layers are clipped apart": noisy(lambda g: np.hstack([clipped(g[:, :3]), clipped(g[:, 3:])]).sum(axis=0)),
+    "each coordinate is clipped": noisy(lambda g: namespace(g).clip(g, -CLIP, CLIP).sum(axis=0)),
+    "two layers are clipped apart": noisy(
+        lambda g: namespace(g).hstack([clipped(g[:, :3]), clipped(g[:, 3:])]).sum(axis=0)
+    ),
     "the norm leaves out the bias": noisy(without_bias),
     "the clip length follows the batch": noisy(adaptive),
     "twice the clip length": noisy(lambda g: clipped(g, 2 * CLIP).sum(axis=0)),
@@ -203,21 +248,23 @@ STEPS: dict[str, Callable[..., Any]] = {
     "noise 4% too small": of_noise(lambda rng, g: 0.96 * normal(rng, g)),
     "variance for deviation": of_noise(lambda rng, g: CLIP * SIGMA**2 * rng.standard_normal(g.shape[1])),
     "noise is divided by the batch twice": of_noise(lambda rng, g: normal(rng, g) / BATCH),
-    "one number for all coordinates": of_noise(lambda rng, g: np.full(g.shape[1], normal(rng, g[:, :1]))),
-    "two layers share their noise": of_noise(lambda rng, g: np.tile(normal(rng, g[:, ::2]), 2)),
-    "one layer has no noise": of_noise(lambda rng, g: normal(rng, g) * (np.arange(g.shape[1]) > 0)),
-    "noise of float32": lambda state, g, rng: (state, dp_sgd(None, g, rng)[1].astype(np.float32)),
+    "one number for all coordinates": of_noise(lambda rng, g: namespace(g).tile(normal(rng, g[:, :1]), g.shape[1])),
+    "two layers share their noise": of_noise(lambda rng, g: namespace(g).tile(normal(rng, g[:, ::2]), 2)),
+    "one layer has no noise": of_noise(lambda rng, g: normal(rng, g) * (namespace(g).arange(g.shape[1]) > 0)),
+    "noise of float32": lambda state, g, rng: (state, rounded(dp_sgd(None, g, rng)[1])),
     "float32, scaled afterwards": of_noise(
-        lambda rng, g: SIGMA * CLIP * (normal(rng, g) / (SIGMA * CLIP)).astype(np.float32).astype(float)
+        lambda rng, g: SIGMA * CLIP * rounded(normal(rng, g) / (SIGMA * CLIP))
     ),
     "uniform noise": of_noise(lambda rng, g: SIGMA * CLIP * 3**0.5 * rng.uniform(-1, 1, g.shape[1])),
     "Laplace noise": of_noise(lambda rng, g: SIGMA * CLIP / 2**0.5 * rng.laplace(size=g.shape[1])),
     "noise is cut off": of_noise(truncated),
     "noise is not around 0": of_noise(lambda rng, g: normal(rng, g) + 0.2 * SIGMA * CLIP),
     "noise for each part of the batch": of_noise(lambda rng, g: normal(rng, g) * max(1, len(g) // 4) ** 0.5),
-    "noise grows with the gradients": of_noise(lambda rng, g: normal(rng, g) * min(1.0, 0.5 + np.linalg.norm(g))),
-    "noise from a seed of its own": of_noise(lambda rng, g: normal(np.random.default_rng(0), g)),
-    "noise from another generator": of_noise(lambda rng, g: normal(np.random.default_rng(), g)),
+    "noise grows with the gradients": of_noise(
+        lambda rng, g: normal(rng, g) * min(1.0, 0.5 + float((g**2).sum()) ** 0.5)
+    ),
+    "noise from a seed of its own": of_noise(lambda rng, g: normal(another(rng, 0), g)),
+    "noise from another generator": of_noise(lambda rng, g: normal(another(rng, None), g)),
     "noise is used twice": reuses,
     "noise falls over the steps": decays,
     "momentum of clean gradients": keeps_clean,
@@ -232,12 +279,16 @@ STEPS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+def drawn(rng: Any, n: int) -> Array:
+    return np.asarray(rng.random(n))
+
+
 def rate(factor: float) -> Callable[..., Any]:
-    return lambda n, steps, rng: (np.flatnonzero(rng.random(n) < factor * BATCH / n) for _ in range(steps))
+    return lambda n, steps, rng: (np.flatnonzero(drawn(rng, n) < factor * BATCH / n) for _ in range(steps))
 
 
 def seeded(n: int, steps: int, rng: np.random.Generator) -> Any:
-    return poisson(n, steps, np.random.default_rng(0))
+    return poisson(n, steps, another(rng, 0))
 
 
 def windows(n: int, steps: int, rng: np.random.Generator) -> Any:
@@ -256,15 +307,15 @@ def without_the_last(n: int, steps: int, rng: np.random.Generator) -> Any:
 
 def inseparable(n: int, steps: int, rng: np.random.Generator) -> Any:
     for _ in range(steps):
-        drawn = rng.random(n) < BATCH / n
-        drawn[41] = drawn[6]
-        yield np.flatnonzero(drawn)
+        chosen = drawn(rng, n) < BATCH / n
+        chosen[41] = chosen[6]
+        yield np.flatnonzero(chosen)
 
 
 def seeded_again(n: int, steps: int, rng: np.random.Generator) -> Any:
     seed = int(rng.integers(1 << 32))
     for start in range(0, steps, 3):
-        yield from poisson(n, min(3, steps - start), np.random.default_rng(seed))
+        yield from poisson(n, min(3, steps - start), another(rng, seed))
 
 
 def one_order(n: int, steps: int, rng: np.random.Generator) -> Any:
@@ -284,7 +335,7 @@ def made_once(n: int, steps: int, rng: np.random.Generator) -> Any:
 def shuffled_parts(n: int, steps: int, rng: np.random.Generator) -> Any:
     parts = rng.permutation(n).reshape(-1, BATCH)
     for _ in range(steps):
-        yield from rng.permutation(parts)
+        yield from parts[rng.permutation(len(parts))]
 
 
 BATCHES: dict[str, tuple[Callable[..., Any], str]] = {

@@ -69,7 +69,9 @@ def test_what_has_less_than_the_level_of_one_side_and_one_look_is_a_fault_and_no
 def test_noise_as_much_too_small_as_the_scale_test_says_fails_it_with_a_chance_of_99_percent(
     numbers: int, level: float
 ) -> None:
-    told = scale_test("", np.ones(numbers), level).sees
-    factor = 1.0 - float(told.removeprefix("noise ").partition("%")[0]) / 100.0
+    test = scale_test("", np.ones(numbers), level)
+    assert test.detects is not None
+    assert test.sees == f"noise {test.detects:.1%} too small, with chance 99%"
+    factor = 1.0 - test.detects
     limit = chi2.ppf(level / 2, numbers)
     assert chi2.sf(limit / factor**2, numbers) <= 0.01

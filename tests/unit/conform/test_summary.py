@@ -13,7 +13,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.conform import Conformance
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.summary import summary
 from tests.unit.conform.test_promise import optimizer, promise_of
 
@@ -33,6 +33,9 @@ def test_a_summary_shows_each_fault_once_and_no_markup_of_foreign_text() -> None
     assert "| scale of noise | 0.5 \\| &lt;script> |  |" in text
     assert "shape of noise" not in text
     assert summary("a", Conformance(tests[1:])).startswith("### ✓ a\n\nNo fault found")
+    incomplete = summary("a", Conformance([tests[1], not_tested("state", "the noise is the system's")]))
+    assert incomplete.startswith("### ? a\n\nIncomplete: 1 of 2 tests")
+    assert "Not tested: state (the noise is the system's)." in incomplete
 
 
 def test_the_command_appends_a_summary_of_each_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

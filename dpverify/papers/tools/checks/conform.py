@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -14,6 +13,7 @@ from flint import arb
 
 from dpverify.conform.noise import noise_tests, scale_test
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.harness import (
@@ -88,8 +88,7 @@ def _reported(release: Release, clip: float, promise: Promise, seed: int) -> flo
         return state, release(gradients, clip) / promise.divisor + noise
 
     test = next(test for test in sensitivity_tests(PrivateOptimizer(step), promise, seed) if test.name == "sensitivity")
-    matched = re.search(r"changes the released vector by (\S+); at most", test.found)
-    return float(matched[1]) if matched else math.nan
+    return math.nan if test.measured is None else test.measured
 
 
 def _off(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
@@ -121,11 +120,11 @@ def _optimizers(budget: Budget) -> Iterator[PointLike]:
         yield {"d": d, "C": clip, "batch": batch, "draw": draw}
 
 
-def _stated(sees: str) -> Fraction:
-    """By how much noise is too small that a scale test says that it sees."""
-    matched = re.search(r"noise ([\d.]+)% too small, with chance 99%", sees)
-    assert matched is not None
-    return Fraction(matched[1]) / 100
+def _stated(test: ConformanceTest) -> Fraction:
+    """By how much noise is too small that a scale test says that it sees: a whole number of tenths of a percent."""
+    if test.detects is None:
+        raise ValueError(f"the test of {test.name!r} names no smallest fault")
+    return Fraction(round(1000 * test.detects), 1000)
 
 
 def _least_allowed(values: int, level: float) -> float:
@@ -161,7 +160,7 @@ def _missed(less: Fraction = Fraction(0)) -> LeftSide:
 
     def lhs(point: Point, statement: Statement) -> arb:
         values, level = int(point["n"]), float(point["level"])
-        factor = 1 - _stated(scale_test("", np.ones(values), level).sees) + less
+        factor = 1 - _stated(scale_test("", np.ones(values), level)) + less
         return _at_least(arb(_least_allowed(values, level)) / ball(factor) ** 2, values)
 
     return lhs

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
-from sympy import Abs, Max, Mod, Pow, Rational, Sum, Symbol, floor, sqrt
+from sympy import Abs, Max, Mod, Pow, Rational, Sum, Symbol, floor, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import meant_by
 from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.roots import root_of_quotient
 from dpverify.symbolic.derive.steps import Link
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Range, integer, real
@@ -30,6 +32,7 @@ RANGES: dict[str, Range] = {
     "more": integer(0, 3), "place": integer(1, N), "last": integer(1, N),
     "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "node_end": integer(1, 99),
     "grad_norm": real(0, 9), "error_norm": real(0, 9), "inner": real(-20, 20),
+    "d": integer(1, 9), "delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": _REAL,
     "total": real(0, 0), "weight_i": real(0, 9), "weight_j": real(0, 9), "spread": real(0, 9), "k": integer(0, 9),
 }  # fmt: skip
 
@@ -48,6 +51,15 @@ def derive_longest_sum(statement: Statement) -> Derivation:
     """Derive that no partial sum has more than T terms."""
     a, b, top = (sympy_symbols(statement)[name] for name in ("a", "b", "T"))
     return chain(statement, Step(sides(statement)[1], "<=", "sqrt-monotone", {"a": b - a + 1, "b": top}))
+
+
+def derive_full_batch_gain(statement: Statement) -> Derivation:
+    """Derive the quotient of the two bounds that section 1 prints."""
+    symbols = sympy_symbols(statement)
+    whole = log(symbols["N"] / symbols["delta"])
+    roots = "the roots of two bounds"
+    gain = chain(statement, Step(whole ** Rational(1, 4), "=", "premise", {}, (roots,)))
+    return replace(gain, premises={roots: root_of_quotient(whole, log(1 / symbols["delta"]))})
 
 
 def derive_first_window(statement: Statement) -> Derivation:

@@ -10,6 +10,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import one_chain
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.roots import root_of_quotient
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
@@ -60,18 +61,27 @@ def derive_box(statement: Statement) -> Derivation:
     )
 
 
-def derive_root_apart(statement: Statement) -> Derivation:
+def derive_root_apart(statement: Statement, *further: Step) -> Derivation:
     """Derive the quotient of two cells of Table 1: (u v)^(1/4) is u^(1/4) v^(1/4) for positive u and v."""
-    start, end = sympy_sides(statement)
+    start = sympy_sides(statement)[0]
     n, delta = (sympy_symbols(statement)[name] for name in ("n", "delta"))
-    u, v, fourth, above = Symbol("u", real=True), Symbol("v", real=True), Rational(1, 4), real(0, 9, open_lo=True)
-    for_all = Derivation(
-        "of two positive numbers", "ours", {"u": above, "v": above}, (u > 0, v > 0), (u * v) ** fourth / v**fourth,
-        (Step(u**fourth, "="),),
-    )  # fmt: skip
-    given = cite(for_all, u=log(n / delta), v=log(1 / delta))
-    chain = one_chain(statement, start, Step(end, "=", "premise", {}, (for_all.name,)))
-    return replace(chain, premises={for_all.name: given})
+    roots = "the roots of two cells"
+    chain = one_chain(statement, start, Step(log(n / delta) ** Rational(1, 4), "=", "premise", {}, (roots,)), *further)
+    return replace(chain, premises={roots: root_of_quotient(log(n / delta), log(1 / delta))})
+
+
+def derive_root_below(statement: Statement) -> Derivation:
+    """Derive that the quotient is of the order of log(n/delta) from two examples on, where this is at least log(2)."""
+    n, delta = (sympy_symbols(statement)[name] for name in ("n", "delta"))
+    size = Symbol("u", positive=True)
+    least = Symbol("v", positive=True)
+    power = Rational(3, 4)
+    inverses = {"a": 1 / size, "b": 1 / least, "p": power}
+    step = Step.within(size * HOLE, least**-power, "power-monotone", inverses)
+    above = {"v": real(0, 9, open_lo=True), "u": real(least, 99)}
+    for_all = Derivation("of a number above another", "ours", above, (least <= size,), size ** (1 - power), (step,))
+    chain = derive_root_apart(statement, Step(log(n / delta) / log(2) ** power, "<=", "premise", {}, (for_all.name,)))
+    return replace(chain, premises={**chain.premises, for_all.name: cite(for_all, u=log(n / delta), v=log(2))})
 
 
 def derive_ratio(statement: Statement) -> Derivation:

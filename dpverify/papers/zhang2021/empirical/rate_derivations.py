@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from sympy import Integer, Rational, Sum, Symbol, log, sqrt
+from dataclasses import replace
+
+from sympy import Integer, Rational, Sum, Symbol, exp, log, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical.derivations import chain
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
@@ -102,19 +105,73 @@ def steps_of_all_stages(statement: Statement) -> Derivation:
 
 
 def bracket_of_stability(statement: Statement) -> Derivation:
-    """Derive that the bracket of Theorem 3.3 is not negative: 1 + 1/(rho t) <= 1 + 1/rho <= (1 + 1/(2 rho))^2."""
-    start, end = sympy_sides(statement)
+    """Derive that the bracket of Theorem 3.3 is not negative: 1 + 1/(rho t) <= 1 + 1/rho, and log is concave."""
     rho = sympy_symbols(statement)["rho"]
     t_last = sympy_symbols(statement)["t_last"]
-    context = HOLE / 2
-    square = (1 + 1 / (2 * rho)) ** 2
     most = 1 + 1 / rho
     least = 1 + 1 / (rho * t_last)
     return chain(
         statement,
-        start,
-        Step(log(square) / 2, "="),
-        Step(log(most) / 2, ">=", "log-monotone", {"a": most, "b": square}, context=context),
-        Step(log(least) / 2, ">=", "log-monotone", {"a": least, "b": most}, context=context),
-        Step(end, "="),
+        log(1 + 1 / (2 * rho)),
+        Step(log(most) / 2, ">=", "log-concave", {"x": Integer(1), "y": most}, context=HOLE / 2),
+        Step(log(least) / 2, ">=", "log-monotone", {"a": least, "b": most}, context=HOLE / 2),
     )
+
+
+def growth_of_stability(statement: Statement) -> Derivation:
+    """Derive Remark 5 about the bound: with one more step the exponential grows, and so does the bracket."""
+    start, end = sympy_sides(statement)
+    rho = sympy_symbols(statement)["rho"]
+    t_last = sympy_symbols(statement)["t_last"]
+    later = exp(2 * rho * t_last)
+    earlier = exp(2 * rho * (t_last - 1))
+    after = 1 + 1 / (rho * (t_last + 1))
+    before = 1 + 1 / (rho * t_last)
+    most = log(1 + 1 / (2 * rho))
+    bracket = most - log(before) / 2
+    not_negative = bracket_of_stability(statement)
+    steps = (
+        Step(
+            later * bracket, ">=", "log-monotone", {"a": after, "b": before}, context=later * (most - HOLE / 2)
+        ),
+        Step(
+            earlier * bracket, ">=", "exp-monotone", {"a": 2 * rho * (t_last - 1), "b": 2 * rho * t_last},
+            context=HOLE * bracket,
+        ),
+        Step(end, "="),
+    )  # fmt: skip
+    premises = {"the bracket is not negative": cite(not_negative)}
+    return replace(chain(statement, start, *steps), premises=premises, shown=tuple(premises))
+
+
+def larger_of_two_rates(statement: Statement) -> Derivation:
+    """Derive that both rates are below the third one: with D = d log(1/delta), for epsilon^2 <= D <= (n epsilon)^2."""
+    start, end = sympy_sides(statement)
+    d, n, epsilon, delta = (sympy_symbols(statement)[name] for name in ("d", "n", "epsilon", "delta"))
+    size = d * log(1 / delta)
+    quarter = Rational(1, 4)
+    shrunk = size**quarter * HOLE / (n * epsilon) ** 2
+    of_privacy = chain(
+        statement,
+        size / (n * epsilon) ** 2,
+        Step.within(
+            shrunk, (n * epsilon) ** Rational(3, 2), "power-monotone",
+            {"a": size, "b": (n * epsilon) ** 2, "p": Rational(3, 4)},
+        ),
+        Step(end, "="),
+    )  # fmt: skip
+    of_data = chain(
+        statement,
+        1 / sqrt(n),
+        Step.within(
+            HOLE / sqrt(n), (size / epsilon**2) ** quarter, "power-monotone",
+            {"a": Integer(1), "b": size / epsilon**2, "p": quarter},
+        ),
+        Step(end, "="),
+    )  # fmt: skip
+    premises = {
+        "the rate of privacy": cite(replace(of_privacy, name="the rate of privacy")),
+        "the rate of the data": cite(replace(of_data, name="the rate of the data")),
+    }
+    steps = (Step.order(HOLE, start, end),)
+    return replace(chain(statement, start, *steps), premises=premises, shown=tuple(premises))

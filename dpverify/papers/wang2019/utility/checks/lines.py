@@ -42,7 +42,6 @@ for claim, build, variants in (
     ("section-4-1-step", derive.derive_step, BOTH),
     ("theorem-4-4-iterations", derive_by_algebra, BOTH),
     ("theorem-4-4-batches", derive.derive_floor, BOTH),
-    ("remark-4-5-factor", derive_by_algebra, CORRECTED),
     ("equation-b-4-step", derive.derive_moved, BOTH),
     ("theorem-4-4-smooth", derive.derive_triangle, CORRECTED),
     ("theorem-4-4-descent", derive_by_algebra, BOTH),

@@ -16,6 +16,7 @@ from dpverify.harness import (
     Point,
     RuleCheck,
     SearchCheck,
+    TrueNeighbour,
 )
 from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
@@ -38,13 +39,19 @@ def points_at(point: Values, letters: str) -> Callable[[Budget], list[Values]]:
     return lambda _: [{name: point[name] for name in letters.split()}]
 
 
-def _outgrown(point: Point, statement: Statement, *, slower: Fraction = Fraction(0)) -> Outcome:
-    """The left side of an order against a million times the right one, which may be planted larger by a power of n."""
+def _outgrown(
+    point: Point, statement: Statement, *, slower: Fraction = Fraction(0), power: Fraction = Fraction(1)
+) -> Outcome:
+    """The left side of an order against a million times a power of the right one, and a power of n times that."""
     left, right = evaluate_statement(statement, point)
     if left is None:
         raise ValueError(f"{statement.key} must have a formula on its left.")
-    limit = MILLION * ball(right) * ball(point["n_party" if "n_party" in point else "n"]) ** ball(slower)
+    limit = MILLION * ball(right) ** ball(power) * ball(point["n_party" if "n_party" in point else "n"]) ** ball(slower)
     return Outcome(not ball(left) > limit, left, limit, "right side: a million times what is printed")
+
+
+def _one_example(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
+    yield from ({"n": 1, "d": 5, "epsilon": "1/2", "delta": 1 - Fraction(1, 10**k)} for k in (9, 15, 30))
 
 
 def _shrinking(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
@@ -102,7 +109,19 @@ for claim, letters, change, derived in REFUTED:
     )
 CHECKS.add(
     DerivationCheck("section-2-factor", "derivation", build=order.derive_root_apart),
-    SearchCheck("section-2-factor", "search"),
+    DerivationCheck("remark-4-5-factor", "derivation", build=order.derive_root_apart, variants=CORRECTED),
+    DerivationCheck("remark-4-5-factor", "two-examples", build=order.derive_root_below, variants=("held",)),
+    SearchCheck("remark-4-5-factor", "search", variants=CORRECTED),
+    RuleCheck(
+        "remark-4-5-factor",
+        "one-example",
+        points=_one_example,
+        holds=_outgrown,
+        planted=[Planted("the square of the right side", holds=partial(_outgrown, power=Fraction(2)))],
+        neighbours=[TrueNeighbour("its fourth root", holds=partial(_outgrown, power=Fraction(1, 4)))],
+        region="one example, delta close to 1",
+        variants=PRINTED,
+    ),
     *(
         ExhaustiveCheck(
             "theorem-4-4-ratio",

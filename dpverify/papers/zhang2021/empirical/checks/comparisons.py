@@ -157,6 +157,8 @@ CHECKS.add(
     DerivationCheck("theorem-3-2-total", "derivation", build=derive.steps_of_all_stages),
     DerivationCheck("section-1-1-gap-p-1", "derivation", build=derive.worse_than_without_privacy),
     DerivationCheck("theorem-3-3-momentum", "derivation", build=derive.bracket_of_stability),
+    DerivationCheck("remark-5", "derivation", build=derive.growth_of_stability),
+    DerivationCheck("remark-6-p-2", "derivation", build=derive.larger_of_two_rates, variants=("amended",)),
     DerivationCheck("theorem-3-4-case", "derivation", build=derive.case_without_privacy),
     DerivationCheck("theorem-3-4-other-case", "derivation", build=derive.case_of_privacy),
     *(

@@ -1,0 +1,26 @@
+"""Normal numbers of JAX: `jax.random.normal`, and what calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dpverify.conform.replay.patches import rerouted
+from dpverify.conform.tape import Tape
+
+
+@contextmanager
+def playing(tape: Tape) -> Iterator[None]:
+    """Play a tape to JAX. Compiled code holds its own copy of the function, so `jax.jit` is off in the meantime."""
+
+    def normal(key: Any, shape: Any = (), dtype: Any = float, **options: Any) -> Any:
+        numbers = tape.take(int(np.prod(shape))).reshape(shape)
+        return jnp.asarray(numbers, dtype=float if dtype is None else dtype)
+
+    with jax.disable_jit(), rerouted(jax.random.normal, normal):
+        yield

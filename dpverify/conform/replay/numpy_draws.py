@@ -1,0 +1,31 @@
+"""Normal numbers of numpy: generators, `RandomState`, and the functions of `numpy.random`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from dpverify.conform.replay.patches import overridden, renamed
+from dpverify.conform.tape import Tape
+
+
+@contextmanager
+def playing(tape: Tape) -> Iterator[None]:
+    """Play a tape to all generators of numpy; their methods for other normal laws call the two that are replaced."""
+
+    def standard_normal(generator: Any, *args: Any, **options: Any) -> Any:
+        return tape.standard_normal(*args, **options)
+
+    def normal(generator: Any, *args: Any, **options: Any) -> Any:
+        return tape.normal(*args, **options)
+
+    with ExitStack() as stack:
+        for kind in (np.random.Generator, np.random.RandomState):
+            stack.enter_context(overridden(kind, "standard_normal", standard_normal))
+            stack.enter_context(overridden(kind, "normal", normal))
+        stack.enter_context(renamed(np.random.standard_normal, tape.standard_normal))
+        stack.enter_context(renamed(np.random.normal, tape.normal))
+        yield

@@ -1,0 +1,95 @@
+"""Replace functions while a block runs, and put them back when it ends, however it ends."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+KEY = "key"  # a constant of `_forward`, which `rerouted` replaces
+_replacements: dict[str, Callable[..., Any]] = {}
+
+
+def _forward(*args: Any, **options: Any) -> Any:
+    from dpverify.conform.replay.patches import called
+
+    return called("key", *args, **options)
+
+
+def called(key: str, *args: Any, **options: Any) -> Any:
+    """Call the replacement of a function."""
+    return _replacements[key](*args, **options)
+
+
+@contextmanager
+def rerouted(function: Any, replacement: Callable[..., Any]) -> Iterator[None]:
+    """Let a Python function call another one, whatever name, default value, partial or method refers to it.
+
+    Its code is replaced, so that the object stays the same. A function of another kind stays as it is.
+    """
+    if not isinstance(function, FunctionType) or function.__code__.co_freevars:
+        yield
+        return
+    code = function.__code__
+    key = f"{function.__module__}.{function.__qualname__}"
+    constants = tuple(key if constant == KEY else constant for constant in _forward.__code__.co_consts)
+    _replacements[key] = replacement
+    function.__code__ = _forward.__code__.replace(co_consts=constants)
+    try:
+        yield
+    finally:
+        function.__code__ = code
+        del _replacements[key]
+
+
+@contextmanager
+def overridden(kind: type, name: str, replacement: Callable[..., Any]) -> Iterator[None]:
+    """Replace a method of a compiled class, also for objects that exist already.
+
+    Such a class refuses new attributes, so its dictionary is changed, which works in CPython only.
+    """
+    (attributes,) = gc.get_referents(kind.__dict__)
+    original = attributes[name]
+    attributes[name] = replacement
+    _forget_methods(kind)
+    try:
+        yield
+    finally:
+        attributes[name] = original
+        _forget_methods(kind)
+
+
+def _forget_methods(kind: type) -> None:
+    """Let the interpreter look up methods of this class again."""
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
+
+
+@contextmanager
+def renamed(original: Any, replacement: Any) -> Iterator[None]:
+    """Replace an object in the namespaces of all modules and scripts, under whatever names they hold it."""
+    places = _places(original)
+    for names, name in places:
+        names[name] = replacement
+    try:
+        yield
+    finally:
+        for names, name in places:
+            names[name] = original
+
+
+_known: dict[int, tuple[int, Any, list[tuple[dict[str, Any], str]]]] = {}
+
+
+def _places(original: Any) -> list[tuple[dict[str, Any], str]]:
+    """Return the namespaces that hold an object; looked up again only if modules were loaded in the meantime."""
+    loaded = len(sys.modules)
+    count, _, places = _known.get(id(original), (-1, None, []))
+    if count != loaded:
+        holders = [names for names in gc.get_referrers(original) if isinstance(names, dict) and "__builtins__" in names]
+        places = [(names, name) for names in holders for name, value in list(names.items()) if value is original]
+        _known[id(original)] = (loaded, original, places)
+    return places

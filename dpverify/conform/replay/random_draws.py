@@ -1,0 +1,21 @@
+"""Normal numbers of Python's `random`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpverify.conform.replay.patches import rerouted
+from dpverify.conform.tape import Tape
+
+
+@contextmanager
+def playing(tape: Tape) -> Iterator[None]:
+    """Play a tape to `random.gauss`, `random.normalvariate` and all objects of `random.Random`."""
+
+    def draw(generator: random.Random, mu: float = 0.0, sigma: float = 1.0) -> float:
+        return mu + sigma * float(tape.take(1)[0])
+
+    with rerouted(random.Random.gauss, draw), rerouted(random.Random.normalvariate, draw):
+        yield

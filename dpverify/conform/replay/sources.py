@@ -1,0 +1,95 @@
+"""Where the numbers of a step come from: the given generator, generators of the whole process, or system randomness."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpverify.conform.replay.patches import overridden, renamed
+
+
+class GlobalGenerator(NamedTuple):
+    """A generator that a whole process shares."""
+
+    name: str
+    state: Callable[[], Any]
+    restore: Callable[[Any], object]
+    seed: Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class NoiseSources:
+    """What the numbers of a step come from besides the given generator."""
+
+    shared: Sequence[GlobalGenerator] = ()  # they are seeded from the given generator before each step
+    system: Sequence[str] = ()
+    is_seeded: bool = True  # the same state and seed give the same release
+    is_replayable: bool = True  # so do the same state and a tape
+
+
+def global_generators() -> list[GlobalGenerator]:
+    """Return the shared generators of the libraries that are loaded."""
+    found = [
+        GlobalGenerator("random", random.getstate, random.setstate, random.seed),
+        GlobalGenerator("numpy.random", np.random.get_state, np.random.set_state, _seed_numpy),
+    ]
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        found.append(GlobalGenerator("torch", torch.get_rng_state, torch.set_rng_state, torch.manual_seed))
+    return found
+
+
+def _seed_numpy(seed: int) -> None:
+    np.random.seed(seed % 2**32)  # noqa: NPY002  foreign code draws from it; its seeds are shorter
+
+
+@contextmanager
+def global_generators_kept() -> Iterator[None]:
+    """Give the shared generators back the states that they have now."""
+    states = [(generator, generator.state()) for generator in global_generators()]
+    try:
+        yield
+    finally:
+        for generator, state in states:
+            generator.restore(state)
+
+
+def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
+    """Return the shared generators whose state a call changes."""
+    before = {generator.name: pickle.dumps(generator.state()) for generator in global_generators()}
+    draw()
+    return [
+        generator for generator in global_generators() if before.get(generator.name) != pickle.dumps(generator.state())
+    ]
+
+
+@contextmanager
+def system_randomness() -> Iterator[set[str]]:
+    """Collect what asks the operating system for random bytes while the block runs."""
+    found = set[str]()
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            found.add(name)
+            return function(*args)
+
+        return call
+
+    numpy_bits = vars(sys.modules["numpy.random.bit_generator"]).get("randbits")
+    with ExitStack() as stack:
+        stack.enter_context(renamed(os.urandom, watched("os.urandom, secrets or random.SystemRandom", os.urandom)))
+        if numpy_bits is not None:
+            stack.enter_context(renamed(numpy_bits, watched("a generator of numpy without a seed", numpy_bits)))
+        if (torch := sys.modules.get("torch")) is not None:
+            seed = torch.Generator.seed
+            name = "a generator of PyTorch with a seed of the operating system"
+            stack.enter_context(overridden(torch.Generator, "seed", watched(name, seed)))
+        yield found

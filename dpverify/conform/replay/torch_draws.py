@@ -1,0 +1,52 @@
+"""Normal numbers of PyTorch, at the level of its operators: whatever function or module asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dpverify.conform.tape import Tape
+
+STANDARD = (torch.ops.aten.randn, torch.ops.aten.randn_like)
+IN_PLACE = torch.ops.aten.normal_  # (tensor, mean, std)
+OF_PARAMETERS = torch.ops.aten.normal  # (mean, std)
+
+
+class _Playing(TorchDispatchMode):
+    """Replaces what operators draw by numbers of a tape; their generators move on as usual."""
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__()
+        self.tape = tape
+
+    def __torch_dispatch__(
+        self, func: Any, types: Sequence[Any], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Run an operator."""
+        options = kwargs or {}
+        result = func(*args, **options)
+        operator = getattr(func, "overloadpacket", None)
+        if operator in STANDARD:
+            return self._replace(result, (), {})
+        if operator is IN_PLACE:
+            return self._replace(result, args[1:], options)
+        if operator is OF_PARAMETERS:
+            return self._replace(result, args, options)
+        return result
+
+    def _replace(self, result: torch.Tensor, parameters: Sequence[Any], options: dict[str, Any]) -> torch.Tensor:
+        mean = parameters[0] if parameters else options.get("mean", 0.0)
+        deviation = parameters[1] if len(parameters) > 1 else options.get("std", 1.0)
+        numbers = torch.as_tensor(self.tape.take(result.numel()), device=result.device).reshape(result.shape)
+        return result.copy_(mean + deviation * numbers)
+
+
+@contextmanager
+def playing(tape: Tape) -> Iterator[None]:
+    """Play a tape to PyTorch, with and without a generator."""
+    with _Playing(tape):
+        yield
