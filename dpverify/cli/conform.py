@@ -135,7 +135,9 @@ def results(
     import dpverify.conform.training  # noqa: F401  loaded here, so that this does not count as foreign code's time
     from dpverify.conform.peers import about, described, short_target
 
-    made = [_training(target) if options.training else _made(target) for target in targets]
+    made: list[tuple[str, ModuleType, Any]] = [
+        _training(target) if options.training else _made(target) for target in targets
+    ]
     auditors = {short_target(target): load_function("--beside", target) for target in beside}
     yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
     for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
@@ -157,7 +159,12 @@ def results(
 
 
 def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
-    for test in _training_tests(target, *pair, options) if options.training else _optimizer_tests(*pair, options):
+    subject, promise = pair
+    if options.training:
+        tests = _training_tests(target, subject, promise, options)
+    else:
+        tests = _optimizer_tests(subject, promise, options)
+    for test in tests:
         yield "test", test
         raise_lost_interrupt()
 

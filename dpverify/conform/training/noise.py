@@ -27,12 +27,13 @@ def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[Confo
     where = f"steps 1 to {steps}" if steps == promise.steps else f"steps 1 to {steps} of {promise.steps}"
     mean = _mean(x, part)
     scale = scale_test(SCALE, x, part)
-    shown = replace(scale, found=f"{scale.found}; {where}")
-    if not mean.passed and scale_test(SCALE, x - x.mean(axis=0), part).passed:
-        shown = replace(shown, because=MEAN)
-    yield shown
+    if not scale.passed and scale_test(SCALE, x - x.mean(axis=0), part).passed:
+        scale = replace(scale, because=MEAN)
+    elif not mean.passed and _mean(x / (x.std() or 1.0), part).passed:
+        mean = replace(mean, because=SCALE)
+    yield replace(scale, found=f"{scale.found}; {where}")
     yield mean
-    because = SCALE if mean.passed else MEAN
+    because = MEAN if scale.because or scale.passed else SCALE
     for result, plain in zip(_of_normals(x, part), _of_normals(_standardized(x), part), strict=True):
         yield replace(result, because=because if plain.passed else "")
 

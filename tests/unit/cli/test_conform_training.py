@@ -71,6 +71,14 @@ def test_a_training_that_hangs_is_a_fault(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.slow
+def test_the_example_in_pytorch_conforms_on_ranks(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    example = EXAMPLE.parent / "my_torch_training.py"
+    assert main(["conform", f"{example}:make", "--training", "--ranks", "2", "--timeout", "300", "--verbose"]) == 0
+    assert "ranks: updates of 2 ranks differ by at most 0 promised" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
 def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
     file = tmp_path / "interrupted.py"
     file.write_text(HANGING.replace("time.sleep(600)", f"open({str(tmp_path / 'begun')!r}, 'w'); time.sleep(600)"))
