@@ -35,7 +35,7 @@ class Example(NamedTuple):
 def contribution_tests(runs: Runs, promise: Promise, dimension: int, seed: int) -> Iterator[ConformanceTest]:
     """Search for the largest change by one record, on each of the kit's models."""
     for model in MODELS:
-        search = _Search(runs, promise, dimension, seed, model)
+        search = _ContributionSearch(runs, promise, dimension, seed, model)
         search.run()
         yield search.result()
 
@@ -53,7 +53,7 @@ def equal_contributions_test(pool: RunPool) -> ConformanceTest:
     return ConformanceTest(name, most <= least * (1 + 2 * ROUNDING), found, sees)
 
 
-class _Search:
+class _ContributionSearch:
     """The largest change so far on one model, in units of what is allowed."""
 
     def __init__(self, runs: Runs, promise: Promise, dimension: int, seed: int, model: Model) -> None:
