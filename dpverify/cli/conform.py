@@ -17,6 +17,7 @@ from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 if TYPE_CHECKING:
     from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
+    from dpverify.conform.run import Kind
     from dpverify.conform.training.runs import Training
     from dpverify.report.peer_records import CatalogueEntry
 
@@ -103,6 +104,8 @@ def conform(
         except BaseException:
             run.show_unfinished()
             raise
+        finally:
+            run.hide_progress()
     if report is not None:
         from dpverify.conform.peers import short_target
 
@@ -132,7 +135,7 @@ def results(
     """Load all targets, so that none is tested where one is refused; then test the optimizers that are not done yet."""
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
-    import dpverify.conform.training  # noqa: F401  loaded here, so that this does not count as foreign code's time
+    import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
     from dpverify.conform.peers import about, described, short_target
 
     made: list[tuple[str, ModuleType, Any]] = [
@@ -158,22 +161,29 @@ def results(
             yield "end", (number, name)
 
 
-def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest]]:
+def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
+    from dpverify.conform import ConformanceTest
+
     subject, promise = pair
-    if options.training:
-        tests = _training_tests(target, subject, promise, options)
-    else:
-        tests = _optimizer_tests(subject, promise, options)
-    for test in tests:
-        yield "test", test
+    tests: Iterator[ConformanceTest | Kind] = (
+        _training_tests(target, subject, promise, options)
+        if options.training
+        else _optimizer_tests(subject, promise, options)
+    )
+    for found in tests:
+        yield "test" if isinstance(found, ConformanceTest) else "kind", found
         raise_lost_interrupt()
 
 
-def _optimizer_tests(optimizer: PrivateOptimizer, promise: Promise, options: Options) -> Iterator[ConformanceTest]:
-    from dpverify.conform.run import all_tests, check_options
+def _optimizer_tests(
+    optimizer: PrivateOptimizer, promise: Promise, options: Options
+) -> Iterator[ConformanceTest | Kind]:
+    from dpverify.conform.effort import check_memory
+    from dpverify.conform.run import announced_tests, check_options
 
     check_options(options.seed, options.alpha, options.outputs)
-    return all_tests(optimizer, promise, options.seed, options.alpha, options.outputs)
+    check_memory(promise, options.outputs)
+    return announced_tests(optimizer, promise, options.seed, options.alpha, options.outputs)
 
 
 def _training_tests(target: str, make: Training, promise: Promise, options: Options) -> Iterator[ConformanceTest]:

@@ -52,18 +52,18 @@ def explain(
     from rich.console import Console
 
     from dpverify.ledger import load_specs
+    from dpverify.ledger.specs import several_claims
     from dpverify.report.explain import Explained, print_explained
 
     loaded = load_specs(specs)
     found = loaded.select((claim,))
     if len(found) != 1:
-        keys = ", ".join(spec.key for spec in found)
-        raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
+        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(found)}")
     spec = found[0]
     if at is not None:
         _replay(spec, at, checks)
         return OK
-    run = _stored(spec, report)
+    run = _recorded(spec, report)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
@@ -112,30 +112,15 @@ def _checks(spec: ClaimSpec, source: str | None) -> list[str]:
     return [f"{one.name} ({one.runs_from})" if one.runs_from else one.name for one in _found(spec, source)]
 
 
-def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
-    """The part of a recorded run that judged this claim; None where there is none."""
-    import msgspec
-
-    from dpverify.ledger.errors import SpecError
-    from dpverify.ledger.load import bundled
-    from dpverify.ledger.results import decode
+def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:
+    """The part of a recorded run that judged this claim; a report that cannot be read is bad input."""
+    from dpverify.api.recorded_verdicts import recorded_run_of_claim
     from dpverify.report.collect import ReportError
-    from dpverify.report.pages.folder import finish
 
     try:
-        folder = bundled("reports") if report is None else report
-    except SpecError:  # a copy of the package without its reports
-        return None
-    file = folder / "data" / f"{spec.paper}.json"
-    try:
-        finish(folder)
-        if not file.is_file():
-            return None
-        run = decode(file.read_bytes())
-    except (OSError, ReportError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
-    mine = [result for result in run.results if result.claim == spec.key]
-    return msgspec.structs.replace(run, results=mine) if mine else None
+        return recorded_run_of_claim(spec, report)
+    except (OSError, ReportError) as error:
+        raise BadInput("--report", report or "(default)", f"cannot be read ({' '.join(str(error).split())})") from error
 
 
 def _stale(run: Run, specs: Specs, spec: ClaimSpec, source: str | None) -> list[str]:

@@ -114,7 +114,7 @@ def _print(entries: Iterable[Listed]) -> None:
     if console.is_terminal:
         styles = [STYLES[entry.status] for entry in ordered]
         cells = [
-            (name_cell(name), kind, Text(verdict, style), place)
+            (name_cell(name, console.width), kind, Text(verdict, style), place)
             for (name, kind, verdict, place), style in zip(rows, styles, strict=True)
         ]
         console.print(table(COLUMNS, cells, console))

@@ -49,7 +49,13 @@ def opened(path: Path | None) -> Store | None:
 
 @contextmanager
 def means_of(
-    address: str | None, store: Path | None, *, fresh: bool, least: float = 0.0, passing: bool = False
+    address: str | None,
+    store: Path | None,
+    *,
+    fresh: bool,
+    least: float = 0.0,
+    passing: bool = False,
+    limit: float = 0.0,
 ) -> Iterator[Means]:
     """Cluster and store of a command in pieces; at the end, what to know of them is said."""
     from dpverify.harness.run.work import Means
@@ -57,7 +63,7 @@ def means_of(
     blocks = opened(store)
     try:
         with connected(address) as cluster:
-            means = Means(blocks, cluster, fresh, least, passing)
+            means = Means(blocks, cluster, fresh, least, passing, limit)
             yield means
             for line in means.words():
                 complain(line)

@@ -38,6 +38,7 @@ CONSEQUENCES = {
 """What else fails, as a rule, where a test finds a fault."""
 
 LABEL = 7  # columns of the word FAULT
+NOTE = "note: "
 WIDE_LABEL = 12  # and of the words "not tested"
 STYLES = {"ok": "", "fault": "red", "not tested": "yellow"}
 
@@ -143,6 +144,8 @@ def _totals(
     yield headline(tests, alpha), "bold" if found else "bold yellow" if untested else "bold green"
     if hint:
         yield from ((f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested)
+        notes = (test for test in tests if test.found.startswith(NOTE))
+        yield from ((f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "") for test in notes)
         yield hint, "dim"
 
 

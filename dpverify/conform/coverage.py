@@ -16,6 +16,9 @@ FIRST_STEPS = 8  # of a longer run
 LAST_STEPS = 4
 MIDDLE_STEPS = 8
 MOST_STEPS = 2000  # the tests look at no later step
+MOST_WALKED = 5 * 10**7  # numbers of gradients on the way to the last step: in large dimensions it is an earlier one
+WINDOW = 8  # steps in a row whose noise is tested: of a long run the first, some in the middle and the last ones
+MOST_GRADIENTS = 2**26  # numbers in a batch, 0.5 GB: larger Poisson samples than the promised size are left out
 TYPICAL = 9  # sizes of Poisson samples between their 5% and 95% quantiles
 TAIL = 1e-6  # chance of smaller and of larger samples than are tried, besides those of four times the promised size
 
@@ -32,7 +35,8 @@ def batch_sizes(promise: Promise) -> list[int]:
     typical = np.linspace(law.ppf(0.05), law.ppf(0.95), TYPICAL)
     tails = [law.ppf(TAIL), law.isf(TAIL), 4 * batch]
     sizes = {int(size) for size in [0, 1, 2, batch - 1, batch, batch + 1, *typical, *tails]}
-    return sorted({min(max(size, 0), examples) for size in sizes})
+    most = max(batch + 1, MOST_GRADIENTS // promise.dimension)
+    return sorted({min(max(size, 0), examples) for size in sizes if size <= most})
 
 
 def noise_sizes(promise: Promise) -> list[int]:
@@ -43,7 +47,8 @@ def noise_sizes(promise: Promise) -> list[int]:
 
 def tested_steps(promise: Promise) -> list[int]:
     """Return the steps that are tested, counted from 0."""
-    last = min(promise.steps, MOST_STEPS)
+    walked = MOST_WALKED // (promise.batch * promise.dimension)
+    last = min(promise.steps, MOST_STEPS, max(walked, FIRST_STEPS))
     if last <= ALL_STEPS:
         return list(range(last))
     middle = np.linspace(FIRST_STEPS, last - LAST_STEPS, MIDDLE_STEPS + 2).astype(int).tolist()

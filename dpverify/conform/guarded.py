@@ -15,8 +15,8 @@ from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.releases import Release
 from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import GlobalGenerator
+from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest
-from dpverify.conform.tape import Tape
 from dpverify.foreign import ForeignError, foreign_code
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dpverify.conform.releases import Statistic
+from dpverify.conform.rounding import DTYPES, Dtype
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -61,6 +62,9 @@ class Promise:
         Weight of the clipped gradients of each step (column) in what is released in each step (row), for momentum of
         gradients that was released with correlated noise only: a lower triangular matrix. By default a step releases
         its own gradients only. The accounting must cover this memory.
+    dtype : {"float64", "float32", "bfloat16", "float16"}
+        Type of the released numbers. What one example changes and the law of the noise are tested with its rounding.
+        Clipping and sums must be computed in float32 at least, whatever the type.
 
     Examples
     --------
@@ -84,6 +88,7 @@ class Promise:
     adaptive_clip: bool = False
     statistic: Statistic | None = None
     memory: Any = None
+    dtype: Dtype = "float64"
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -95,7 +100,7 @@ class Promise:
                 raise ValueError(f"{name} must be at least {least}, got {name}={getattr(self, name)}.")
         if self.batch > self.examples:
             raise ValueError(f"batch must be at most examples={self.examples}, got batch={self.batch}.")
-        for name, words in (("sampling", SAMPLINGS), ("neighbours", NEIGHBOURS)):
+        for name, words in (("sampling", SAMPLINGS), ("neighbours", NEIGHBOURS), ("dtype", DTYPES)):
             if getattr(self, name) not in words:
                 raise ValueError(f"{name} must be one of {', '.join(words)}, got {getattr(self, name)!r}.")
         self._check_steps()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.clip_lengths import clip_length_tests
+from dpverify.conform.effort import check_memory
 from dpverify.conform.guarded import GuardedOptimizer, failed_call
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import PrivateOptimizer, Promise
@@ -59,7 +61,8 @@ def conformance(
     Raises
     ------
     ValueError
-        When ``seed``, ``alpha``, ``outputs`` or ``timeout`` is outside its range, ``batches`` gives too few of them, or
+        When ``seed``, ``alpha``, ``outputs`` or ``timeout`` is outside its range, the tests would need more memory than
+        the machine has, ``batches`` gives too few of them, or
         there is a ``timeout`` and the optimizer cannot be pickled.
 
     Examples
@@ -74,6 +77,7 @@ def conformance(
     True
     """
     check_options(seed, alpha, outputs)
+    check_memory(promise, outputs)
     check_timeout(timeout)
     if timeout == 0.0:
         return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
@@ -105,10 +109,27 @@ def check_options(seed: int, alpha: float, outputs: int) -> None:
         raise ValueError(f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}.")
 
 
+class Kind(NamedTuple):
+    """The kind of tests that begins, for whoever shows how far they are."""
+
+    number: int  # counted from 0
+    total: int
+    name: str
+
+
 def all_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
 ) -> Iterator[ConformanceTest]:
     """All tests in turn; who wants the first fault alone need not wait for the rest."""
+    for found in announced_tests(optimizer, promise, seed, alpha, outputs):
+        if isinstance(found, ConformanceTest):
+            yield found
+
+
+def announced_tests(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
+) -> Iterator[ConformanceTest | Kind]:
+    """All tests in turn, and before each kind of them what it is."""
     share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
     with global_generators_kept():
@@ -117,7 +138,7 @@ def all_tests(
 
 def _in_turn(
     optimizer: PrivateOptimizer, guarded: GuardedOptimizer, promise: Promise, share: float, seed: int, outputs: int
-) -> Iterator[ConformanceTest]:
+) -> Iterator[ConformanceTest | Kind]:
     sources = NoiseSources()
     try:
         sources = noise_sources(guarded, promise, seed)
@@ -125,7 +146,10 @@ def _in_turn(
     except ForeignError as error:
         yield failed_call("generator", error)
     told = False  # whether releases that are not finite have been reported
-    for name, tests in _kinds(guarded.optimizer, promise, sources, share, seed, outputs):
+    kinds = list(_kinds(guarded.optimizer, promise, sources, share, seed, outputs))
+    total = len(kinds) + (optimizer.at_clip is not None)
+    for number, (name, tests) in enumerate(kinds):
+        yield Kind(number, total, name)
         if name == "outputs" and not told:
             told = True  # an audit refuses later ones itself
             yield guarded.finite_test()
@@ -139,6 +163,7 @@ def _in_turn(
     if not told:
         yield guarded.finite_test()
     if optimizer.at_clip is not None:
+        yield Kind(len(kinds), total, "a second clip length")
         yield from clip_length_tests(optimizer.at_clip, promise, sources, share, seed)
 
 

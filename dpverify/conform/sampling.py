@@ -20,22 +20,28 @@ MOST_INDICES = 2 * 10**7  # of all runs, where runs are made longer
 
 
 def sampling_tests(
-    batches: Batches, promise: Promise, alpha: float, seed: int, count: int = RUNS
+    batches: Batches, promise: Promise, alpha: float, seed: int, runs: int = RUNS
 ) -> Iterator[ConformanceTest]:
     """Test the batches of so many runs; ``alpha`` for all tests together."""
-    runs = [_run(batches, promise, np.random.default_rng([seed, run])) for run in range(count)]
-    wrong = next((words for run in runs for words in _wrong(run, promise)), "")
-    yield ConformanceTest("batches", not wrong, wrong or f"{count * promise.steps} batches are well formed", _FORM)
+    counts = _Counts(promise, runs)
+    wrong = ""
+    for run in range(runs):
+        drawn = _run(batches, promise, np.random.default_rng([seed, run]))
+        wrong = next(_wrong(drawn, promise), "")
+        if wrong:
+            break
+        counts.add(run, drawn)
+    yield ConformanceTest("batches", not wrong, wrong or f"{runs * promise.steps} batches are well formed", _FORM)
     if wrong:
         return
-    same = all(_alike(run, runs[0]) for run in runs[1:])
     yield ConformanceTest(
-        "seeds of batches", not same, "every seed gives the same batches" if same else "seeds give different batches",
+        "seeds of batches",
+        not counts.same,
+        "every seed gives the same batches" if counts.same else "seeds give different batches",
         "a generator that is not the one that was given",
-    )  # fmt: skip
-    drawn = np.array([_members(run, promise) for run in runs])  # run, step, example
-    again = _next_epoch(batches, promise, alpha / 10, seed, count) if promise.sampling == "epochs" else []
-    yield from _counts(drawn, promise, 0.9 * alpha if again else alpha)
+    )
+    again = _next_epoch(batches, promise, alpha / 10, seed, runs) if promise.sampling == "epochs" else []
+    yield from _tests(counts, promise, 0.9 * alpha if again else alpha)
     yield from again
 
 
@@ -55,18 +61,18 @@ def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Genera
         return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
-def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, count: int) -> list[ConformanceTest]:
+def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, runs: int) -> list[ConformanceTest]:
     """Whether an example comes at the same place of the second epoch, or with the same other one, as chance has it.
 
     Nothing where that is too long to draw, or where there is no second epoch.
     """
     n, b = promise.examples, promise.batch
     epoch = -(-n // b)
-    if 2 * count * n > MOST_INDICES:
+    if 2 * runs * n > MOST_INDICES:
         return []
     same = together = 0
-    for run in range(count):
-        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, count + run]))
+    for run in range(runs):
+        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
         if len(taken) < 2 * epoch:
             return []
         one = (run * 7) % n
@@ -81,8 +87,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, cou
     place, pair = np.sum((sizes / n) ** 2), np.sum(sizes * (sizes - 1)) / (n * (n - 1))
     words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
     return [
-        _binomial("next epoch", np.array([same]), count, float(place), alpha / 2, words[0]),
-        _binomial("pairs of the next epoch", np.array([together]), count, float(pair), alpha / 2, words[1]),
+        _binomial("next epoch", np.array([same]), runs, float(place), alpha / 2, words[0]),
+        _binomial("pairs of the next epoch", np.array([together]), runs, float(pair), alpha / 2, words[1]),
     ]
 
 
@@ -113,39 +119,67 @@ def _alike(one: list[Any], other: list[Any]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def _members(run: list[Any], promise: Promise) -> Any:
-    found = np.zeros((promise.steps, promise.examples), dtype=bool)
-    for t, batch in enumerate(run):
-        found[t, batch.astype(int)] = True
-    return found
+class _Counts:
+    """What is counted in the batches of all runs, one run after the other, so that no run is kept."""
+
+    def __init__(self, promise: Promise, runs: int) -> None:
+        n = promise.examples
+        self.runs = runs
+        self.steps = promise.steps
+        self.usable = 1 if promise.sampling == "epochs" else promise.steps  # steps of one epoch depend on each other
+        self.few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
+        self.same = True  # whether all runs have the same batches
+        self.included = np.zeros(n, dtype=int)  # how often each example was drawn
+        self.both = 0  # how often a pair of neighbours was drawn, another pair in each run and step
+        self.sizes = np.zeros((runs, self.steps), dtype=int)
+        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)  # whether each of the few was drawn
+        self.common = np.zeros((runs, self.steps // 2), dtype=int)  # examples of two steps in a row
+        self.chosen = np.zeros((runs, self.steps), dtype=bool)  # whether the example of the run was drawn
+        self._first: list[Any] = []
+
+    def add(self, run: int, drawn: list[Any]) -> None:
+        """Count the batches of a run."""
+        n = len(self.included)
+        self._first = self._first or drawn
+        self.same = self.same and _alike(drawn, self._first)
+        before = np.zeros(n, dtype=bool)
+        for t, batch in enumerate(drawn):
+            members = np.zeros(n, dtype=bool)
+            members[batch.astype(int)] = True
+            self.sizes[run, t] = len(batch)
+            self.chosen[run, t] = members[(run * 7) % n]
+            if t < self.usable:
+                even = 2 * ((run + t) % (n // 2))
+                self.included[batch.astype(int)] += 1
+                self.both += int(members[even] and members[even + 1])
+                self.flat[run, t] = members[self.few]
+            if t % 2:
+                self.common[run, t // 2] = np.count_nonzero(before & members)
+            before = members
 
 
-def _counts(drawn: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
+def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
     """Exact binomial tests of counts, each of independent events whose probability the sampling gives."""
-    runs, steps, n = drawn.shape
+    n, steps = promise.examples, promise.steps
     b, kind = promise.batch, promise.sampling
     rate = b / n
     pair = rate**2 if kind == "poisson" else b * (b - 1) / (n * (n - 1))
-    rows, columns = np.arange(runs)[:, None], np.arange(steps)[None, :]
-    few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
-    even = 2 * ((rows + columns) % (n // 2))  # another pair of neighbours in each run and step
-    both = drawn[rows, columns, even] & drawn[rows, columns, even + 1]
-    asked = 1 if kind == "epochs" else steps  # steps of one epoch depend on each other
-    flat = drawn[:, :asked, few].reshape(-1, len(few)).astype(float)
+    few, usable = counts.few, counts.usable
+    flat = counts.flat.reshape(-1, len(few)).astype(float)
     together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
     tests = [
-        ("inclusion", drawn[:, :asked].sum((0, 1)), runs * asked, rate, "an example that is drawn too often or seldom"),
-        ("pairs", np.array([both[:, :asked].sum()]), runs * asked, pair, "neighbours that are drawn together"),
+        ("inclusion", counts.included, counts.runs * usable, rate, "an example that is drawn too often or seldom"),
+        ("pairs", np.array([counts.both]), counts.runs * usable, pair, "neighbours that are drawn together"),
         (
             "each pair",
             together,
-            runs * asked,
+            counts.runs * usable,
             pair,
             f"two of {len(few)} examples that come together too often or seldom",
         ),
     ]
     if kind == "poisson":
-        sizes = drawn.sum(2).ravel()
+        sizes = counts.sizes.ravel()
         for far in FAR:
             low, high = int(binom.ppf(far, n, rate)) - 1, int(binom.isf(far, n, rate)) + 1
             of, words = f", beyond {far:.0%}", "sizes that vary less, or are cut off"
@@ -155,22 +189,21 @@ def _counts(drawn: Any, promise: Promise, alpha: float) -> Iterator[ConformanceT
                 (f"large batches{of}", many_in, sizes.size, binom.sf(high - 1, n, rate), words),
             ]
     if kind != "epochs":
-        one = np.array([(r * 7) % n for r in range(runs)])
-        first, second = drawn[:, 0 : steps - 1 : 2], drawn[:, 1:steps:2]
-        twice = np.array([(first[r, :, one[r]] & second[r, :, one[r]]).sum() for r in range(runs)]).sum()
+        chosen = counts.chosen.astype(float)  # run, step: independent runs of one example each
+        pairs = steps // 2
+        twice = np.count_nonzero(counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2])
         words = "a batch that is used again, or examples that are left out after they were drawn"
-        tests.append(("next step", np.array([twice]), runs * first.shape[1], rate**2, words))
-        common = (first & second).sum(2)
+        tests.append(("next step", np.array([twice]), counts.runs * pairs, rate**2, words))
+        common = counts.common
         law = binom(n, rate**2) if kind == "poisson" else hypergeom(n, b, b)
         many = int(law.isf(FAR[-1])) + 1
         words = "batches that are made once and drawn again"
         tests.append(("common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words))
-        chosen = drawn[np.arange(runs), :, one].astype(float)  # run, step: independent runs of one example each
         two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
         words = f"batches that come back within {steps} steps"
-        tests.append(("any two steps", two, runs, rate**2, words))
-    for name, counts, of, probability, words in tests:
-        yield _binomial(name, counts, of, float(probability), alpha / len(tests), words)
+        tests.append(("any two steps", two, counts.runs, rate**2, words))
+    for name, seen, of, probability, words in tests:
+        yield _binomial(name, seen, of, float(probability), alpha / len(tests), words)
 
 
 def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:

@@ -8,22 +8,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpverify.conform.coverage import batch_sizes, few_steps, states_before, steps_and_sizes, tested_steps
+from dpverify.conform.effort import SEARCH, affordable
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested
+from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
-ROUNDING = 1e-5  # relative; float32 passes, and the noise has a test of its own
+STATISTIC = 1e-5  # relative rounding of a statistic, which has no promised type: float32 passes
+DIRECTIONS = 64  # in which the rounding of low precision is searched for a change that is too large
+SMALL = 2**16  # numbers of a random batch that is kept
+OFTENER = 4.0  # how much more likely the worst batches are tried where not all can be
 
 
 class NeighbouringBatches(NamedTuple):
-    """Two neighbouring batches: what they share, and what one example is in each."""
+    """Two neighbouring batches: what they share, and what one example is in each. They are made when requested."""
 
     words: str
     others: Any
-    example: Any
-    neighbour: Any
+    clipped: float  # total length of the others once they are clipped, in clip lengths
+    length: float  # of the example
+    direction: Any
+    factor: float | None  # that turns the example into its neighbour; None if the example is not there
+
+    def batches(self) -> tuple[Any, Any]:
+        """Return both batches, the example last."""
+        example = self.length * self.direction
+        neighbour = example[:0] if self.factor is None else self.factor * example
+        return np.concatenate([self.others, example]), np.concatenate([self.others, neighbour])
 
 
 def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
@@ -32,13 +46,15 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
     search.run()
     allowed = promise.sensitivity
     found = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
+    found += "" if promise.dtype == "float64" else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
     found += f" ({search.where})" if search.where else ""
     if search.moved:
         found = f"one example changes the clip length of its own step ({search.moved})"
     if search.not_finite:
         found += f"; what is released is not finite for some batches ({search.not_finite})"
-    found += f"; tested: {steps_and_sizes(promise, search.steps, batch_sizes(promise))}"
-    small = search.largest <= 1 + ROUNDING and not search.moved
+    found += f"; tested: {steps_and_sizes(promise, search.steps, sorted(search.sizes))}"
+    found += f", {search.tried} of {search.possible} pairs of batches" if search.tried < search.possible else ""
+    small = search.largest <= 1.0 and not search.moved
     because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
     measured = search.change if search.finite and not search.moved else None
@@ -60,8 +76,12 @@ class _Search:
         self.promise = promise
         self.seed = seed
         self.steps = tested_steps(promise)
-        self.largest = 0.0
+        self.largest = 0.0  # change without what rounding may add, over what is allowed
         self.change = 0.0
+        self.rounding = 0.0
+        self.sizes = set[int]()  # of the batches that were tried
+        self.tried = 0
+        self.possible = 0
         self.allowed = promise.sensitivity
         self.what = "the released vector"
         self.where = ""
@@ -72,12 +92,14 @@ class _Search:
         self.moved = ""  # where a clip length depends on the batch
 
     def run(self) -> None:
-        """Try all kinds of batches at a few steps, and the worst ones at all steps."""
-        d = self.promise.dimension
-        warm = np.ones((self.promise.batch, d)) * self.promise.clip
-        few = few_steps(self.promise)
-        every = list(all_neighbours(self.promise, np.random.default_rng(self.seed)))
-        worst = list(worst_neighbours(self.promise, np.random.default_rng(self.seed)))
+        """Try all kinds of batches at a few steps, the worst ones at all steps, in large dimensions a share of both."""
+        promise = self.promise
+        warm = np.ones((promise.batch, promise.dimension)) * promise.clip
+        few = few_steps(promise)
+        every = list(all_neighbours(promise, np.random.default_rng(self.seed)))
+        worst = list(worst_neighbours(promise, np.random.default_rng(self.seed)))
+        share = self._share([*every * len(few), *worst * len(self.steps)])
+        chosen = np.random.default_rng([self.seed, 16])
         walk = states_before(self.optimizer, self.steps, warm, [self.seed, 1])
         for step in self.steps:
             try:
@@ -85,35 +107,69 @@ class _Search:
             except ForeignError as error:
                 self._fail(f"the step before step {step + 1}", error)
                 return
-            for neighbours in every if step in few else worst:
+            known = worst if share < 1.0 or step not in few else []
+            tried = [pair for pair in known if chosen.random() < OFTENER * share] or known[-1:]
+            tried += [pair for pair in every if chosen.random() < share] if step in few else []
+            for neighbours in tried:
                 self._try(state, step, neighbours)
+            self.sizes |= {len(neighbours.others) + 1 for neighbours in tried}
+            self.tried += len(tried)
+            self.possible += len(every if step in few else worst)
+        self.sizes = set(batch_sizes(promise)) if share >= 1.0 else self.sizes
+
+    def _share(self, pairs: list[NeighbouringBatches]) -> float:
+        """Return which share of these pairs of batches can be tried."""
+        promise = self.promise
+        size = sum(len(pair.others) + 1 for pair in pairs) / len(pairs)
+        return affordable(SEARCH, promise, size * promise.dimension) / (2 * len(self._generators()) * len(pairs))
+
+    def _generators(self) -> list[np.random.Generator]:
+        """Return generators for a step; without noise a low precision hides less."""
+        drawn = np.random.default_rng([self.seed, 2])
+        return [drawn] if self.promise.dtype == "float64" else [drawn, Tape([])]
 
     def _try(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
         words = neighbours.words + (f", step {step + 1}" if step else "")
-        try:
-            released, length = self._released(state, neighbours.others, neighbours.example)
-            without, other_length = self._released(state, neighbours.others, neighbours.neighbour)
-        except ForeignError as error:  # whatever it raises is the finding
-            self._fail(words, error)
-            return
-        if length != other_length:
-            self.moved = self.moved or words
-        if not (np.isfinite(released).all() and np.isfinite(without).all()):
-            self.not_finite = self.not_finite or words
-            return
-        self.finite += 1
-        d = self.promise.dimension
-        weight = abs(self.promise.weight(step, step))
-        change = released - without
-        self._note(change[:d], weight * self.promise.sensitivity, "the released vector", words)
-        if self.promise.statistic is not None:
-            self._note(change[d:], self.promise.statistic_sensitivity, "the scaled statistic", words)
+        for rng, same in zip(self._generators(), self._generators(), strict=True):
+            batch, other = neighbours.batches()  # a step may change them
+            try:
+                released, length = self._released(state, batch, rng)
+                without, other_length = self._released(state, other, same)
+            except ForeignError as error:  # whatever it raises is the finding
+                self._fail(words, error)
+                return
+            if length != other_length:
+                self.moved = self.moved or words
+            if not (np.isfinite(released).all() and np.isfinite(without).all()):
+                self.not_finite = self.not_finite or words
+                return
+            self.finite += 1
+            self._compare(step, neighbours, released, without, words)
 
-    def _note(self, change: Any, allowed: float, what: str, words: str) -> None:
+    def _compare(self, step: int, neighbours: NeighbouringBatches, released: Any, without: Any, words: str) -> None:
+        promise = self.promise
+        d = promise.dimension
+        allowed = abs(promise.weight(step, step)) * promise.sensitivity
+        rounding = change_rounding(
+            promise.dtype,
+            dimension=d,
+            allowed=allowed,
+            clipped=neighbours.clipped * promise.clip / promise.divisor,
+            terms=len(neighbours.others) + 1,
+            released=released[:d],
+            neighbour=without[:d],
+        )
+        self._note(released[:d] - without[:d], allowed, rounding, "the released vector", words)
+        if promise.statistic is not None:
+            allowed = promise.statistic_sensitivity
+            self._note(released[d:] - without[d:], allowed, STATISTIC * allowed, "the scaled statistic", words)
+
+    def _note(self, change: Any, allowed: float, rounding: float, what: str, words: str) -> None:
         size = float(np.linalg.norm(change))
-        if size / allowed > self.largest:
-            self.largest = size / allowed
+        if (size - rounding) / allowed > self.largest:
+            self.largest = (size - rounding) / allowed
             self.change = size
+            self.rounding = rounding
             self.allowed = allowed
             self.what = what
             self.where = words
@@ -122,10 +178,9 @@ class _Search:
         self.message = self.message or str(error)
         self.broken = self.broken or f"{words}: {error}"
 
-    def _released(self, state: Any, others: Any, example: Any) -> tuple[Any, float]:
+    def _released(self, state: Any, batch: Any, rng: np.random.Generator) -> tuple[Any, float]:
         """Return the released vector of a step, and its clip length."""
-        rng = np.random.default_rng([self.seed, 2])
-        after, released = self.optimizer.step(copied(state), np.concatenate([others, example]), rng)
+        after, released = self.optimizer.step(copied(state), batch, rng)
         return np.asarray(released, dtype=float), clip_length(after)
 
 
@@ -135,16 +190,24 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
     clip = promise.clip
     axis = np.eye(1, d)
     slant = _unit(rng, d)
+    huge = longest(promise.dtype, clip)
+    pool = clip * rng.standard_normal(d + _others(promise)[-1])
     for size in _others(promise):
-        others = {
-            "zero": np.zeros((size, d)), "opposite": np.tile(-clip * axis, (size, 1)),
-            "alike": np.tile(clip * axis, (size, 1)), "huge and opposite": np.tile(-1e6 * clip * axis, (size, 1)),
-            "random": clip * rng.standard_normal((size, d)),
-        }  # fmt: skip
-        for kind, batch in others.items() if size else [("none", np.zeros((0, d)))]:
+        kinds = {
+            "zero": (0.0, _rows(0.0 * axis, size)),
+            "opposite": (1.0, _rows(-clip * axis, size)),
+            "alike": (1.0, _rows(clip * axis, size)),
+            "huge and opposite": (1.0, _rows(-huge * clip * axis, size)),
+            "random": (1.0, _random_rows(clip, rng, pool, size, d)),
+        }
+        for kind, (length_of_each, batch) in kinds.items() if size else [("none", (0.0, np.zeros((0, d))))]:
             for length in LENGTHS:
                 for direction in (axis, slant):
-                    yield from _changes(promise, batch, kind, length, direction)
+                    yield from _changes(promise, batch, length_of_each, kind, min(length, huge), direction)
+    if promise.dtype != "float64":
+        others = _rows(0.0 * axis, _others(promise)[0])
+        for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
+            yield from _changes(promise, others, 0.0, "zero", length, _unit(rng, d))
 
 
 def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
@@ -153,9 +216,22 @@ def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Nei
     slant = _unit(rng, d)
     others = _others(promise)
     for size in sorted({others[0], promise.batch - 1} & set(others)):
-        for kind, batch in {"zero": np.zeros((size, d)), "opposite": np.tile(-promise.clip * slant, (size, 1))}.items():
-            for length in (1.0, 1e6):
-                yield from _changes(promise, batch, kind if size else "none", length, slant)
+        kinds = {"zero": (0.0, _rows(0.0 * slant, size)), "opposite": (1.0, _rows(-promise.clip * slant, size))}
+        for kind, (length_of_each, batch) in kinds.items():
+            for length in (1.0, longest(promise.dtype, promise.clip)):
+                yield from _changes(promise, batch, length_of_each, kind if size else "none", length, slant)
+
+
+def _rows(row: Any, size: int) -> Any:
+    """Return a row so many times, without a copy."""
+    return np.broadcast_to(row, (size, row.shape[1]))
+
+
+def _random_rows(clip: float, rng: np.random.Generator, pool: Any, size: int, dimension: int) -> Any:
+    """Return random rows; if they are long, parts of one row that overlap, without a copy."""
+    if size * dimension <= SMALL:
+        return clip * rng.standard_normal((size, dimension))
+    return np.lib.stride_tricks.sliding_window_view(pool, dimension)[:size]
 
 
 def _unit(rng: np.random.Generator, dimension: int) -> Any:
@@ -169,14 +245,16 @@ def _others(promise: Promise) -> list[int]:
     return sorted(sizes)
 
 
-def _changes(promise: Promise, others: Any, kind: str, length: float, direction: Any) -> Iterator[NeighbouringBatches]:
+def _changes(
+    promise: Promise, others: Any, length_of_each: float, kind: str, length: float, direction: Any
+) -> Iterator[NeighbouringBatches]:
     alone = f"one gradient of {length:g} clip lengths"
     words = f"{alone} with {len(others)} others ({kind})" if len(others) else f"{alone} alone"
-    example = length * promise.clip * direction
+    clipped = length_of_each * len(others)
+    pair = NeighbouringBatches(words, others, clipped, length * promise.clip, direction, None)
     if promise.neighbours == "add-remove" and promise.sampling != "batches":
-        yield NeighbouringBatches(words, others, example, example[:0])
-    elif promise.neighbours == "add-remove":
-        yield NeighbouringBatches(words + ", set to 0", others, example, np.zeros_like(example))
-    else:
-        yield NeighbouringBatches(words + ", turned round", others, example, -example)
-        yield NeighbouringBatches(words + ", set to 0", others, example, np.zeros_like(example))
+        yield pair
+        return
+    if promise.neighbours == "replace-one":
+        yield pair._replace(words=words + ", turned round", factor=-1.0)
+    yield pair._replace(words=words + ", set to 0", factor=0.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,6 +37,8 @@ class ConformAnswers:
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
         self._tests: list[ConformanceTest] = []
+        self._bar = ExitStack()  # what shows how far the tests are, while nothing is printed
+        self._show: Callable[[int, int, str], None] | None = None
 
     def take(self, message: str, value: Any) -> None:
         """Take a message of `results`."""
@@ -44,6 +48,10 @@ class ConformAnswers:
             self._place = value
             self._optimizer = None
             self._tests = []
+            if value[1]:
+                self._progress(len(self.done), 0, value[1])
+        elif message == "kind":
+            self._progress(value.number, value.total, value.name)
         elif message == "optimizer":
             self._optimizer = value
         elif message == "test":
@@ -70,8 +78,21 @@ class ConformAnswers:
             self._tests.append(failed_call("this optimizer", error))
         self._end()
 
+    def _progress(self, done: int, total: int, label: str) -> None:
+        """Show on stderr how far the tests are, if it is a terminal; ``total``: 0 if it is not known."""
+        from dpverify.report.terminal import rounds_on_stderr
+
+        self._show = self._show or self._bar.enter_context(rounds_on_stderr())
+        self._show(done, total or done + 1, label)
+
+    def hide_progress(self) -> None:
+        """Take away what shows how far the tests are, so that results can be printed."""
+        self._bar.close()
+        self._show = None
+
     def show_unfinished(self) -> None:
         """Print what was found of an optimizer whose tests did not end."""
+        self.hide_progress()
         if self._tests:
             target = self.targets[self._place[0]] if self._place else ""
             print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
@@ -103,6 +124,7 @@ class ConformAnswers:
         from dpverify.report.terminal import print_lines
         from dpverify.report.text.paragraphs import StyledLine
 
+        self.hide_progress()
         console = Console()
         lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
@@ -110,6 +132,7 @@ class ConformAnswers:
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
         from dpverify.conform.summary import append_entry
 
+        self.hide_progress()
         self.entries.append(entry)
         self.code = REFUTED if entry.found or entry.untested else self.code
         if self.summary is not None:

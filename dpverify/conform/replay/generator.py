@@ -11,8 +11,8 @@ import numpy as np
 from dpverify.conform.guarded import GuardedOptimizer, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.sources import NoiseSources, system_randomness, used_generators
+from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested
-from dpverify.conform.tape import Tape
 
 FIRST_STEPS = 2
 SEES = "noise that does not come from the generator that is given"

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpverify.conform.replay.patches import rerouted
-from dpverify.conform.tape import Tape
+from dpverify.conform.replay.tape import Tape
 
 
 @contextmanager

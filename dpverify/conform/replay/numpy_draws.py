@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform.replay.patches import overridden, renamed
-from dpverify.conform.tape import Tape
+from dpverify.conform.replay.tape import Tape
 
 
 @contextmanager

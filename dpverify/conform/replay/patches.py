@@ -85,11 +85,16 @@ _known: dict[int, tuple[int, Any, list[tuple[dict[str, Any], str]]]] = {}
 
 
 def _places(original: Any) -> list[tuple[dict[str, Any], str]]:
-    """Return the namespaces that hold an object; looked up again only if modules were loaded in the meantime."""
+    """Return the namespaces that hold an object; looked up again only if modules were loaded in the meantime.
+
+    Scripts are not among the loaded modules, and `gc` does not see objects that were frozen, so both are searched.
+    """
     loaded = len(sys.modules)
     count, _, places = _known.get(id(original), (-1, None, []))
     if count != loaded:
+        modules = [vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__")]
         holders = [names for names in gc.get_referrers(original) if isinstance(names, dict) and "__builtins__" in names]
-        places = [(names, name) for names in holders for name, value in list(names.items()) if value is original]
+        namespaces = {id(names): names for names in [*modules, *holders]}
+        places = [(names, key) for names in namespaces.values() for key, value in [*names.items()] if value is original]
         _known[id(original)] = (loaded, original, places)
     return places

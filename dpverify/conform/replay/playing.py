@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 
-from dpverify.conform.tape import Tape
+from dpverify.conform.replay.tape import Tape
 
 LIBRARIES = ("random", "numpy", "torch", "jax")
 """Libraries whose normal numbers are replaced, each by a module of this folder; none is loaded for it."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dpverify.conform.replay.patches import rerouted
-from dpverify.conform.tape import Tape
+from dpverify.conform.replay.tape import Tape
 
 
 @contextmanager

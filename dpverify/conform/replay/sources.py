@@ -78,8 +78,11 @@ def system_randomness() -> Iterator[set[str]]:
 
     def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
-            found.add(name)
-            return function(*args)
+            outside = set(found)
+            result = function(*args)
+            found.clear()  # of what it called itself
+            found.update({*outside, name})
+            return result
 
         return call
 

@@ -9,18 +9,18 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dpverify.conform.tape import Tape
+from dpverify.conform.replay.tape import Tape
 
 STANDARD = (torch.ops.aten.randn, torch.ops.aten.randn_like)
 IN_PLACE = torch.ops.aten.normal_  # (tensor, mean, std)
 OF_PARAMETERS = torch.ops.aten.normal  # (mean, std)
 
 
-class _Playing(TorchDispatchMode):
+class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its own subclass hook
     """Replaces what operators draw by numbers of a tape; their generators move on as usual."""
 
     def __init__(self, tape: Tape) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tape = tape
 
     def __torch_dispatch__(

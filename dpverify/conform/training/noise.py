@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.noise import MEAN, SCALE, _mean, _of_normals, _standardized, scale_test
+from dpverify.conform.noise.law import law_tests
+from dpverify.conform.noise.runs import MEAN, SCALE, _mean, scale_test
 from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.training.pool import RunPool
@@ -26,15 +27,17 @@ def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[Confo
     part = alpha / PARTS
     where = f"steps 1 to {steps}" if steps == promise.steps else f"steps 1 to {steps} of {promise.steps}"
     mean = _mean(x, part)
-    scale = scale_test(SCALE, x, part)
-    if not scale.passed and scale_test(SCALE, x - x.mean(axis=0), part).passed:
+    scale = scale_test(SCALE, x, part, promise.dtype)
+    if not scale.passed and scale_test(SCALE, x - x.mean(axis=0), part, promise.dtype).passed:
         scale = replace(scale, because=MEAN)
     elif not mean.passed and _mean(x / (x.std() or 1.0), part).passed:
         mean = replace(mean, because=SCALE)
     yield replace(scale, found=f"{scale.found}; {where}")
     yield mean
     because = MEAN if scale.because or scale.passed else SCALE
-    for result, plain in zip(_of_normals(x, part), _of_normals(_standardized(x), part), strict=True):
+    centred = x - x.mean(axis=0)
+    plain_noise = centred / (centred.std() or 1.0)  # what still fails now has another cause
+    for result, plain in zip(law_tests(x, promise, part), law_tests(plain_noise, promise, part), strict=True):
         yield replace(result, because=because if plain.passed else "")
 
 

@@ -81,7 +81,7 @@ def conformance_of_training(
     ------
     ValueError
         If an argument is outside of its range, if the promise has ``covariance``, ``memory``, ``adaptive_clip``,
-        ``clip_schedule`` or a ``statistic``, or if the training must be pickled and cannot be.
+        ``clip_schedule``, a ``statistic`` or a type of 16 bits, or if the training must be pickled and cannot be.
 
     Examples
     --------
@@ -154,6 +154,8 @@ def check_training_options(promise: Promise, seed: int, alpha: float, count: int
     for name in ("covariance", "memory", "clip_schedule", "statistic"):
         if getattr(promise, name) is not None:
             raise ValueError(f"{name} must be None for a training: it is tested with the same noise in each step.")
+    if promise.dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be float64 or float32 for a training, got dtype={promise.dtype!r}.")
     if promise.adaptive_clip:
         raise ValueError("adaptive_clip must be False for a training: it is tested with one clip length.")
 

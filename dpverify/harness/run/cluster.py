@@ -117,12 +117,13 @@ class Cluster:
     def _outcome(self, future: Future[BlockOutcome]) -> BlockOutcome:
         """What a block gave, an error of ours where its worker did not live to say."""
         from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
 
         manned = time.monotonic()
         while future.status in {"finished", "pending"}:  # pending again where the worker that had it is gone
             try:
                 outcome: BlockOutcome = future.result(timeout=min(ANSWER_SECONDS, WORKER_SECONDS))
-            except (KilledWorker, ClusterError):
+            except (KilledWorker, ClusterError, FutureCancelledError):  # cancelled where the scheduler goes meanwhile
                 break
             except TimeoutError:  # where its worker is stopped, it is done again as soon as that one counts as dead
                 manned = time.monotonic() if self._count_workers() else manned

@@ -36,6 +36,7 @@ def of_torch() -> Any:
         clip=torch.clip,
         concat=torch.concat,
         hstack=torch.hstack,
+        linalg=torch.linalg,
         maximum=lambda x, least: torch.clamp(x, min=least),
         minimum=lambda x, most: torch.clamp(x, max=most),
         tile=lambda x, times: x.repeat(times),
@@ -56,7 +57,7 @@ def another(rng: Any, seed: int | None) -> Any:
 
 
 def norms(g: Array) -> Array:
-    return (g**2).sum(axis=1, keepdims=True) ** 0.5
+    return namespace(g).linalg.vector_norm(g, axis=1, keepdims=True)
 
 
 def clipped(g: Array, clip: float = CLIP) -> Array:

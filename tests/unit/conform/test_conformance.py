@@ -79,10 +79,13 @@ def test_what_only_outputs_show_is_found_in_them_and_nothing_else_is(neighbours:
 
 def test_what_outputs_cannot_tell_is_said_not_to_be_tested() -> None:
     last = conformance(PrivateOptimizer(dp_sgd), promise(neighbours="replace-one"), outputs=1000).tests[-1]
-    assert (last.name, last.sees) == ("outputs", "nothing")
-    assert last.found.startswith("not tested: so few outputs show no epsilon above")
-    last = conformance(PrivateOptimizer(tree), promise(covariance=SHARED), outputs=1000).tests[-1]
-    assert last.found.startswith("not tested: the noise of a step may depend")
+    assert (last.name, last.status, last.sees) == ("outputs", "not tested", "nothing")
+    assert last.found.startswith("so few outputs show no epsilon above")
+    result = conformance(PrivateOptimizer(tree), promise(covariance=SHARED), outputs=1000)
+    assert not result
+    assert not result.failed
+    (last,) = result.not_tested
+    assert last.found.startswith("the noise of a step may depend")
 
 
 def test_too_few_outputs_are_refused() -> None:
@@ -150,10 +153,21 @@ def test_noise_that_depends_on_that_of_another_step_and_coordinate_is_found() ->
     assert "noise of two coordinates" not in found
 
 
-def test_a_state_is_not_tested_where_noise_comes_back_as_promised() -> None:
+def remembers(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Noise that adds up as promised, and a tenth of the last clean sum."""
+    noise, old = (0.0, 0.0) if state is None else state
+    total = clipped(g).sum(axis=0)
+    noise = noise + normal(rng, g)
+    return (noise, total), (total + 0.1 * old + noise) / BATCH
+
+
+def test_a_state_is_tested_where_noise_comes_back_as_promised() -> None:
     optimizer, changed = SETTINGS["noise that adds up"]
-    (state,) = (one for one in conformance(optimizer, promise(**changed)).tests if one.name == "state")
-    assert state.found == "not tested: the noise of early steps comes back later"
+    results = [conformance(one, promise(**changed)) for one in (optimizer, PrivateOptimizer(remembers))]
+    right, wrong = (next(test for test in result.tests if test.name == "state") for result in results)
+    assert right.status == "ok"
+    assert "tested: steps 1 to 3" in right.found
+    assert wrong.status == "fault"
 
 
 def test_an_epoch_that_is_too_long_to_be_drawn_twice_is_left_out() -> None:
@@ -188,15 +202,16 @@ def test_the_text_has_the_fault_once_and_says_how_sure_it_is() -> None:
     assert sum(line.startswith("FAULT") for line in lines) == 1
     assert "scale of noise (7 tests)" in str(found)
     assert "correct optimizer fails any test with probability at most 5e-05" in " ".join(str(found).split())
-    assert "Not run: state (the noise is not a normal number" in str(found)
+    assert "1 could not be run" in str(found)
+    assert "Not tested: state (the released vector does not follow normal numbers" in str(found)
 
 
 def test_the_verbose_text_has_a_line_per_test() -> None:
     found = of_steps("no noise")
     lines = found.text(verbose=True, width=10**4).splitlines()
-    assert sum(line.startswith("FAULT    ") for line in lines) == len(found.failed)
-    assert sum(line.startswith("not run  ") for line in lines) == 1
-    assert sum(line.startswith("ok       ") for line in lines) == len(found.tests) - len(found.failed) - 1
+    assert sum(line.startswith("FAULT       ") for line in lines) == len(found.failed)
+    assert sum(line.startswith("not tested  ") for line in lines) == 1
+    assert sum(line.startswith("ok          ") for line in lines) == len(found.tests) - len(found.failed) - 1
     assert "It detects: NaN and infinite numbers" in found.text(verbose=True, width=10**4)
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from dpverify.conform.noise import BEYOND, _mean, _pairs, _shape, scale_test
+from dpverify.conform.noise.law import BEYOND, _pairs, _shape
+from dpverify.conform.noise.runs import _mean, scale_test
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.sampling import _binomial
 

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpverify.conform.coverage import batch_sizes, few_steps, states_before
+from dpverify.conform.effort import SAMPLES, affordable
 from dpverify.conform.guarded import copied
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.foreign import ForeignError
 
 PAIRS = 150  # of releases at the same gradients, whose difference is noise
 LEAST_PAIRS = 20
+BLOCK = 2**16  # columns of a run that are whitened together
 KINDS = ("small", "clipped", "mixed")
 
 
@@ -28,19 +30,32 @@ class NoiseSample(NamedTuple):
     error: ForeignError | None = None
 
 
-def noise_samples(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[NoiseSample]:
-    """Sample noise at gradients that are not 0: all kinds in batches of the usual size, mixed ones in all others."""
+def sample_cases(promise: Promise) -> list[tuple[str, int, int]]:
+    """Return kinds of gradients, sizes of batches and pairs: all kinds at the usual size, mixed ones in all others."""
     others = [size for size in batch_sizes(promise) if size != promise.batch]
     cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
     cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(others))) for size in others]
-    steps = few_steps(promise) if promise.covariance is None else list(range(promise.steps))
-    for place, (kind, size, pairs) in enumerate(cases):
+    steps = 2 * len(_steps(promise)) * len(cases)
+    return [
+        (kind, size, max(1, min(pairs, affordable(SAMPLES, promise, size * promise.dimension) // steps)))
+        for kind, size, pairs in cases
+    ]
+
+
+def noise_samples(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[NoiseSample]:
+    """Sample noise at gradients that are not 0."""
+    steps = _steps(promise)
+    for place, (kind, size, pairs) in enumerate(sample_cases(promise)):
         gradients = gradients_of_kind(kind, size, promise, np.random.default_rng([seed, 10, place]))
         try:
             numbers = _differences(optimizer, promise, gradients, steps, pairs, [seed, 11, place])
             yield NoiseSample(kind, size, numbers, steps)
         except ForeignError as error:
             yield NoiseSample(kind, size, None, steps, error)
+
+
+def _steps(promise: Promise) -> list[int]:
+    return few_steps(promise) if promise.covariance is None else list(range(promise.steps))
 
 
 def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Generator) -> Any:
@@ -83,10 +98,12 @@ def _run(optimizer: PrivateOptimizer, promise: Promise, gradients: Any, seed: li
 
 
 def whitened(x: Any, promise: Promise) -> Any:
-    """Independent standard normal numbers, if the promise is kept; of shape (run, step, number)."""
-    x = x / promise.deviation
+    """Return independent standard normal numbers, if the promise is kept; (run, step, number), changed in place."""
+    x /= promise.deviation
     if promise.covariance is None:
         return x
     root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
-    flat = x.transpose(1, 0, 2).reshape(promise.steps, -1)
-    return np.linalg.solve(root, flat).reshape(promise.steps, *x.shape[::2]).transpose(1, 0, 2)
+    for run in x:
+        for first in range(0, run.shape[1], BLOCK):
+            run[:, first : first + BLOCK] = np.linalg.solve(root, run[:, first : first + BLOCK])
+    return x

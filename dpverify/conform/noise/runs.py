@@ -1,0 +1,197 @@
+"""The noise of whole trajectories and its scale, at gradients of 0 and at others, against the promised law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from dpverify.conform.coverage import (
+    ALL_STEPS,
+    WINDOW,
+    noise_sizes,
+    ranges,
+    states_before,
+    steps_and_sizes,
+    tested_steps,
+)
+from dpverify.conform.effort import SHORTEST, noise_runs
+from dpverify.conform.guarded import copied, failed_call
+from dpverify.conform.noise.grid import grid_note
+from dpverify.conform.noise.law import law_tests
+from dpverify.conform.noise.repeats import repeat_tests
+from dpverify.conform.noise.samples import NoiseSample, noise_samples, sample_cases, whitened
+from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.results import ConformanceTest, not_tested, worst
+from dpverify.conform.rounding import Dtype, deviation_rounding
+from dpverify.foreign import ForeignError
+
+RUNS = 600
+MOST_STEPS_OF_RUNS = 7200  # of all runs with batches of one size, where runs are long
+LEAST_RUNS = 200
+BLOCK = 2**20  # numbers that are squared at once
+MANY = 10**6
+PARTS = 7  # kinds of tests that share the level
+
+MEAN = "mean of noise"
+SCALE = "scale of noise"
+
+
+def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
+    """Test the noise of whole runs at gradients of 0, and its scale at others; ``alpha`` for all tests together."""
+    sizes = noise_sizes(promise)
+    part = alpha / PARTS
+    usual: Any = None  # whitened noise at batches of the promised size
+    mean: ConformanceTest | None = None
+    for place, size in enumerate([promise.batch, *(size for size in sizes if size != promise.batch)]):
+        try:
+            found = _trajectories(optimizer, promise, size, seed + sizes.index(size))
+        except ForeignError as error:
+            yield failed_call(f"noise, batches of {size}", error)
+            continue
+        needed = min(LEAST_RUNS, max(SHORTEST, 2 * len(found) // 3))
+        finite = np.isfinite(found).all(axis=(1, 2))  # others have a finding of their own
+        if finite.sum() < needed:
+            words = f"{finite.sum()} of {len(found)} trajectories are finite, {needed} are needed"
+            yield not_tested(f"{SCALE}, batches of {size}", words)
+            continue
+        raw = found if finite.all() else found[finite]
+        if place == 0:
+            yield from repeat_tests(raw, promise)
+            yield from grid_note(optimizer, promise, seed)
+        x = whitened(_centred(raw, promise), promise)
+        del found, raw
+        result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype)
+        if place == 0:
+            usual = x
+            mean = _mean(x[:, :, : promise.dimension], part)
+        if mean is not None and not mean.passed:
+            x = x - x.mean(axis=0)
+            plain = scale_test(result.name, x, result.alpha, promise.dtype)
+            result = replace(result, because=MEAN) if plain.passed else result
+        yield replace(result, found=f"{result.found}; {_steps_text(promise)}")
+    yield from _at_gradients(optimizer, promise, part, seed)
+    if mean is None:
+        return
+    yield mean
+    because = SCALE if mean.passed else MEAN
+    results = list(law_tests(usual, promise, part))
+    usual -= usual.mean(axis=0)
+    usual /= _deviation(usual) or 1.0  # what still fails now has another cause
+    for result, plain in zip(results, law_tests(usual, promise, part), strict=True):
+        yield replace(result, because=because if plain.passed else "")
+
+
+def _deviation(x: Any) -> float:
+    """Return the root of the mean square."""
+    return math.sqrt(_squares(x) / x.size)
+
+
+def _at_gradients(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
+    """Test the scale of noise at gradients that are not 0; of the other batch sizes the worst result is shown."""
+    groups: dict[str, list[tuple[NoiseSample, ConformanceTest | None]]] = {}
+    cases = sample_cases(promise)
+    part = alpha / len(cases)
+    for sample in noise_samples(optimizer, promise, seed):
+        other = "" if sample.size == promise.batch else ", other batches"
+        name = f"{SCALE}, {sample.kind} gradients{other}"
+        result = _scale_of(name, sample, part, promise.dtype) if sample.error is None else None
+        groups.setdefault(name, []).append((sample._replace(numbers=None), result))
+    for name, group in groups.items():
+        broken = next((sample.error for sample, _ in group if sample.error is not None), None)
+        if broken is not None:
+            yield failed_call(name, broken)
+            continue
+        results = [result for _, result in group if result is not None]
+        shown = worst(results)
+        text = steps_and_sizes(promise, group[0][0].steps, [sample.size for sample, _ in group])
+        yield replace(shown, found=f"{shown.found}; {text}", alpha=part * len(group))
+
+
+def _scale_of(name: str, sample: NoiseSample, alpha: float, dtype: Dtype) -> ConformanceTest:
+    finite = np.isfinite(sample.numbers).all(axis=1)
+    if finite.all():
+        result = scale_test(name, sample.numbers, alpha, dtype)
+        return replace(result, found=f"batches of {sample.size}: {result.found}")
+    return not_tested(name, f"{int((~finite).sum())} of {len(finite)} pairs of releases are not finite")
+
+
+def _windows(promise: Promise) -> list[range]:
+    """Return the steps in a row that are tested, counted from 0: all steps of a short run."""
+    last = tested_steps(promise)[-1] + 1
+    if promise.covariance is not None:
+        return [range(promise.steps)]
+    if last <= ALL_STEPS:
+        return [range(last)]
+    middle = (last - WINDOW) // 2
+    return [range(first, first + WINDOW) for first in (0, middle, last - WINDOW)]
+
+
+def _steps_text(promise: Promise) -> str:
+    steps = [step + 1 for window in _windows(promise) for step in window]
+    return f"steps {ranges(steps)}" + (f" of {promise.steps}" if len(steps) < promise.steps else "")
+
+
+def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed: int) -> Any:
+    windows = _windows(promise)
+    steps = sum(map(len, windows))
+    runs = noise_runs(promise, size, min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps)))
+    found = np.empty((runs, steps, promise.released_dimension))
+    zero = np.zeros((size, promise.dimension))
+    walk = states_before(optimizer, [window[0] for window in windows], zero, [seed, 9])
+    column = 0
+    for (first, state), window in zip(walk, windows, strict=True):
+        for run in range(runs):
+            rng = np.random.default_rng([seed, 2, run, first] if first else [seed, 2, run])
+            current = optimizer.start() if first == 0 else copied(state)
+            for t in range(len(window)):
+                current, found[run, column + t] = optimizer.step(current, zero.copy(), rng)
+        column += len(window)
+    return found
+
+
+def _centred(x: Any, promise: Promise) -> Any:
+    """Take the mean off the statistic, which is not 0 at gradients of 0, and keep its variance; in place."""
+    if promise.statistic is None:
+        return x
+    d = promise.dimension
+    free = math.sqrt(len(x) / (len(x) - 1))
+    x[:, :, d:] = (x[:, :, d:] - x[:, :, d:].mean(axis=0)) * free
+    return x
+
+
+def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
+    """Test the sum of squares of numbers that are standard normal if the promise is kept; shape of ``x``: any."""
+    total, dof = _squares(x), x.size
+    rounding = (1.0 + deviation_rounding(dtype)) ** 2
+    low, high = chi2.ppf(alpha / 2, dof) / rounding, chi2.isf(alpha / 2, dof) * rounding
+    shown = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
+    found = "{} times the promised deviation; {} to {} allowed".format(*shown)
+    least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up: it is seen
+    sees = f"noise {least:.1%} too small, with chance 99%"
+    measured = math.sqrt(total / dof)
+    return ConformanceTest(name, bool(low <= total <= high), found, sees, alpha, measured=measured, detects=least)
+
+
+def _digits(dof: int) -> int:
+    """Return how many digits of a deviation are shown: more where less than the fourth digit is allowed."""
+    return 4 if dof < MANY else 6
+
+
+def _squares(x: Any) -> float:
+    """Return the sum of squares, without an array as large as ``x``."""
+    flat = x.reshape(-1)
+    return float(np.sum([np.sum(flat[at : at + BLOCK] ** 2) for at in range(0, flat.size, BLOCK)]))
+
+
+def _mean(x: Any, alpha: float) -> ConformanceTest:
+    means = x.mean(axis=0) * math.sqrt(len(x))
+    most = norm.isf(alpha / 2 / means.size)
+    found = f"largest of {means.size} means {np.abs(means).max():.2f} deviations, {most:.2f} allowed"
+    return ConformanceTest(
+        "mean of noise", bool(np.abs(means).max() <= most), found, "noise that is not around 0", alpha
+    )
