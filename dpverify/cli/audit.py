@@ -94,17 +94,15 @@ def audit(
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     cluster
-        Address of the scheduler of a Dask cluster that does the work, such as tcp://127.0.0.1:8786; see
-        docs/cluster.md.
+        Address of a Dask scheduler whose cluster does the work, such as tcp://127.0.0.1:8786; see docs/cluster.md.
     store
         File in which finished work is stored, so that an interrupted run can continue. Default: the path in
         DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
     fresh
         Ignore the store and draw everything again. --resume is the default.
     timeout
-        Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after
-        that time. 0 runs it in this process without a limit, for a debugger. With --cluster, the limit is that of a
-        block of calls on a worker.
+        Seconds that one call of your code, or with --cluster a block of calls, may take. Your code runs in a process of
+        its own, which is ended after that time. 0: in this process without a limit, for a debugger.
     """
     check_json(json)
     if timeout < 0:

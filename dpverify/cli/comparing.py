@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from dpverify.cli.output import BadInput, Fresh, Real, Target, Whole, check_figure
+from dpverify.processes import collect_seldom
 
 COMPARE_FIGURE = Path("compare.svg")
 """Where the figure of a comparison goes by default."""
@@ -205,6 +206,7 @@ def calibrate(
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """
     asked = locals()
+    collect_seldom()
     from dpverify.calibrate import run_calibrate
 
     return run_calibrate(**asked)

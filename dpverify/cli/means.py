@@ -35,7 +35,8 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
 
 def opened(path: Path | None) -> Store | None:
     """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
-    from dpverify.harness.run.store import Store, default_store
+    from dpverify.cache_files import default_store
+    from dpverify.harness.run.store import Store
     from dpverify.harness.run.store_file import StoreError
 
     try:

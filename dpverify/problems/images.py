@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices
 from dpverify.problems.errors import DataError, available_bytes, human_bytes
+from dpverify.problems.files import UNREADABLE
 
 CLASSES, SIDE = 10, 32
 SPLIT_STREAM, HELD_OUT = 3, 0.2
@@ -116,7 +117,7 @@ def read_idx(path: Path, sizes: int, limit: int | None = None) -> NDArray[np.uin
             needed = math.prod(shape)
             _check_room(path, needed, limit)
             content = file.read(needed + 1)
-    except (OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(path, f"cannot be read: {error}") from error
     if len(content) != needed:
         words = "truncated: " if len(content) < needed else "has more than it says: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,9 @@ from dpverify.train.ddp import ddp_epsilon
 from dpverify.train.records import NOT_CERTIFIED, SRM, PartyResult, Point, Request, TrainResult
 from dpverify.train.run import most_classes, train
 from dpverify.train.settings import STAGED
+
+HOST = re.compile(r"[!-~]{1,255}")
+PORT = re.compile(r"[0-9]{1,5}")  # no other digits of Unicode, and not so many that int() refuses them
 
 
 def run_train(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
@@ -57,7 +61,7 @@ def run_party_command(
 
     def work() -> bool:
         request = Request("ddp-srm", **asked)
-        addresses = [_address(text) for text in peers.split(",")]
+        addresses = read_peers(peers)
         try:
             with rounds_on_stderr() as progress:
                 dataset = load(replace(request, data=data, standardise=None), progress)
@@ -84,7 +88,7 @@ def run_party_command(
         from dpverify.train.party import decline
 
         with suppress(ArgumentError, KeyboardInterrupt):
-            decline(index, [_address(text) for text in peers.split(",")], request, timeout=timeout, patience=patience)
+            decline(index, read_peers(peers), request, timeout=timeout, patience=patience)
     return code
 
 
@@ -99,11 +103,17 @@ def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset
     return load_dataset(data, standardise=request.standardise, most=most, progress=report)
 
 
-def _address(text: str) -> tuple[str, int]:
-    host, _, port = text.strip().rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise ArgumentError("peers", text, "must be host:port, separated by commas")
-    return host, int(port)
+def read_peers(text: str) -> list[tuple[str, int]]:
+    """Read the addresses of all parties: ``host:port``, separated by commas, each only once."""
+    addresses = []
+    for part in text.split(","):
+        host, _, port = part.strip().rpartition(":")
+        if not HOST.fullmatch(host) or not PORT.fullmatch(port) or not 0 < int(port) < 1 << 16:
+            raise ArgumentError("peers", part, "must be host:port, separated by commas")
+        if (host, int(port)) in addresses:
+            raise ArgumentError("peers", part, "must be another address for each party")
+        addresses.append((host, int(port)))
+    return addresses
 
 
 SHOWN = 11  # points of the path that the summary prints, the first and the last among them

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import Cluster, fingerprint
 from dpverify.harness.run.store import Keepable, KeptBlocks, Store
 from dpverify.harness.run.task_pool import DIED, Outcomes
-from dpverify.harness.run.tasks import BlockOutcome, Runnable, Task
+from dpverify.harness.run.tasks import Runnable, Task
 from dpverify.kernels.check import ArgumentError
 
 

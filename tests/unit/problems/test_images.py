@@ -3,6 +3,7 @@
 import gzip
 import pickle
 import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,13 @@ def test_a_part_keeps_labels_with_images() -> None:
     whole = Images("x", np.arange(6, dtype=np.uint8).reshape(6, 1, 1, 1), np.arange(6))
     part = whole.part(np.array([4, 1]))
     assert part.x.ravel().tolist() == part.y.tolist() == [4, 1]
+
+
+def test_gzip_data_that_cannot_be_unpacked_is_refused(tmp_path: Path) -> None:
+    whole = gzip.compress(idx(np.random.default_rng(0).integers(0, 4, (200, 9, 9), dtype=np.uint8)))
+    path = tmp_path / "a.gz"
+    path.write_bytes(whole[:400] + bytes(byte ^ 0x55 for byte in whole[400:440]) + whole[440:])
+    with gzip.open(path) as file, pytest.raises(zlib.error):
+        file.read()
+    with pytest.raises(DataError, match="cannot be read"):
+        read_idx(path, 3)

@@ -13,7 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dpverify.kernels.check import ArgumentError
 from dpverify.train import TrainResult, run_train
+from dpverify.train.command import read_peers
 
 
 def decode(data: bytes | str) -> TrainResult:
@@ -106,3 +108,22 @@ def test_ctrl_c_stops_a_long_run_and_writes_what_was_done(tmp_path: Path) -> Non
     assert result.path[-1].step < 10**10
     assert figure.read_bytes().startswith(b"<?xml")
     assert b"stopped after" in out
+
+
+@pytest.mark.parametrize(
+    ("peers", "word"),
+    [
+        ("", "must be host:port"),
+        ("a:1,,b:2", "must be host:port"),
+        ("a:\u00b2,b:2,c:3", "must be host:port"),
+        ("a:" + "9" * 5000, "must be host:port"),
+        ("a:65536", "must be host:port"),
+        ("a\0b:1,c:2", "must be host:port"),
+        ("a" * 256 + ":1", "must be host:port"),
+        ("a:1, b:2,a:01", "must be another address for each party"),
+    ],
+)
+def test_addresses_that_are_of_no_use_are_refused(peers: str, word: str) -> None:
+    assert read_peers("a:1, [::1]:2") == [("a", 1), ("[::1]", 2)]
+    with pytest.raises(ArgumentError, match=word):
+        read_peers(peers)

@@ -236,38 +236,6 @@ def derive_theorem(statement: Statement) -> Derivation:
     return replace(chain, variables={**where, "gradient": FromPremises()})
 
 
-def derive_regime(statement: Statement) -> Derivation:
-    """Derive the printed rate of Theorem 4.4 in the regime of note-printed-choices: beta away from 0 and 1."""
-    full = sympy_definitions(statement)
-    same = {name: full[name] for name in ("L", "gap", "T", "zeta", "G", "b", "b_0", "d")}
-    chosen = {name: full[name] for name in ("gamma", "variance", "variance_0")}
-    budget = {name: full[name] for name in ("epsilon", "delta", "beta")}
-    bound = refer(statement, "note-utility", GRADIENT, n=full["n"], **same, **chosen)
-    choices = refer(statement, "note-printed-choices", n=full["n"], **same, **budget)
-    premises = {"wang2019:note-utility": bound, "wang2019:note-printed-choices": choices}
-    zeta, share = full["zeta"], full["beta"] * (1 - full["beta"])
-    steps = (
-        Step(bound.rhs, "<=", "premise", {}, ("wang2019:note-utility",)),
-        Step(choices.lhs, "="),
-        Step(choices.rhs, "<=", "premise", {}, ("wang2019:note-printed-choices",)),
-        Step.within(41 * zeta * sqrt(HOLE), 1 / Rational(9, 100), "reciprocal-monotone",
-                    {"a": Rational(9, 100), "b": share}),
-    )  # fmt: skip
-    rounded = {
-        "T": 4 * full["L"] * full["gap"] / zeta**2,
-        "b": full["G"] ** 2 / zeta,
-        "b_0": full["G"] ** 2 / (zeta**2 * full["L"] * full["gap"]),
-    }
-    where = {
-        "G": real(1, 2, open_lo=True), "L": real(1, 2), "gap": real(2, 4), "epsilon": real(Rational(3, 10), 1),
-        "beta": real(Rational(1, 10), Rational(9, 10)), "delta": real(Rational(1, 1000), Rational(1, 20)),
-        "d": integer(1, 3), "n": integer(10**8, 10**9), "gradient": FromPremises(),
-        **{str(full[name]): integer(least, least + 1) for name, least in rounded.items()},
-    }  # fmt: skip
-    chain = _of(statement, GRADIENT, "our bound at the printed choices", steps, premises)
-    return replace(chain, variables=where)
-
-
 def _of(
     statement: Statement, letter: Any, name: str, steps: tuple[Step, ...], premises: Mapping[str, Premise]
 ) -> Derivation:

@@ -51,7 +51,8 @@ def _outgrown(
 
 
 def _one_example(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
-    yield from ({"n": 1, "d": 5, "epsilon": "1/2", "delta": 1 - Fraction(1, 10**k)} for k in (9, 15, 30))
+    rest: dict[str, int | str | Fraction] = {"n": 1, "d": 5, "epsilon": "1/2"}
+    yield from ({"delta": 1 - Fraction(1, 10**k), **rest} for k in (9, 15, 30))
 
 
 def _shrinking(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:

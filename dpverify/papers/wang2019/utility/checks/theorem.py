@@ -22,6 +22,7 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.utility import theorem_derivations as derive
+from dpverify.papers.wang2019.utility.regime_derivations import derive_regime
 from dpverify.symbolic.exact.numbers import ball, working_precision
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
@@ -125,5 +126,5 @@ CHECKS.add(
         DerivationCheck(claim, "derivation", build=derive.derive_theorem, variants=("amended",))
         for claim in ("theorem-4-4", "theorem-5-2")
     ),
-    *(DerivationCheck(claim, "regime", build=derive.derive_regime, variants=("held",)) for claim in TOGETHER),
+    *(DerivationCheck(claim, "regime", build=derive_regime, variants=("held",)) for claim in TOGETHER),
 )
