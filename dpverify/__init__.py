@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dpverify.calibrate.by_name import calibration
     from dpverify.calibrate.guarantee import epsilon, event, sigma
     from dpverify.conform import PrivateOptimizer, Promise, conformance
+    from dpverify.conform.training import conformance_of_training
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
@@ -58,6 +59,7 @@ __all__ = [
     "audit",
     "calibration",
     "conformance",
+    "conformance_of_training",
     "epsilon",
     "event",
     "explain",
@@ -75,6 +77,7 @@ _HOMES = {
     "calibrate.by_name": "calibration",
     "calibrate.guarantee": "epsilon event sigma",
     "conform": "PrivateOptimizer Promise conformance",
+    "conform.training": "conformance_of_training",
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",

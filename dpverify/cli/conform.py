@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
-from dpverify.cli.output import OK, BadInput, Real, Whole, check_file, check_folder
+from dpverify.cli.conformance.answers import ConformAnswers, Place, write_page
+from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
-    from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
+    from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
     from dpverify.conform.run import Kind
-    from dpverify.report.peer_records import CatalogueEntry, Peer
+    from dpverify.conform.training.runs import Training
+    from dpverify.report.peer_records import CatalogueEntry
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
 
-REFUTED = 1
-WIDEST = 110  # lines stop here, however wide the terminal is
 SECONDS = 60.0  # that one call of foreign code may take
 
 
@@ -35,11 +35,13 @@ def conform(
     seeds: Whole = 1,
     timeout: Real = SECONDS,
     beside: list[str] | None = None,
+    training: bool = False,
+    ranks: Whole = 1,
     report: Path | None = None,
     summary: Path | None = None,
     verbose: bool = False,
 ) -> int:
-    """Test whether an optimizer does what its privacy accounting assumes.
+    """Test whether an optimizer, or a whole training, does what its privacy accounting assumes.
 
     The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
     raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
@@ -62,6 +64,11 @@ def conform(
         time. 0 runs it in this process without a limit, for a debugger.
     beside
         For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
+    training
+        The targets are trainings: functions of a data set and a seed that yield the released updates, in modules with
+        a PROMISE; see docs/your-training.md.
+    ranks
+        With --training: processes that train together, 2 to 4. --timeout is then the limit of one run.
     report
         Folder in which the page peers.md and its data are written.
     summary
@@ -75,13 +82,17 @@ def conform(
         raise BadInput("--seeds", str(seeds), "must be at least 1")
     if timeout < 0:
         raise BadInput("--timeout", str(timeout), "must be at least 0")
+    if ranks != 1 and not training:
+        raise BadInput("--ranks", str(ranks), "needs --training")
+    if training and (seeds > 1 or beside or outputs):
+        raise BadInput("--training", "with --seeds, --beside or --outputs", "is tested without them")
     if report is not None:
         for inside in (report, report / "data"):
             check_folder("--report", inside)
     if summary is not None:
         check_file("--summary", summary)
-    options = Options(seed, alpha, outputs, seeds, report is not None)
-    run = _Answers(targets, seeds, summary, verbose=verbose)
+    options = Options(seed, alpha, outputs, seeds, report is not None, training, ranks, timeout)
+    run = ConformAnswers(targets, seeds, summary, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
         try:
@@ -99,8 +110,9 @@ def conform(
         from dpverify.conform.peers import short_target
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
-        command += f" --outputs {outputs}" if outputs else ""
-        _write(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
+        command += f" --outputs {outputs}" if outputs else " --training" if training else ""
+        command += f" --ranks {ranks}" if ranks > 1 else ""
+        write_page(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
     return run.code
 
 
@@ -112,9 +124,9 @@ class Options(NamedTuple):
     outputs: int
     seeds: int
     pages: bool  # whether a page is written
-
-
-Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
+    training: bool  # whether the targets are trainings
+    ranks: int
+    timeout: float
 
 
 def results(
@@ -122,10 +134,13 @@ def results(
 ) -> Iterator[tuple[str, Any]]:
     """Load all targets, so that none is tested where one is refused; then test the optimizers that are not done yet."""
     import dpverify.conform.catalogue
-    import dpverify.conform.outputs  # noqa: F401  loaded here, so that this does not count as foreign code's time
+    import dpverify.conform.outputs
+    import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
     from dpverify.conform.peers import about, described, short_target
 
-    made = [_made(target) for target in targets]
+    made: list[tuple[str, ModuleType, Any]] = [
+        _training(target) if options.training else _made(target) for target in targets
+    ]
     auditors = {short_target(target): load_function("--beside", target) for target in beside}
     yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
     for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
@@ -139,23 +154,61 @@ def results(
                     yield "entry", _entry(short_target(target), name, pair, auditors, options)
                 else:
                     yield "optimizer", (says, described(target, says, module, pair[1]) if options.pages else None)
-                    yield from _tests(pair, options)
+                    yield from _tests(target, pair, options)
             except ValueError as error:
                 label = f"{target}, {name}" if name else target
                 raise BadInput("TARGET", label, str(error)) from error
             yield "end", (number, name)
 
 
-def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
+def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
     from dpverify.conform import ConformanceTest
+
+    subject, promise = pair
+    tests: Iterator[ConformanceTest | Kind] = (
+        _training_tests(target, subject, promise, options)
+        if options.training
+        else _optimizer_tests(subject, promise, options)
+    )
+    for found in tests:
+        yield "test" if isinstance(found, ConformanceTest) else "kind", found
+        raise_lost_interrupt()
+
+
+def _optimizer_tests(
+    optimizer: PrivateOptimizer, promise: Promise, options: Options
+) -> Iterator[ConformanceTest | Kind]:
     from dpverify.conform.effort import check_memory
     from dpverify.conform.run import announced_tests, check_options
 
     check_options(options.seed, options.alpha, options.outputs)
-    check_memory(pair[1], options.outputs)
-    for found in announced_tests(*pair, options.seed, options.alpha, options.outputs):
-        yield "test" if isinstance(found, ConformanceTest) else "kind", found
-        raise_lost_interrupt()
+    check_memory(promise, options.outputs)
+    return announced_tests(optimizer, promise, options.seed, options.alpha, options.outputs)
+
+
+def _training_tests(target: str, make: Training, promise: Promise, options: Options) -> Iterator[ConformanceTest]:
+    from dpverify.conform.training.run import RUNS, all_training_tests, check_training_options
+
+    check_training_options(promise, options.seed, options.alpha, RUNS, options.ranks)
+    load = partial(load_training, target)
+    return all_training_tests(make, load, promise, options.ranks, options.timeout, options.seed, options.alpha)
+
+
+def load_training(target: str) -> Training:
+    """Import a training; each rank calls this."""
+    return load_function("TARGET", target)[0]
+
+
+def _training(target: str) -> tuple[str, ModuleType, tuple[Training, Promise]]:
+    """What a training says of itself, its module, and the training with its promise."""
+    make, module = load_function("TARGET", target)
+    from dpverify.conform import Promise
+    from dpverify.conform.peers import says_of
+
+    promise = getattr(module, "PROMISE", None)
+    if not isinstance(promise, Promise):
+        raise BadInput("TARGET", target, "must be in a module with a PROMISE, a dpverify.conform.Promise")
+    return says_of(make, target), module, (make, promise)
 
 
 def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:
@@ -165,129 +218,6 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
     functions = {auditor: function for auditor, (function, _) in auditors.items()}
     how: dict[str, Any] = {"seed": options.seed, "seeds": options.seeds, "alpha": options.alpha}
     return judge(target, name, *pair, auditors=functions, **how)
-
-
-class _Answers:
-    """What the tests have found so far, printed as soon as an optimizer is done."""
-
-    def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
-        self.targets = targets
-        self.seeds = seeds
-        self.summary = summary
-        self.verbose = verbose
-        self.code = OK
-        self.complete = False
-        self.done: set[Place] = set()
-        self.peers: list[Peer] = []
-        self.entries: list[CatalogueEntry] = []
-        self.auditors: dict[str, str] = {}
-        self._place: Place | None = None
-        self._optimizer: tuple[str, Peer | None] | None = None
-        self._tests: list[ConformanceTest] = []
-        self._bar = ExitStack()  # what shows how far the tests are, while nothing is printed
-        self._show: Callable[[int, int, str], None] | None = None
-
-    def take(self, message: str, value: Any) -> None:
-        """Take a message of `results`."""
-        if message == "auditors":
-            self.auditors = value
-        elif message == "begin":
-            self._place = value
-            self._optimizer = None
-            self._tests = []
-            if value[1]:
-                self._progress(len(self.done), 0, value[1])
-        elif message == "kind":
-            self._progress(value.number, value.total, value.name)
-        elif message == "optimizer":
-            self._optimizer = value
-        elif message == "test":
-            self._tests.append(value)
-        elif message == "entry":
-            self._add_entry(value, "")
-        else:
-            self._end()
-
-    def fail(self, error: ForeignError) -> None:
-        """Take that foreign code ended its process or did not return; what was found before is kept."""
-        from dpverify.conform.guarded import failed_call
-        from dpverify.conform.peers import short_target
-        from dpverify.report.peer_records import CatalogueEntry
-
-        if self._place is None:
-            raise BadInput("TARGET", ", ".join(self.targets), str(error)) from error
-        number, name = self._place
-        if self._optimizer is None:
-            target = short_target(self.targets[number])
-            entry = CatalogueEntry(target=target, name=name, found=self.seeds, by="calls", seconds=0.0, answers=[])
-            self._add_entry(entry, str(error))
-        else:
-            self._tests.append(failed_call("this optimizer", error))
-        self._end()
-
-    def _progress(self, done: int, total: int, label: str) -> None:
-        """Show on stderr how far the tests are, if it is a terminal; ``total``: 0 if it is not known."""
-        from dpverify.report.terminal import rounds_on_stderr
-
-        self._show = self._show or self._bar.enter_context(rounds_on_stderr())
-        self._show(done, total or done + 1, label)
-
-    def hide_progress(self) -> None:
-        """Take away what shows how far the tests are, so that results can be printed."""
-        self._bar.close()
-        self._show = None
-
-    def show_unfinished(self) -> None:
-        """Print what was found of an optimizer whose tests did not end."""
-        self.hide_progress()
-        if self._tests:
-            target = self.targets[self._place[0]] if self._place else ""
-            print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
-
-    def _end(self) -> None:
-        from dpverify.conform import Conformance
-        from dpverify.conform.peers import with_tests
-        from dpverify.conform.summary import append_summary
-
-        assert self._place is not None
-        if self._optimizer is not None:
-            found = Conformance(self._tests)
-            says, peer = self._optimizer
-            target = self.targets[self._place[0]]
-            self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
-            self.code = self.code if found else REFUTED
-            if self.summary is not None:
-                append_summary(target, found, self.summary)
-            if peer is not None:
-                self.peers.append(with_tests(peer, found))
-        self.done.add(self._place)
-        self._place = None
-        self._tests = []
-
-    def _print(self, titles: list[str], found: Conformance) -> None:
-        from rich.console import Console
-
-        from dpverify.conform.causes import report
-        from dpverify.report.terminal import print_lines
-        from dpverify.report.text.paragraphs import StyledLine
-
-        self.hide_progress()
-        console = Console()
-        lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
-        print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
-
-    def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
-        from dpverify.conform.summary import append_entry
-
-        self.hide_progress()
-        self.entries.append(entry)
-        self.code = REFUTED if entry.found or entry.untested else self.code
-        if self.summary is not None:
-            append_entry(entry, self.seeds, self.summary)
-        words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
-        untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
-        by = [word for word in (entry.by, untested, reason) if word]
-        print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
 
 
 def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
@@ -306,33 +236,3 @@ def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):
         raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
     return says_of(make, target), module, several
-
-
-def _write(report: Path, answers: _Answers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
-    """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
-    import msgspec
-
-    from dpverify.harness.run.manifest import commit
-    from dpverify.report.peer_records import Catalogue, PeersRun
-    from dpverify.report.peers import PEERS_PAGE
-
-    old = PEERS_PAGE.read(report)
-    catalogue = old.catalogue if old else None
-    if answers.entries:
-        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in answers.auditors)
-        catalogue = Catalogue(
-            commit=commit(),
-            seed=seed,
-            seeds=seeds,
-            alpha=alpha,
-            command=whole,
-            auditors=answers.auditors,
-            entries=answers.entries,
-        )
-    peers = answers.peers
-    if peers or old is None:
-        run = PeersRun(commit=commit(), seed=seed, alpha=alpha, command=command, peers=peers, catalogue=catalogue)
-    else:
-        run = msgspec.structs.replace(old, catalogue=catalogue)
-    for name in PEERS_PAGE.write(run, report):
-        print(f"wrote {report / name}")

@@ -19,15 +19,20 @@ SAMPLING = (
 )  # fmt: skip
 CORRELATIONS = ("noise of two steps", "noise of two coordinates", "noise of two numbers")
 LAW = ("precision", "mean of noise", "scale of noise", *CORRELATIONS, "shape of noise")
+STEPS = ("number of steps", "number of records and steps")
+OF_SIZES = ("number of records and rate", "empty batches", "number of records and noise")
 ORDER = (
-    "calls", "every batch", "finite numbers", "generator", "fresh numbers", "sensitivity", "state", *SAMPLING, *LAW,
-    "outputs",
+    "calls", "ranks", "every batch", "finite numbers", "generator", *STEPS, "fresh numbers", "sensitivity",
+    "contribution", "number of records and divisor", "state", *SAMPLING, "last batch", *LAW, *OF_SIZES, "outputs",
 )  # fmt: skip
 """What a test is about, causes before consequences."""
 
 CONSEQUENCES = {
-    "fresh numbers": ("state", *LAW),
-    **dict.fromkeys(SAMPLING, SAMPLING),
+    **dict.fromkeys(STEPS, (*STEPS, *SAMPLING, "last batch", *OF_SIZES)),
+    "fresh numbers": ("state", *LAW, *OF_SIZES),
+    "sensitivity": ("contribution", "number of records and divisor"),
+    **dict.fromkeys(SAMPLING, (*SAMPLING, "last batch", *OF_SIZES)),
+    **dict.fromkeys(("scale of noise", "number of records and divisor", *OF_SIZES), OF_SIZES),
     **dict.fromkeys(CORRELATIONS, CORRELATIONS),
 }
 """What else fails, as a rule, where a test finds a fault."""

@@ -19,17 +19,19 @@ MOST_PAIRED = 400  # examples of which every pair is looked at
 MOST_INDICES = 2 * 10**7  # of all runs, where runs are made longer
 
 
-def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
-    """Test the batches of many runs; ``alpha`` for all tests together."""
-    counts = _Counts(promise)
+def sampling_tests(
+    batches: Batches, promise: Promise, alpha: float, seed: int, runs: int = RUNS
+) -> Iterator[ConformanceTest]:
+    """Test the batches of so many runs; ``alpha`` for all tests together."""
+    counts = _Counts(promise, runs)
     wrong = ""
-    for run in range(RUNS):
+    for run in range(runs):
         drawn = _run(batches, promise, np.random.default_rng([seed, run]))
         wrong = next(_wrong(drawn, promise), "")
         if wrong:
             break
         counts.add(run, drawn)
-    yield ConformanceTest("batches", not wrong, wrong or f"{RUNS * promise.steps} batches are well formed", _FORM)
+    yield ConformanceTest("batches", not wrong, wrong or f"{runs * promise.steps} batches are well formed", _FORM)
     if wrong:
         return
     yield ConformanceTest(
@@ -38,7 +40,7 @@ def sampling_tests(batches: Batches, promise: Promise, alpha: float, seed: int) 
         "every seed gives the same batches" if counts.same else "seeds give different batches",
         "a generator that is not the one that was given",
     )
-    again = _next_epoch(batches, promise, alpha / 10, seed) if promise.sampling == "epochs" else []
+    again = _next_epoch(batches, promise, alpha / 10, seed, runs) if promise.sampling == "epochs" else []
     yield from _tests(counts, promise, 0.9 * alpha if again else alpha)
     yield from again
 
@@ -59,18 +61,18 @@ def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Genera
         return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
-def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> list[ConformanceTest]:
+def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, runs: int) -> list[ConformanceTest]:
     """Whether an example comes at the same place of the second epoch, or with the same other one, as chance has it.
 
     Nothing where that is too long to draw, or where there is no second epoch.
     """
     n, b = promise.examples, promise.batch
     epoch = -(-n // b)
-    if 2 * RUNS * n > MOST_INDICES:
+    if 2 * runs * n > MOST_INDICES:
         return []
     same = together = 0
-    for run in range(RUNS):
-        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, RUNS + run]))
+    for run in range(runs):
+        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
         if len(taken) < 2 * epoch:
             return []
         one = (run * 7) % n
@@ -85,8 +87,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int) -> 
     place, pair = np.sum((sizes / n) ** 2), np.sum(sizes * (sizes - 1)) / (n * (n - 1))
     words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
     return [
-        _binomial("next epoch", np.array([same]), RUNS, float(place), alpha / 2, words[0]),
-        _binomial("pairs of the next epoch", np.array([together]), RUNS, float(pair), alpha / 2, words[1]),
+        _binomial("next epoch", np.array([same]), runs, float(place), alpha / 2, words[0]),
+        _binomial("pairs of the next epoch", np.array([together]), runs, float(pair), alpha / 2, words[1]),
     ]
 
 
@@ -120,18 +122,19 @@ def _alike(one: list[Any], other: list[Any]) -> bool:
 class _Counts:
     """What is counted in the batches of all runs, one run after the other, so that no run is kept."""
 
-    def __init__(self, promise: Promise) -> None:
+    def __init__(self, promise: Promise, runs: int) -> None:
         n = promise.examples
+        self.runs = runs
         self.steps = promise.steps
         self.usable = 1 if promise.sampling == "epochs" else promise.steps  # steps of one epoch depend on each other
         self.few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
         self.same = True  # whether all runs have the same batches
         self.included = np.zeros(n, dtype=int)  # how often each example was drawn
         self.both = 0  # how often a pair of neighbours was drawn, another pair in each run and step
-        self.sizes = np.zeros((RUNS, self.steps), dtype=int)
-        self.flat = np.zeros((RUNS, self.usable, len(self.few)), dtype=bool)  # whether each of the few was drawn
-        self.common = np.zeros((RUNS, self.steps // 2), dtype=int)  # examples of two steps in a row
-        self.chosen = np.zeros((RUNS, self.steps), dtype=bool)  # whether the example of the run was drawn
+        self.sizes = np.zeros((runs, self.steps), dtype=int)
+        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)  # whether each of the few was drawn
+        self.common = np.zeros((runs, self.steps // 2), dtype=int)  # examples of two steps in a row
+        self.chosen = np.zeros((runs, self.steps), dtype=bool)  # whether the example of the run was drawn
         self._first: list[Any] = []
 
     def add(self, run: int, drawn: list[Any]) -> None:
@@ -165,12 +168,12 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
     flat = counts.flat.reshape(-1, len(few)).astype(float)
     together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
     tests = [
-        ("inclusion", counts.included, RUNS * usable, rate, "an example that is drawn too often or seldom"),
-        ("pairs", np.array([counts.both]), RUNS * usable, pair, "neighbours that are drawn together"),
+        ("inclusion", counts.included, counts.runs * usable, rate, "an example that is drawn too often or seldom"),
+        ("pairs", np.array([counts.both]), counts.runs * usable, pair, "neighbours that are drawn together"),
         (
             "each pair",
             together,
-            RUNS * usable,
+            counts.runs * usable,
             pair,
             f"two of {len(few)} examples that come together too often or seldom",
         ),
@@ -190,7 +193,7 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
         pairs = steps // 2
         twice = np.count_nonzero(counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2])
         words = "a batch that is used again, or examples that are left out after they were drawn"
-        tests.append(("next step", np.array([twice]), RUNS * pairs, rate**2, words))
+        tests.append(("next step", np.array([twice]), counts.runs * pairs, rate**2, words))
         common = counts.common
         law = binom(n, rate**2) if kind == "poisson" else hypergeom(n, b, b)
         many = int(law.isf(FAR[-1])) + 1
@@ -198,7 +201,7 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
         tests.append(("common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words))
         two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
         words = f"batches that come back within {steps} steps"
-        tests.append(("any two steps", two, RUNS, rate**2, words))
+        tests.append(("any two steps", two, counts.runs, rate**2, words))
     for name, seen, of, probability, words in tests:
         yield _binomial(name, seen, of, float(probability), alpha / len(tests), words)
 

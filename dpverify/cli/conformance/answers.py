@@ -1,0 +1,173 @@
+"""What ``dpverify conform`` has found so far: printed, summarized and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dpverify.cli.output import OK, BadInput
+
+if TYPE_CHECKING:
+    from dpverify.conform import Conformance, ConformanceTest
+    from dpverify.foreign import ForeignError
+    from dpverify.report.peer_records import CatalogueEntry, Peer
+
+REFUTED = 1
+WIDEST = 110  # lines stop here, however wide the terminal is
+
+Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
+
+
+class ConformAnswers:
+    """What the tests have found so far, printed as soon as an optimizer is done."""
+
+    def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
+        self.targets = targets
+        self.seeds = seeds
+        self.summary = summary
+        self.verbose = verbose
+        self.code = OK
+        self.complete = False
+        self.done: set[Place] = set()
+        self.peers: list[Peer] = []
+        self.entries: list[CatalogueEntry] = []
+        self.auditors: dict[str, str] = {}
+        self._place: Place | None = None
+        self._optimizer: tuple[str, Peer | None] | None = None
+        self._tests: list[ConformanceTest] = []
+        self._bar = ExitStack()  # what shows how far the tests are, while nothing is printed
+        self._show: Callable[[int, int, str], None] | None = None
+
+    def take(self, message: str, value: Any) -> None:
+        """Take a message of `results`."""
+        if message == "auditors":
+            self.auditors = value
+        elif message == "begin":
+            self._place = value
+            self._optimizer = None
+            self._tests = []
+            if value[1]:
+                self._progress(len(self.done), 0, value[1])
+        elif message == "kind":
+            self._progress(value.number, value.total, value.name)
+        elif message == "optimizer":
+            self._optimizer = value
+        elif message == "test":
+            self._tests.append(value)
+        elif message == "entry":
+            self._add_entry(value, "")
+        else:
+            self._end()
+
+    def fail(self, error: ForeignError) -> None:
+        """Take that foreign code ended its process or did not return; what was found before is kept."""
+        from dpverify.conform.guarded import failed_call
+        from dpverify.conform.peers import short_target
+        from dpverify.report.peer_records import CatalogueEntry
+
+        if self._place is None:
+            raise BadInput("TARGET", ", ".join(self.targets), str(error)) from error
+        number, name = self._place
+        if self._optimizer is None:
+            target = short_target(self.targets[number])
+            entry = CatalogueEntry(target=target, name=name, found=self.seeds, by="calls", seconds=0.0, answers=[])
+            self._add_entry(entry, str(error))
+        else:
+            self._tests.append(failed_call("this optimizer", error))
+        self._end()
+
+    def _progress(self, done: int, total: int, label: str) -> None:
+        """Show on stderr how far the tests are, if it is a terminal; ``total``: 0 if it is not known."""
+        from dpverify.report.terminal import rounds_on_stderr
+
+        self._show = self._show or self._bar.enter_context(rounds_on_stderr())
+        self._show(done, total or done + 1, label)
+
+    def hide_progress(self) -> None:
+        """Take away what shows how far the tests are, so that results can be printed."""
+        self._bar.close()
+        self._show = None
+
+    def show_unfinished(self) -> None:
+        """Print what was found of an optimizer whose tests did not end."""
+        self.hide_progress()
+        if self._tests:
+            target = self.targets[self._place[0]] if self._place else ""
+            print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
+
+    def _end(self) -> None:
+        from dpverify.conform import Conformance
+        from dpverify.conform.peers import with_tests
+        from dpverify.conform.summary import append_summary
+
+        assert self._place is not None
+        if self._optimizer is not None:
+            found = Conformance(self._tests)
+            says, peer = self._optimizer
+            target = self.targets[self._place[0]]
+            self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
+            self.code = self.code if found else REFUTED
+            if self.summary is not None:
+                append_summary(target, found, self.summary)
+            if peer is not None:
+                self.peers.append(with_tests(peer, found))
+        self.done.add(self._place)
+        self._place = None
+        self._tests = []
+
+    def _print(self, titles: list[str], found: Conformance) -> None:
+        from rich.console import Console
+
+        from dpverify.conform.causes import report
+        from dpverify.report.terminal import print_lines
+        from dpverify.report.text.paragraphs import StyledLine
+
+        self.hide_progress()
+        console = Console()
+        lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
+        print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
+
+    def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
+        from dpverify.conform.summary import append_entry
+
+        self.hide_progress()
+        self.entries.append(entry)
+        self.code = REFUTED if entry.found or entry.untested else self.code
+        if self.summary is not None:
+            append_entry(entry, self.seeds, self.summary)
+        words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
+        untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
+        by = [word for word in (entry.by, untested, reason) if word]
+        print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
+
+
+def write_page(report: Path, answers: ConformAnswers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
+    """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
+    import msgspec
+
+    from dpverify.harness.run.manifest import commit
+    from dpverify.report.peer_records import Catalogue, PeersRun
+    from dpverify.report.peers import PEERS_PAGE
+
+    old = PEERS_PAGE.read(report)
+    catalogue = old.catalogue if old else None
+    if answers.entries:
+        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in answers.auditors)
+        catalogue = Catalogue(
+            commit=commit(),
+            seed=seed,
+            seeds=seeds,
+            alpha=alpha,
+            command=whole,
+            auditors=answers.auditors,
+            entries=answers.entries,
+        )
+    peers = answers.peers
+    if peers or old is None:
+        run = PeersRun(commit=commit(), seed=seed, alpha=alpha, command=command, peers=peers, catalogue=catalogue)
+    else:
+        run = msgspec.structs.replace(old, catalogue=catalogue)
+    for name in PEERS_PAGE.write(run, report):
+        print(f"wrote {report / name}")

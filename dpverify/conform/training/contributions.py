@@ -1,0 +1,176 @@
+"""What one record changes in the updates of whole runs, with the same batches and the same noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpverify.conform.coverage import ranges
+from dpverify.conform.records import Promise
+from dpverify.conform.results import ConformanceTest, not_tested
+from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
+from dpverify.conform.training.pool import CODE, DecodedRun, RunPool, decoded_runs
+from dpverify.conform.training.runs import Runs, seed_of
+
+LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
+FEW_LENGTHS = (1.0, 1e6)
+OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random")
+FEW_OTHERS = ("zero", "opposite")
+HIDDEN = (-0.5, 0.0, 1e3, 1e6)  # what cancels between positions: in lengths of the gradient (-0.5), or in clip lengths
+TRIES = 6  # runs with different batches, until a record was changed in each step
+ROUNDING = 1e-4  # relative: float32, in differences of weights that are long compared with an update
+
+
+class Example(NamedTuple):
+    """The records that are changed, and all others."""
+
+    words: str
+    gradient: Any  # of each record that is changed
+    others: Any  # (record, number)
+    hidden: Any = 0.0  # of the records that are changed
+
+
+def contribution_tests(runs: Runs, promise: Promise, dimension: int, seed: int) -> Iterator[ConformanceTest]:
+    """Search for the largest change by one record, on each of the kit's models."""
+    for model in MODELS:
+        search = _ContributionSearch(runs, promise, dimension, seed, model)
+        search.run()
+        yield search.result()
+
+
+def equal_contributions_test(pool: RunPool) -> ConformanceTest:
+    """Whether gradients of the same length contribute alike, in whatever record, batch and step they are."""
+    shares = pool.shares
+    name = "contribution of a record"
+    sees = f"a record that counts twice, or a divisor that depends on the batch, by more than {ROUNDING:.2%}"
+    if not len(shares):
+        return not_tested(name, "no record is in a batch")
+    least = float(shares.min())
+    most = float(shares.max())
+    found = f"gradients of {CODE:g} clip lengths contribute {least:.5g} to {most:.5g} times what is promised"
+    return ConformanceTest(name, most <= least * (1 + 2 * ROUNDING), found, sees)
+
+
+class _ContributionSearch:
+    """The largest change so far on one model, in units of what is allowed."""
+
+    def __init__(self, runs: Runs, promise: Promise, dimension: int, seed: int, model: Model) -> None:
+        self.runs = runs
+        self.promise = promise
+        self.dimension = dimension
+        self.seed = seed
+        self.model = model
+        self.largest = 0.0
+        self.where = ""
+        self.steps: set[int] = set()
+        self._without: tuple[Any, Any] | None = None  # the last run without the changed records
+        self.clipped: dict[float, float] = {}  # largest change by the length of a gradient, both in clip lengths
+
+    def run(self) -> None:
+        """Try all examples in one run, and the worst ones until each step had a record that was changed."""
+        place = MODELS.index(self.model)
+        seeds = [seed_of(self.seed, 1, place, number) for number in range(TRIES)]
+        decoded = decoded_runs(self.runs, self.promise, self.promise.examples, self.dimension, seeds, self.model)
+        for number, run in enumerate(decoded):
+            rng = np.random.default_rng([self.seed, 2, place, number])
+            changed = separate_records(run, self.steps, rng)
+            new = set(np.flatnonzero(run.members[:, changed].any(axis=1)).tolist()) - self.steps
+            if number and not new:
+                continue
+            self.steps |= new
+            for example in self._examples(few=number > 0, rng=rng):
+                self._try(run, changed, example)
+            if len(self.steps) >= self.promise.steps:
+                break
+
+    def _examples(self, *, few: bool, rng: np.random.Generator) -> Iterator[Example]:
+        size = self.promise.examples
+        clip = self.promise.clip
+        slant = rng.standard_normal(self.dimension)
+        slant /= np.linalg.norm(slant)
+        for kind in FEW_OTHERS if few or self.model != "linear" else OTHERS:
+            others = {
+                "zero": np.zeros((size, self.dimension)),
+                "opposite": np.tile(-clip * slant, (size, 1)),
+                "alike": np.tile(clip * slant, (size, 1)),
+                "huge and opposite": np.tile(-1e6 * clip * slant, (size, 1)),
+                "random": clip * rng.standard_normal((size, self.dimension)),
+            }[kind]
+            for length in FEW_LENGTHS if few else LENGTHS:
+                words = f"a gradient of {length:g} clip lengths, others {kind}"
+                yield Example(words, length * clip * slant, others)
+        if self.model == "linear":
+            return
+        zero = np.zeros((size, self.dimension))
+        for length in FEW_LENGTHS if few else LENGTHS:
+            for amount in HIDDEN:
+                gradient = length * clip * slant
+                hidden = amount * gradient if amount < 0 else amount * clip * np.roll(slant, 1)
+                words = f"a gradient of {length:g} clip lengths"
+                words += f", positions that cancel in {amount:g} clip lengths" if amount > 0 else ", positions alike"
+                yield Example(words if amount else f"{words} in one position", gradient, zero, hidden)
+
+    def _try(self, run: DecodedRun, changed: Sequence[int], example: Example) -> None:
+        present = self.runs.updates(self._data(changed, example, 1.0), run.seed)
+        absent = self._absent(run, changed, example)
+        steps = min(len(present), len(absent), self.promise.steps)
+        changes = np.linalg.norm(present[:steps] - absent[:steps], axis=1) / self.promise.sensitivity
+        length = float(f"{np.linalg.norm(example.gradient) / self.promise.clip:.6g}")
+        self.clipped[length] = max(self.clipped.get(length, 0.0), float(changes.max(initial=0.0)))
+        step = int(np.argmax(changes)) if steps else 0
+        if steps and changes[step] > self.largest:
+            self.largest = float(changes[step])
+            batch = int(run.members[step].sum()) if step < len(run.members) else 0
+            self.where = f"{example.words}, step {step + 1}, a batch of {batch}"
+
+    def _absent(self, run: DecodedRun, changed: Sequence[int], example: Example) -> Any:
+        """Return the updates without the changed records, or with their gradients turned round."""
+        if self.promise.neighbours == "replace-one":
+            return self.runs.updates(self._data(changed, example, -1.0), run.seed)
+        key = (run.seed, example.others.tobytes())
+        if self._without is None or self._without[0] != key:
+            self._without = (key, self.runs.updates(self._data(changed, example, 0.0), run.seed))
+        return self._without[1]
+
+    def _data(self, changed: Sequence[int], example: Example, factor: float) -> TrainingData:
+        gradients = example.others.copy()
+        gradients[changed] = factor * example.gradient
+        hidden = np.zeros_like(gradients)
+        hidden[changed] = factor * np.asarray(example.hidden)
+        return data_with(gradients, self.model, hidden)
+
+    def result(self) -> ConformanceTest:
+        """Return what was found."""
+        allowed = self.promise.sensitivity
+        name = f"sensitivity, {self.model} model"
+        sees = f"a change of more than {1 + ROUNDING:g} times {allowed:.6g} by one record, in the steps tried"
+        if not self.steps:
+            return not_tested(name, "no record is in a batch")
+        factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
+        curve = ", ".join(f"{length:g}: {factor * size:.4g}" for length, size in sorted(self.clipped.items()))
+        found = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"
+        found += f" ({self.where}); largest change by the length of its gradient, in clip lengths: {curve}"
+        steps = ranges([step + 1 for step in sorted(self.steps)])
+        found += f"; tested: steps {steps} of {self.promise.steps}"
+        return ConformanceTest(name, self.largest <= 1 + ROUNDING, found, sees)
+
+
+def separate_records(run: DecodedRun, seen: set[int], rng: np.random.Generator) -> list[int]:
+    """Choose records of which no two are in the same batch, so that each step has at most one of them.
+
+    Records of steps that were not seen yet come first.
+    """
+    members = run.members
+    fresh = [step for step in range(len(members)) if step not in seen]
+    order = rng.permutation(members.shape[1])
+    order = order[np.argsort(~members[fresh][:, order].any(axis=0), kind="stable")]
+    taken = np.zeros(len(members), dtype=bool)
+    chosen: list[int] = []
+    for record in order:
+        steps = members[:, record]
+        if steps.any() and not (steps & taken).any():
+            taken |= steps
+            chosen.append(int(record))
+    return chosen

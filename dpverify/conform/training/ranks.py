@@ -1,0 +1,180 @@
+"""A training on several ranks: processes of one group of torch.distributed, with gloo, on this machine."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from dpverify.conform.guarded import failed_call
+from dpverify.conform.records import Promise
+from dpverify.conform.results import ConformanceTest
+from dpverify.conform.training.data import TrainingData
+from dpverify.conform.training.run import training_tests
+from dpverify.conform.training.runs import NAME, LocalRuns, Training
+from dpverify.foreign import ForeignError, error_text, foreign_code
+from dpverify.processes import SAFE_PATH, START_SECONDS, ProcessStartError, begin, end_group, own_group, starting
+
+ROUNDING = 1e-5  # relative to the promised deviation
+GRACE = 1.0  # seconds that a process has to end once it has closed its connection
+HOST = "127.0.0.1"
+
+Load = Callable[[], Training]
+
+
+def training_tests_on_ranks(
+    load: Load, promise: Promise, ranks: int, limit: float, seed: int, alpha: float, count: int
+) -> Iterator[ConformanceTest]:
+    """Yield all tests of a training on ranks, and whether the ranks agree.
+
+    ``load`` can be pickled and returns the training; it is called in each process. ``limit``: seconds that one run may
+    take, 0 for no limit.
+    """
+    try:
+        with RankedRuns(load, promise, ranks, limit) as runs:
+            yield from training_tests(runs, promise, seed, alpha, count)
+            yield runs.agreement_test()
+    except ForeignError as error:
+        yield failed_call("this training", error)
+
+
+class RankedRuns:
+    """Processes that run a training together, again and again; its updates are those of rank 0."""
+
+    def __init__(self, load: Load, promise: Promise, ranks: int, limit: float) -> None:
+        self._ranks = ranks
+        self._limit = limit if limit > 0 else None
+        self._promise = promise
+        self._load = pickle.dumps(load)
+        self._folder = tempfile.TemporaryDirectory(prefix="dpverify-")
+        self._processes: list[Any] = []
+        self._pipes: list[Connection] = []
+        self._runs = 0
+        self._difference = 0.0
+        self._counts = ""
+
+    def __enter__(self) -> RankedRuns:
+        import multiprocessing
+
+        context = multiprocessing.get_context("spawn")
+        try:
+            for rank in range(self._ranks):
+                ours, theirs = context.Pipe()
+                store = str(Path(self._folder.name) / "store")
+                arguments = (theirs, rank, self._ranks, store, self._load, self._promise)
+                with starting():
+                    process = context.Process(target=begin, args=(os.environ.get(SAFE_PATH), _serve, arguments))
+                    process.start()
+                theirs.close()
+                self._processes.append(process)
+                self._pipes.append(ours)
+            self._answers(START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._processes:
+            end_group(process)
+            process.join()
+        for pipe in self._pipes:
+            pipe.close()
+        self._processes = []
+        self._pipes = []
+        self._folder.cleanup()
+
+    def updates(self, data: TrainingData, seed: int) -> Any:
+        """Run the training on all ranks with the same data and the same seed; return the updates of rank 0."""
+        for pipe in self._pipes:
+            pipe.send((data, seed))
+        answers = self._answers(self._limit)
+        counts = [len(answer) for answer in answers]
+        steps = min(counts)
+        self._runs += 1
+        if len(set(counts)) > 1:
+            self._counts = self._counts or f"{' and '.join(map(str, counts))} updates in one run"
+        for answer in answers[1:]:
+            both = np.abs(answer[:steps] - answers[0][:steps])
+            self._difference = max(self._difference, float(np.max(both, initial=0.0)))
+        return answers[0]
+
+    def _answers(self, limit: float | None) -> list[Any]:
+        """Return what each rank answers; a rank that raises, ends or does not answer in time ends the tests."""
+        answers: dict[int, Any] = {}
+        since = time.monotonic()
+        while len(answers) < self._ranks:
+            waiting = [pipe for rank, pipe in enumerate(self._pipes) if rank not in answers]
+            left = None if limit is None else max(0.0, since + limit - time.monotonic())
+            ready = wait(waiting, left)
+            if not ready:
+                late = ", ".join(str(rank) for rank in range(self._ranks) if rank not in answers)
+                if not self._runs and limit == START_SECONDS:
+                    raise ProcessStartError(f"rank {late} did not start within {limit:g} s")
+                raise ForeignError(f"{NAME} on rank {late}", f"did not return within {limit:g} s")
+            for pipe in ready:
+                rank = self._pipes.index(pipe)  # type: ignore[arg-type]  # wait returns what it was given
+                answers[rank] = self._answer(rank)
+        return [answers[rank] for rank in range(self._ranks)]
+
+    def _answer(self, rank: int) -> Any:
+        try:
+            kind, value = self._pipes[rank].recv()
+        except (EOFError, OSError):
+            process = self._processes[rank]
+            process.join(GRACE)
+            how = f"ended its process with exit code {process.exitcode}"
+            raise ForeignError(f"{NAME} on rank {rank}", how) from None
+        if kind == "error":
+            raise ForeignError(f"{NAME} on rank {rank}", value)
+        return value
+
+    def agreement_test(self) -> ConformanceTest:
+        """Whether all ranks released the same updates."""
+        relative = self._difference / self._promise.deviation
+        found = f"updates of {self._ranks} ranks differ by at most {relative:.3g} promised deviations"
+        if self._counts:
+            found += f"; the ranks yield {self._counts}"
+        sees = f"ranks whose updates differ by more than {ROUNDING:g} promised deviations, or in number"
+        return ConformanceTest("ranks", relative <= ROUNDING and not self._counts, found, sees)
+
+
+def _serve(pipe: Connection, rank: int, ranks: int, store: str, load: bytes, promise: Promise) -> None:
+    """Join the group, load the training, and answer requests until the other end is closed."""
+    own_group()
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR=HOST)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    try:
+        from dpverify.problems.networks.oracle import load_torch
+
+        torch = load_torch()
+        torch.set_num_threads(1)
+        torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
+        with foreign_code("import"):
+            make = pickle.loads(load)()
+    except Exception as error:  # noqa: BLE001  the parent raises it
+        pipe.send(("error", error.reason if isinstance(error, ForeignError) else f"raised {error_text(error)}"))
+        return
+    pipe.send(("ready", None))
+    runs = LocalRuns(make, promise)
+    while True:
+        try:
+            data, seed = pipe.recv()
+        except EOFError:
+            return
+        try:
+            pipe.send(("updates", runs.updates(data, seed)))
+        except ForeignError as error:
+            pipe.send(("error", error.reason))

@@ -1,0 +1,215 @@
+"""All tests of a training: its updates on data sets that the kit chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from dpverify.apart import check_timeout, packed, run_apart, unpacked
+from dpverify.conform.guarded import failed_call
+from dpverify.conform.records import Promise
+from dpverify.conform.results import Conformance, ConformanceTest, not_tested
+from dpverify.conform.run import check_options
+from dpverify.conform.sampling import sampling_tests
+from dpverify.conform.training.contributions import contribution_tests, equal_contributions_test
+from dpverify.conform.training.data import data_with
+from dpverify.conform.training.noise import has_last_batch, last_batch_test, noise_tests
+from dpverify.conform.training.pool import CODE, pool_of
+from dpverify.conform.training.runs import CountedRuns, LocalRuns, Runs, Training, seed_of
+from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
+from dpverify.foreign import ForeignError
+
+RUNS = 200  # pairs of runs whose batches and noise are tested
+LEAST_RUNS = 50
+MOST_EXAMPLES = 2000  # each has a coordinate of its own
+MOST_RANKS = 4
+PARTS = 3  # kinds of tests that share the level
+
+
+def conformance_of_training(
+    make: Training,
+    promise: Promise,
+    *,
+    seed: int = 0,
+    alpha: float = 1e-4,
+    count: int = RUNS,
+    ranks: int = 1,
+    timeout: float = 0.0,
+) -> Conformance:
+    """Test whether a whole training does what its accounting assumes.
+
+    The kit chooses data sets and models, runs the training many times, and looks at its updates only. With the same
+    seed, two data sets of one size have the same batches and the same noise. The difference of the two runs then shows
+    which records each batch has and what each of them contributes.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(dataset, seed)`` builds model, loader, engine and optimizer for a :class:`TrainingData`, and returns an
+        iterator of the released updates, one per step. An update is the noisy gradient, or the change of the weights
+        at the learning rate 1 without momentum (the sign does not matter): an array, a tensor, or a list of them, with
+        at least one number per weight, weights first and in the order of the model's parameters. All that is released
+        belongs to it, such as running statistics. All randomness must come from ``seed``; the global generators of
+        Python, numpy and PyTorch are seeded with it before the call.
+    promise : Promise
+        What the accounting assumes. ``steps`` is the number of updates, ``examples`` and ``batch`` are the size of the
+        data set and of a batch; the kit chooses the dimension. With Poisson sampling and ``"add-remove"`` neighbours,
+        the training is also run with other numbers of records.
+    seed : int
+        At least 0; the same seed draws the same numbers.
+    alpha : float
+        Upper bound on the probability that a correct training fails any test, above 0 and below 1.
+    count : int
+        Pairs of runs whose batches and noise are tested, at least 50. More of them detect smaller faults.
+    ranks : int
+        Processes that train together, 1 to 4. With more than 1, each of them is in a process group of
+        ``torch.distributed`` (gloo, CPU) before ``make`` is called, all get the same data set and the same seed, and
+        all must yield the same updates. The training must be picklable.
+    timeout : float
+        Seconds that one call of the training may take, to build it or to compute an update, or, on ranks, that one
+        run may take. By default 0: it runs without a limit, in this process if there are no ranks. Otherwise it runs in
+        a process of its own, and must be picklable.
+
+    Returns
+    -------
+    Conformance
+        True if every test passed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside of its range, if the promise has ``covariance``, ``memory``, ``adaptive_clip``,
+        ``clip_schedule``, a ``statistic`` or a type of 16 bits, or if the training must be pickled and cannot be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dpverify as dv
+    >>> def make(dataset, seed):
+    ...     rng = np.random.default_rng(seed)
+    ...     for _ in range(4):
+    ...         g = dataset.gradients(np.flatnonzero(rng.random(len(dataset)) < 0.25))
+    ...         norms = np.linalg.norm(g, axis=1, keepdims=True)
+    ...         total = (g * np.minimum(1, 0.7 / np.maximum(norms, 1e-12))).sum(axis=0)
+    ...         yield (total + 2.0 * 0.7 * rng.standard_normal(total.shape)) / 4
+    >>> promise = dv.Promise(sigma=2.0, clip=0.7, divisor=4, steps=4, examples=16, batch=4)
+    >>> bool(dv.conformance_of_training(make, promise, count=50))
+    True
+    """
+    check_training_options(promise, seed, alpha, count, ranks)
+    check_timeout(timeout)
+    load = partial(_itself, make)
+    if timeout == 0.0 or ranks > 1:
+        if ranks > 1:
+            packed("training", make)
+        return Conformance(list(all_training_tests(make, load, promise, ranks, timeout, seed, alpha, count)))
+    tests = list[ConformanceTest]()
+    data = packed("training", (make, promise))
+    try:
+        for test in run_apart(timeout, _tests_apart, data, seed, alpha, count):
+            tests.append(test)
+    except ForeignError as error:
+        tests.append(failed_call("this training", error))
+    return Conformance(tests)
+
+
+def all_training_tests(
+    make: Training,
+    load: Callable[[], Training],
+    promise: Promise,
+    ranks: int,
+    limit: float,
+    seed: int,
+    alpha: float,
+    count: int = RUNS,
+) -> Iterator[ConformanceTest]:
+    """Yield all tests of a training in this process, or on ranks, each of which calls ``load`` to get it."""
+    if ranks == 1:
+        return training_tests(LocalRuns(make, promise), promise, seed, alpha, count)
+    from dpverify.conform.training.ranks import training_tests_on_ranks
+
+    return training_tests_on_ranks(load, promise, ranks, limit, seed, alpha, count)
+
+
+def _itself(make: Training) -> Training:
+    return make
+
+
+def _tests_apart(data: bytes, seed: int, alpha: float, count: int) -> Iterator[ConformanceTest]:
+    make, promise = unpacked("training", data)
+    yield from training_tests(LocalRuns(make, promise), promise, seed, alpha, count)
+
+
+def check_training_options(promise: Promise, seed: int, alpha: float, count: int, ranks: int) -> None:
+    """Refuse options that are outside of their ranges, and promises that trainings are not tested for."""
+    check_options(seed, alpha, 0)
+    if count < LEAST_RUNS:
+        raise ValueError(f"count must be at least {LEAST_RUNS}, got count={count}.")
+    if not 1 <= ranks <= MOST_RANKS:
+        raise ValueError(f"ranks must be 1 to {MOST_RANKS}, got ranks={ranks}.")
+    if promise.examples > MOST_EXAMPLES:
+        raise ValueError(f"examples must be at most {MOST_EXAMPLES} for a training, got examples={promise.examples}.")
+    for name in ("covariance", "memory", "clip_schedule", "statistic"):
+        if getattr(promise, name) is not None:
+            raise ValueError(f"{name} must be None for a training: it is tested with the same noise in each step.")
+    if promise.dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be float64 or float32 for a training, got dtype={promise.dtype!r}.")
+    if promise.adaptive_clip:
+        raise ValueError("adaptive_clip must be False for a training: it is tested with one clip length.")
+
+
+def training_tests(
+    runs: Runs, promise: Promise, seed: int, alpha: float, count: int = RUNS
+) -> Iterator[ConformanceTest]:
+    """Yield all tests in turn, ``alpha`` for all together."""
+    counted = CountedRuns(runs)
+    try:
+        yield from _tests(counted, promise, seed, alpha, count)
+    except ForeignError as error:
+        yield failed_call("this training", error)
+    found = f"each of {counted.count} updates is finite"
+    if counted.not_finite:
+        found = f"{counted.not_finite} of {counted.count} updates are not finite; the first is {counted.first}"
+    sees = "NaN and infinite numbers in any update that these tests saw"
+    yield ConformanceTest("finite numbers", not counted.not_finite, found, sees)
+
+
+def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) -> Iterator[ConformanceTest]:
+    dimension = largest_size(promise)
+    same = _generator_test(runs, promise, dimension, seed)
+    yield same
+    pool = pool_of(runs, promise, promise.examples, dimension, seed, count)
+    part = alpha / PARTS
+    steps = steps_test(pool, promise)
+    yield steps
+    if not pool.fewest_steps:
+        return
+    if same.passed:
+        yield from contribution_tests(runs, promise, dimension, seed)
+        yield equal_contributions_test(pool)
+        yield from size_tests(runs, promise, pool, dimension, part, seed)
+        if steps.passed:
+            yield from sampling_tests(pool.batches(), promise, part, seed, count)
+            if has_last_batch(promise):
+                yield last_batch_test(pool, promise)
+        else:
+            yield not_tested("batches", "the number of updates is not the promised one")
+    else:
+        for name in ("sensitivity", "number of records", "batches"):
+            yield not_tested(name, "no two runs have equal noise and batches")
+    yield from noise_tests(pool, promise, part)
+
+
+def _generator_test(runs: Runs, promise: Promise, dimension: int, seed: int) -> ConformanceTest:
+    """Whether two runs with the same seed and data are the same: all other tests compare such runs."""
+    data = data_with(np.eye(promise.examples, dimension) * CODE * promise.clip)
+    first = runs.updates(data, seed_of(seed, 0))
+    second = runs.updates(data, seed_of(seed, 0))
+    same = np.array_equal(first, second)
+    found = "the same seed gives the same updates" if same else "the same seed gives different updates"
+    if not same:
+        found += "; only noise is tested"
+    sees = "batches or noise that do not come from the seed"
+    return ConformanceTest("generator", same, found, sees)

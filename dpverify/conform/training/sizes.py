@@ -1,0 +1,156 @@
+"""Data sets of several sizes, built separately: what a training releases about the number of records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from dpverify.conform.coverage import ranges
+from dpverify.conform.noise import scale_test
+from dpverify.conform.records import Promise
+from dpverify.conform.results import ConformanceTest
+from dpverify.conform.training.pool import RunPool, pool_of
+from dpverify.conform.training.runs import Runs
+
+NEAR_RUNS = 2  # of each size near the promised one: steps and divisor are exact
+FEW_BATCH = 1  # expected size of a batch of the smallest data set: many batches are empty
+ROUNDING = 1e-4  # relative, as in the sensitivity tests
+PUBLIC = "with these neighbours the number of records is public"
+
+
+def record_sizes(promise: Promise) -> list[int]:
+    """Return the sizes near the promised one: its neighbours, and those of a multiple of the batch size."""
+    multiple = max(1, round(promise.examples / promise.batch)) * promise.batch
+    sizes = {size + change for size in (promise.examples, multiple) for change in (-1, 0, 1)}
+    return sorted(size for size in sizes if size >= 2)
+
+
+def few_records(promise: Promise) -> int:
+    """Return the size of a data set whose batches are often empty."""
+    return max(2, round(FEW_BATCH * promise.examples / promise.batch))
+
+
+def largest_size(promise: Promise) -> int:
+    """Return the largest data set that the tests build, as an even number."""
+    size = record_sizes(promise)[-1]
+    return size + size % 2
+
+
+def is_size_secret(promise: Promise) -> bool:
+    """Return whether one record more or less is a neighbouring data set."""
+    return promise.neighbours == "add-remove" and promise.sampling == "poisson"
+
+
+def size_tests(
+    runs: Runs, promise: Promise, pool: RunPool, dimension: int, alpha: float, seed: int
+) -> Iterator[ConformanceTest]:
+    """Compare steps, divisor, rate and noise of data sets of several sizes; ``alpha`` for all tests together."""
+    if not is_size_secret(promise):
+        other = pool_of(runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS)
+        found = f"{_facts(pool, promise)}; {_facts(other, promise)}; {PUBLIC}"
+        yield ConformanceTest("number of records", True, found, "nothing: differences are only stated")
+        return
+    half = promise.examples // 2
+    few = few_records(promise)
+    near = [size for size in record_sizes(promise) if size not in (promise.examples, half, few)]
+    far = len(pool.runs)
+    pools = [pool, *(pool_of(runs, promise, size, dimension, seed, NEAR_RUNS) for size in near)]
+    distant = [pool_of(runs, promise, size, dimension, seed, far) for size in sorted({half, few})]
+    yield _steps_test([*pools, *distant], promise)
+    yield _divisor_test([*pools, *distant], promise)
+    part = alpha / (2 * len(distant) + 3)
+    distant = [each for each in distant if each.fewest_steps]
+    for each in [pool, *distant]:
+        yield _rate_test(each, promise, part)
+    for each in distant:
+        name = f"number of records and noise, {each.records} records"
+        yield scale_test(name, each.noise(each.fewest_steps) / promise.deviation, part)
+    if distant:
+        yield _empty_test(distant[0], promise, 2 * part)
+
+
+def divisor_of(pool: RunPool, promise: Promise) -> float:
+    """Return what a sum of gradients is divided by."""
+    shares = pool.shares
+    return promise.divisor / float(np.median(shares)) if len(shares) else math.inf
+
+
+def _facts(pool: RunPool, promise: Promise) -> str:
+    return f"{pool.records} records: {ranges(pool.step_counts)} updates, divisor {divisor_of(pool, promise):.6g}"
+
+
+def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
+    wrong = [pool for pool in pools if pool.step_counts != [promise.steps]]
+    found = f"{promise.steps} updates with {_sizes(pools)} records"
+    if wrong:
+        shown = ", ".join(f"{pool.records} records: {_counts(pool, promise)}" for pool in wrong)
+        found = f"the number of updates depends on the data ({shown}; {promise.steps} promised), and everybody sees it"
+    sees = "a number of updates that depends on the number of records, or on the batches that are drawn"
+    return ConformanceTest("number of records and steps", not wrong, found, sees)
+
+
+def steps_test(pool: RunPool, promise: Promise) -> ConformanceTest:
+    """Whether there are as many updates as promised."""
+    right = pool.step_counts == [promise.steps]
+    found = _counts(pool, promise) if right else f"{_counts(pool, promise)}; {promise.steps} are promised"
+    return ConformanceTest("number of steps", right, found, "a number of updates that is not the promised one")
+
+
+def _counts(pool: RunPool, promise: Promise) -> str:
+    """Write how many updates there are; runs end after one more than promised."""
+    counts = [f"over {promise.steps}" if count > promise.steps else str(count) for count in pool.step_counts]
+    return " or ".join(counts) + " updates"
+
+
+def _divisor_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
+    divisors = {pool.records: divisor_of(pool, promise) for pool in pools}
+    first = divisors[pools[0].records]
+    other = {records: value for records, value in divisors.items() if not math.isclose(value, first, rel_tol=ROUNDING)}
+    found = f"divisor {first:.6g} with {_sizes(pools)} records"
+    if other:
+        records = min(other, key=lambda size: abs(size - pools[0].records))
+        found = f"a gradient is divided by {first:.6g} with {pools[0].records} records, and by {other[records]:.6g}"
+        found += f" with {records}: noise and gradients tell some data sets that differ in one record apart"
+    sees = f"divisors of two of these sizes that differ by more than {ROUNDING:.2%}"
+    return ConformanceTest("number of records and divisor", not other, found, sees)
+
+
+def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
+    members = pool.members(pool.fewest_steps)
+    rate = promise.batch / promise.examples
+    drawn = int(members.sum())
+    low = int(binom.ppf(alpha / 2, members.size, rate))
+    high = int(binom.isf(alpha / 2, members.size, rate))
+    found = f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
+    found += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
+    least = (high - low) / members.size / rate  # twice the distance that is allowed
+    sees = f"a rate that is {min(least, 1.0):.1%} wrong, with chance 99%"
+    name = f"number of records and rate, {pool.records} records"
+    return ConformanceTest(name, low <= drawn <= high, found, sees, alpha)
+
+
+def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
+    """Whether as many batches are empty as promised, and whether their updates have the promised noise."""
+    name = "empty batches"
+    steps = pool.fewest_steps
+    empty = ~pool.members(steps).any(axis=2)
+    number = int(empty.sum())
+    chance = (1.0 - promise.batch / promise.examples) ** pool.records
+    low = int(binom.ppf(alpha / 4, empty.size, chance))
+    high = int(binom.isf(alpha / 4, empty.size, chance))
+    text = f"{number} of {empty.size} batches of {pool.records} records are empty, {low} to {high} allowed"
+    sees = "empty batches that are dropped or drawn again"
+    if not low <= number <= high or not number:
+        return ConformanceTest(name, low <= number <= high, text, sees, alpha)
+    result = scale_test(name, pool.noise(steps)[empty] / promise.deviation, alpha / 2)
+    found = f"{text}; their updates have noise {result.found}"
+    return replace(result, found=found, sees=f"{sees}, and there {result.sees}", alpha=alpha)
+
+
+def _sizes(pools: Sequence[Any]) -> str:
+    return ranges(sorted({pool.records for pool in pools}))
