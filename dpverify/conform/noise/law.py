@@ -64,7 +64,9 @@ def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: 
 def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     """Test the variance of single coordinates and of 4, 16, ... in a row, so that a layer of any size shows."""
     runs, steps, d = x.shape
-    squares = sum((np.einsum("td,td->d", run, run) for run in x), np.zeros(d))
+    squares = np.zeros(d)
+    for run in x:
+        squares += np.einsum("td,td->d", run, run)
     lengths = [4**power for power in range(math.ceil(math.log(d, 4)))]
     each = alpha / sum(-(-d // length) for length in lengths) / 2
     rounding = (1.0 + deviation_rounding(dtype)) ** 2

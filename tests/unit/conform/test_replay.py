@@ -133,7 +133,8 @@ def test_a_function_of_another_kind_stays_as_it_is() -> None:
 
 def test_no_library_is_loaded_for_its_noise() -> None:
     code = (
-        "import sys; from dpverify.conform.replay.playing import playing; from dpverify.conform.replay.tape import Tape\n"
+        "import sys; from dpverify.conform.replay.playing import playing\n"
+        "from dpverify.conform.replay.tape import Tape\n"
         "with playing(Tape([])): pass\n"
         "assert not {'torch', 'jax'} & sys.modules.keys()"
     )
