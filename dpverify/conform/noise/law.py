@@ -78,8 +78,8 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
         counts = np.diff([*starts, d])
         dof = runs * steps * counts.astype(float)
         kinds, which = np.unique(dof, return_inverse=True)  # the last part may be shorter
-        low = (chi2.ppf(each, kinds) / rounding)[which]
-        high = (chi2.isf(each, kinds) * rounding)[which]
+        low = np.asarray(chi2.ppf(each, kinds))[which] / rounding
+        high = np.asarray(chi2.isf(each, kinds))[which] * rounding
         passed = passed and bool(np.all((low <= sums) & (sums <= high)))
         surprise = np.where(sums > dof, (sums - dof) / (high - dof), (dof - sums) / (dof - low))
         far = int(np.argmax(surprise))
