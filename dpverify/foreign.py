@@ -69,6 +69,19 @@ def interrupts_held() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+@contextmanager
+def interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C while the block runs: a short clean-up that has to be whole, after a first Ctrl-C too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def raise_lost_interrupt() -> None:
     """Raise KeyboardInterrupt if the user has pressed Ctrl-C, also where foreign code or Python has swallowed it."""
     if _pressed.is_set():

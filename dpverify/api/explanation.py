@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.api.recorded_verdicts import recorded_run
+from dpverify.api.recorded_verdicts import recorded_run_of_claim
 from dpverify.ledger import ClaimSpec, Specs, load_specs
-from dpverify.ledger.errors import SpecError, shown
-from dpverify.ledger.load import bundled
-from dpverify.ledger.results import Result
+from dpverify.ledger.errors import shown
+from dpverify.ledger.specs import several_claims
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,6 +36,7 @@ class Explanation:
 
     claim: str
     explained: Explained
+    full: bool = False
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.claim}: print it to read it>"
@@ -63,11 +63,13 @@ class Explanation:
         console = Console(
             file=file, record=True, width=width, force_terminal=True, force_jupyter=False, color_system="truecolor"
         )
-        print_explained(self.explained, console)
+        print_explained(self.explained, console, full=self.full)
         return console
 
 
-def explain(claim: str, *, specs: Path | str | Specs | None = None, report: Path | str | None = None) -> Explanation:
+def explain(
+    claim: str, *, full: bool = False, specs: Path | str | Specs | None = None, report: Path | str | None = None
+) -> Explanation:
     """Explain one claim: what the paper prints, the verdict, what holds instead, and the recorded evidence.
 
     Nothing is run, and the evidence is not compared with the code of today; ``dpverify explain`` on the command line
@@ -77,6 +79,8 @@ def explain(claim: str, *, specs: Path | str | Specs | None = None, report: Path
     ----------
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
+    full : bool, default False
+        Whether to show all findings, symbols, conditions, derivations and checks, not one or two screens.
     specs : pathlib.Path, str or Specs, optional
         Folder of specs, or specs already loaded; the bundled ones by default.
     report : pathlib.Path or str, optional
@@ -100,29 +104,22 @@ def explain(claim: str, *, specs: Path | str | Specs | None = None, report: Path
     >>> text = str(dv.explain("tran2022:theorem-4-dp"))
     >>> "refuted" in text
     True
+    >>> len(text) < len(str(dv.explain("tran2022:theorem-4-dp", full=True)))
+    True
     """
     from dpverify.report.explain import Explained
 
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     spec = single_claim(loaded, claim)
-    results = recorded_results(spec, report)
-    return Explanation(spec.key, Explained(paper=loaded.papers[spec.paper].info, spec=spec, results=results))
+    run = recorded_run_of_claim(spec, report)
+    results = run.results if run else ()
+    explained = Explained(paper=loaded.papers[spec.paper].info, spec=spec, results=results)
+    return Explanation(spec.key, explained, full)
 
 
 def single_claim(specs: Specs, claim: str) -> ClaimSpec:
     """Find one claim; a ValueError names the claims where a pattern fits several."""
     matches = specs.select((claim,))
     if len(matches) != 1:
-        names = ", ".join(spec.key for spec in matches)
-        raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {names}.")
+        raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {several_claims(matches)}.")
     return matches[0]
-
-
-def recorded_results(spec: ClaimSpec, report: Path | str | None) -> list[Result]:
-    """The recorded results of a claim; none where a report has none, or dpverify comes without its report."""
-    try:
-        folder = bundled("reports") if report is None else Path(report)
-    except SpecError:
-        return []
-    run = recorded_run(spec.paper, folder)
-    return [result for result in run.results if result.claim == spec.key] if run else []

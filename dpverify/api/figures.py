@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.api.explanation import recorded_results, single_claim
+from dpverify.api.explanation import single_claim
+from dpverify.api.recorded_verdicts import recorded_run_of_claim
 from dpverify.ledger import Specs, load_specs
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def figure(
     from dpverify.report.collect import pictures
     from dpverify.report.pages.figures import caption, draw
 
-    chosen = (result for result in recorded_results(spec, report) if reading.items() <= result.reading.items())
+    run = recorded_run_of_claim(spec, report)
+    chosen = (result for result in (run.results if run else ()) if reading.items() <= result.reading.items())
     found = [picture for result in chosen for picture in pictures(result)]
     if not found:
         raise ValueError(f"the recorded run has no figure of {spec.key}.")

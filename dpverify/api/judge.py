@@ -14,6 +14,7 @@ from dpverify.ledger.results import Run
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from dpverify.harness.finished.whole_run import WholeRun
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.engine import Report
     from dpverify.harness.run.store import Store
@@ -100,6 +101,7 @@ def verify_run(
     checks: str | None = None,
     cluster: Cluster | None = None,
     limit: float = 0.0,
+    whole: WholeRun | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -123,6 +125,8 @@ def verify_run(
         Seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks. With it,
         checks run in processes of their own, which are ended then, and the check is inconclusive. The calling script
         needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`. 0 for none.
+    whole : dpverify.harness.finished.whole_run.WholeRun, optional
+        Keeps the run in the store once all is decided.
 
     Returns
     -------
@@ -155,7 +159,7 @@ def verify_run(
         "spare": spare, "proofs": proofs, "fresh": fresh,
     }  # fmt: skip
     if limit <= 0.0:
-        return judge(**options, progress=progress, early=early, store=store, cluster=cluster)
+        return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole=whole)
     if early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
             early.shutdown(wait=False, cancel_futures=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from dpverify.api.verdicts import Verdicts
-from dpverify.ledger.errors import UnknownClaim, shown, suggest
+from dpverify.ledger import ClaimSpec
+from dpverify.ledger.errors import SpecError, UnknownClaim, shown, suggest
 from dpverify.ledger.load import bundled
 from dpverify.ledger.results import Run
 
@@ -48,6 +51,22 @@ def recorded(paper: str, *, report: Path | str | None = None) -> Verdicts:
         rule = f"the report has no verdicts on this paper{suggest(paper, keys)}; it has {', '.join(keys)}"
         raise UnknownClaim(str(folder), "", "paper", shown(paper), rule)
     return Verdicts(run.results, run.run)
+
+
+def recorded_run_of_claim(spec: ClaimSpec, report: Path | str | None = None) -> Run | None:
+    """Read the part of a recorded run that judged a claim; None where there is none.
+
+    Without ``report``, it is the report that comes with dpverify; a copy of the package may have none.
+    """
+    try:
+        folder = bundled("reports") if report is None else Path(report)
+    except SpecError:
+        return None
+    run = recorded_run(spec.paper, folder)
+    if run is None:
+        return None
+    results = [result for result in run.results if result.claim == spec.key]
+    return msgspec.structs.replace(run, results=results) if results else None
 
 
 def recorded_run(paper: str, folder: Path) -> Run | None:

@@ -134,6 +134,7 @@ def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:
 
 
 GROUPS = (
+    "scaling",
     "noise",
     "optimizers",
     "recursive",

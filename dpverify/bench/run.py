@@ -12,10 +12,10 @@ from numpy.random import SeedSequence
 from dpverify.bench.case import BenchCase, Group
 from dpverify.bench.machine import Watch, load, machine, usable_cores
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import fingerprint
 from dpverify.harness.run.manifest import commit, versions
 from dpverify.harness.run.store import KeptBlocks, Store
-from dpverify.harness.run.tasks import BlockOutcome
 from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 
 Progress = Callable[[int, int, str], None]  # told how many measurements are done, of how many, and what is measured

@@ -7,7 +7,6 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from dpverify.calibrate.batches import METHODS, BatchCalibration, BatchRequest, calibrate_batches
-from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, calibrate_budget
 from dpverify.calibrate.records import ALGORITHMS, CalibrateRequest, Calibration
 from dpverify.kernels import check
@@ -48,6 +47,8 @@ def calibration(algorithm: str = ALGORITHMS[0], **run: Any) -> Calibration | Bat
         case GrowingRequest() as request:
             return calibrate_budget(request)
         case CalibrateRequest() as request:
+            from dpverify.calibrate.calibrate import calibrate  # not above: it has compiled kernels
+
             return calibrate(request)
 
 

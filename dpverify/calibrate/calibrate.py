@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from dpverify.calibrate.records import CalibrateRequest, Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for, unit_noise
 from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters, theorem_6, theorem_9
 from dpverify.privacy.gaussian import delta_of

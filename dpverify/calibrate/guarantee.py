@@ -28,23 +28,24 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     Parameters
     ----------
     sigma : float or dp_accounting.DpEvent
-        Without ``algorithm``, and for events, as for :func:`dpverify.privacy.epsilon`. Of "dp-nsgd" and "sr-nsgd" the
-        noise multiplier of the box; of methods on batches the standard deviation of a coordinate of an estimate's
-        noise (of DP-SRM after the first estimate, whose noise follows from it). Above 0.
+        The noise, above 0. Without ``algorithm``, and for events: the noise multiplier, as for
+        :func:`dpverify.privacy.epsilon`. For "dp-nsgd" and "sr-nsgd": the noise multiplier of the algorithm as printed.
+        For methods on batches: the standard deviation of a coordinate of the noise of an estimate. For DP-SRM this is
+        the noise after the first estimate; the noise of the first estimate follows from it.
     delta : float
         Privacy parameter in (0, 1).
     algorithm : str, optional
         A name that :func:`dpverify.calibration` knows; "dp-agd" has a budget in place of a sigma and is refused.
     **run
-        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``. With it: ``n`` and what else a run of it has, as
-        for :func:`dpverify.calibration`, without ``epsilon``. Algorithms 1 and 2 ask for ``alpha`` and their steps
-        besides, for what their theorems print there depends on epsilon.
+        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``. With it: ``n`` and the other settings of a run, as
+        for :func:`dpverify.calibration`, without ``epsilon``. "dp-nsgd" and "sr-nsgd" also need ``alpha`` and their
+        steps, because the values that their theorems print for these depend on epsilon.
 
     Returns
     -------
     Bounds
-        ``upper`` is certified. ``lower`` is reached, but of "sr-nsgd" by no run we know: it counts each node at the
-        most that it can show. For replacing one example where an optimizer is named.
+        ``upper`` is certified. ``lower`` is attained by a run, except for "sr-nsgd", where it counts each node at its
+        largest possible effect. With ``algorithm``, neighbours differ by replacing one example.
 
     Raises
     ------
@@ -78,7 +79,7 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
     Parameters
     ----------
     epsilon : float
-        What is asked for, from 1e-6 to 300.
+        Requested epsilon, from 1e-6 to 300.
     delta, algorithm, **run
         As for :func:`epsilon`.
 

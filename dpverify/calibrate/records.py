@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.ledger.records import Record
 from dpverify.privacy.participation import Ordering, check_ordering
 from dpverify.shown import ShownAsTable

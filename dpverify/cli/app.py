@@ -49,7 +49,7 @@ EXIT_CODES = """Exit codes:
   2    bad input, or output that cannot be written
   3    internal failure; DPVERIFY_TRACEBACK=1 prints the traceback
   130  interrupted; the results so far are written
-  141  the reader of stdout has ended"""
+  141  the program that reads stdout has ended"""
 
 
 def build() -> App:

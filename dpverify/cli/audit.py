@@ -103,7 +103,8 @@ def audit(
         Ignore the store and draw everything again. --resume is the default.
     timeout
         Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after
-        that time. 0 runs it in this process without a limit, for a debugger.
+        that time. 0 runs it in this process without a limit, for a debugger. With --cluster, the limit is that of a
+        block of calls on a worker.
     """
     check_json(json)
     if timeout < 0:
@@ -111,9 +112,10 @@ def audit(
     from rich.console import Console
 
     options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
-    asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, options)
+    limit = 0.0 if mechanism in KERNELS else timeout
+    asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, options)
     try:
-        (result,) = run_apart(0.0 if mechanism in KERNELS else timeout, results, *asked)
+        (result,) = run_apart(limit, results, *asked)
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
@@ -146,6 +148,7 @@ def results(
     cluster: str | None,
     store: Path | None,
     fresh: bool,
+    limit: float,
     options: dict[str, Any],
 ) -> Iterator[AuditResult]:
     """Load what is audited, audit it with a progress bar, and yield the result."""
@@ -158,7 +161,7 @@ def results(
     delta = options["delta"]
     try:
         target = find(mechanism, datasets, score, delta)
-        keeping = means_of(cluster, store, fresh=fresh, least=LEAST_SECONDS, passing=True)
+        keeping = means_of(cluster, store, fresh=fresh, least=LEAST_SECONDS, passing=True, limit=limit)
         with keeping as means, rounds_on_stderr() as report:
             asked = _asked(mechanism, datasets, target)
             if asked is None:

@@ -49,8 +49,8 @@ def bench(
     Parameters
     ----------
     groups
-        Groups of benchmarks: noise, optimizers, recursive, sparse, networks, reconstruction, parties, monte-carlo,
-        accounting, audit, start-up, verification. Default: all.
+        Groups of benchmarks: scaling, noise, optimizers, recursive, sparse, networks, reconstruction, parties,
+        monte-carlo, accounting, audit, start-up, verification. Default: all.
     quick
         Fewer passes, for a first look.
     long

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from dpverify.cli.output import Fresh, Real, Target, Whole, check_figure
+from dpverify.cli.output import BadInput, Fresh, Real, Target, Whole, check_figure
+from dpverify.processes import collect_seldom
 
 COMPARE_FIGURE = Path("compare.svg")
 """Where the figure of a comparison goes by default."""
@@ -41,6 +42,7 @@ def compare(
     cluster: str | None = None,
     store: Path | None = None,
     fresh: Fresh = False,
+    timeout: Real = 0.0,
 ) -> int:
     """Compare optimizers on real data at equal privacy.
 
@@ -102,14 +104,21 @@ def compare(
         DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
     fresh
         Ignore the store and make every run again. --resume is the default.
+    timeout
+        With --cluster, seconds that one training may take on a worker, which then runs it in a process of its own.
+        After that time the command ends with an error. Default: no limit.
     """
+    if timeout < 0:
+        raise BadInput("--timeout", timeout, "must be at least 0")
+    if timeout > 0 and cluster is None:
+        raise BadInput("--timeout", timeout, "must be given with --cluster")
     if figure == COMPARE_FIGURE:
         check_figure("--figure", figure)
-    asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh"}}
+    asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh", "timeout"}}
     from dpverify.cli.means import means_of
     from dpverify.compare import run_compare
 
-    with means_of(cluster, store, fresh=fresh) as means:
+    with means_of(cluster, store, fresh=fresh, limit=timeout) as means:
         return run_compare(**asked, means=means)
 
 
@@ -197,6 +206,7 @@ def calibrate(
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """
     asked = locals()
+    collect_seldom()
     from dpverify.calibrate import run_calibrate
 
     return run_calibrate(**asked)

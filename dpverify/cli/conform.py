@@ -96,11 +96,13 @@ def conform(
         finally:
             run.hide_progress()
     if report is not None:
-        from dpverify.conform.peers import short_target
+        from dpverify.conform.peers import RunSettings, short_target, write_peers
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else ""
-        _write(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
+        about_run = RunSettings(command, seed, seeds, alpha, run.auditors)
+        for name in write_peers(report, run.peers, run.entries, about_run):
+            print(f"wrote {report / name}")
     return run.code
 
 
@@ -306,33 +308,3 @@ def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):
         raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
     return says_of(make, target), module, several
-
-
-def _write(report: Path, answers: _Answers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
-    """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
-    import msgspec
-
-    from dpverify.harness.run.manifest import commit
-    from dpverify.report.peer_records import Catalogue, PeersRun
-    from dpverify.report.peers import PEERS_PAGE
-
-    old = PEERS_PAGE.read(report)
-    catalogue = old.catalogue if old else None
-    if answers.entries:
-        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in answers.auditors)
-        catalogue = Catalogue(
-            commit=commit(),
-            seed=seed,
-            seeds=seeds,
-            alpha=alpha,
-            command=whole,
-            auditors=answers.auditors,
-            entries=answers.entries,
-        )
-    peers = answers.peers
-    if peers or old is None:
-        run = PeersRun(commit=commit(), seed=seed, alpha=alpha, command=command, peers=peers, catalogue=catalogue)
-    else:
-        run = msgspec.structs.replace(old, catalogue=catalogue)
-    for name in PEERS_PAGE.write(run, report):
-        print(f"wrote {report / name}")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName
 from dpverify.cli.output import OK, BadInput, check_figure
+from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpverify.harness.checks import Check
-    from dpverify.ledger import ClaimSpec, Specs
+    from dpverify.ledger import ClaimSpec
     from dpverify.ledger.results import Result, Run
 
 
@@ -51,25 +51,30 @@ def explain(
     """
     from rich.console import Console
 
+    from dpverify.api.judged_today import judged_today
+    from dpverify.harness.finished.inputs import Inputs
     from dpverify.ledger import load_specs
+    from dpverify.ledger.specs import several_claims
     from dpverify.report.explain import Explained, print_explained
 
+    collect_seldom()
+    inputs = Inputs(specs)  # before anything else is read
     loaded = load_specs(specs)
     found = loaded.select((claim,))
     if len(found) != 1:
-        keys = ", ".join(spec.key for spec in found)
-        raise BadInput("CLAIM", repr(claim), f"names {len(found)} claims, explain takes one of {keys}")
+        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(found)}")
     spec = found[0]
     if at is not None:
         _replay(spec, at, checks)
         return OK
-    run = _stored(spec, report)
+    run = _recorded(spec, report)
+    today = judged_today(run, loaded, spec, checks, inputs)
     known = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
         results=run.results if run else (),
-        stale=_stale(run, loaded, spec, checks) if run else (),
-        checks=_checks(spec, checks),
+        stale=today.stale,
+        checks=today.checks,
     )
     print_explained(known, Console(), full=full)
     if figure is not None:
@@ -79,6 +84,7 @@ def explain(
 
 def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
     """Print both sides of every statement of a claim at a point, those that come out alike once."""
+    from dpverify.api.judged_today import checks_of
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
     from dpverify.report.numbers import show_side
     from dpverify.report.words import claim_with_reading
@@ -87,7 +93,7 @@ def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
         point = read_point(text)
     except NoValueError as error:
         raise BadInput("--at", repr(text), str(error)) from error
-    checks = _found(spec, source)
+    checks = checks_of(spec, source)
     for statement in spec.statements():
         name = f"{claim_with_reading(spec.key, statement.reading)} {statement.variant}"
         try:
@@ -99,54 +105,15 @@ def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
         print(f"{name} {holds}: left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}")
 
 
-def _found(spec: ClaimSpec, source: str | None) -> list[Check]:
-    """The checks of a claim that can judge it under one reading at least: written, or those of two formulas."""
-    from dpverify.harness.run.sources import PAPERS, entries_of, load_checks
-
-    entries = entries_of(load_checks(source or PAPERS, spec.paper), spec.record.id)
-    statements = list(spec.statements())
-    return [entry.check for entry in entries if any(map(entry.check.applies, statements))]
-
-
-def _checks(spec: ClaimSpec, source: str | None) -> list[str]:
-    return [f"{one.name} ({one.runs_from})" if one.runs_from else one.name for one in _found(spec, source)]
-
-
-def _stored(spec: ClaimSpec, report: Path | None) -> Run | None:
-    """The part of a recorded run that judged this claim; None where there is none."""
-    import msgspec
-
-    from dpverify.ledger.errors import SpecError
-    from dpverify.ledger.load import bundled
-    from dpverify.ledger.results import decode
+def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:
+    """The part of a recorded run that judged this claim; a report that cannot be read is bad input."""
+    from dpverify.api.recorded_verdicts import recorded_run_of_claim
     from dpverify.report.collect import ReportError
-    from dpverify.report.pages.folder import finish
 
     try:
-        folder = bundled("reports") if report is None else report
-    except SpecError:  # a copy of the package without its reports
-        return None
-    file = folder / "data" / f"{spec.paper}.json"
-    try:
-        finish(folder)
-        if not file.is_file():
-            return None
-        run = decode(file.read_bytes())
-    except (OSError, ReportError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput("--report", file, f"cannot be read ({' '.join(str(error).split())})") from error
-    mine = [result for result in run.results if result.claim == spec.key]
-    return msgspec.structs.replace(run, results=mine) if mine else None
-
-
-def _stale(run: Run, specs: Specs, spec: ClaimSpec, source: str | None) -> list[str]:
-    """What has changed since the recorded run: the record, or the code that judges it."""
-    from dpverify.harness.run.sources import PAPERS
-    from dpverify.harness.run.suite import Suite
-    from dpverify.report.collect import reading_key, stale
-
-    cases = Suite(specs, run.run.budget, run.run.seed, source or PAPERS).cases(spec)
-    today = {(spec.key, reading_key(case.reading)): (spec.record_hash, case.evidence_hash) for case in cases}
-    return stale(run, today)
+        return recorded_run_of_claim(spec, report)
+    except (OSError, ReportError) as error:
+        raise BadInput("--report", report or "(default)", f"cannot be read ({' '.join(str(error).split())})") from error
 
 
 def _draw(results: Sequence[Result], target: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName, Kinds, PaperKey, Severities, Statuses, chosen, chosen_severities
 from dpverify.cli.output import BAD_INPUT, OK, STDOUT, Target, check_json, complain, write_record
+from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
@@ -53,10 +54,12 @@ def list_claims(
     check_json(json)
     statuses, kinds = chosen(status, kind)
     fallen = chosen_severities(severity)
+    collect_seldom()
     if check and not _checked(specs):
         return BAD_INPUT
     found = load_specs(specs).select(claims, paper)
-    entries = [one for one in listed(found) if one.status in statuses and one.record.kind in kinds]
+    pins = listed(found, statements=json is not None)
+    entries = [one for one in pins if one.status in statuses and one.record.kind in kinds]
     entries = [one for one in entries if fallen is None or (one.verdict and one.verdict.severity in fallen)]
     if json != STDOUT:
         _print(entries) if not check else print("\n".join(_counts(found)))
@@ -114,7 +117,7 @@ def _print(entries: Iterable[Listed]) -> None:
     if console.is_terminal:
         styles = [STYLES[entry.status] for entry in ordered]
         cells = [
-            (name_cell(name), kind, Text(verdict, style), place)
+            (name_cell(name, console.width), kind, Text(verdict, style), place)
             for (name, kind, verdict, place), style in zip(rows, styles, strict=True)
         ]
         console.print(table(COLUMNS, cells, console))

@@ -35,7 +35,8 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
 
 def opened(path: Path | None) -> Store | None:
     """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
-    from dpverify.harness.run.store import Store, default_store
+    from dpverify.cache_files import default_store
+    from dpverify.harness.run.store import Store
     from dpverify.harness.run.store_file import StoreError
 
     try:
@@ -49,7 +50,13 @@ def opened(path: Path | None) -> Store | None:
 
 @contextmanager
 def means_of(
-    address: str | None, store: Path | None, *, fresh: bool, least: float = 0.0, passing: bool = False
+    address: str | None,
+    store: Path | None,
+    *,
+    fresh: bool,
+    least: float = 0.0,
+    passing: bool = False,
+    limit: float = 0.0,
 ) -> Iterator[Means]:
     """Cluster and store of a command in pieces; at the end, what to know of them is said."""
     from dpverify.harness.run.work import Means
@@ -57,7 +64,7 @@ def means_of(
     blocks = opened(store)
     try:
         with connected(address) as cluster:
-            means = Means(blocks, cluster, fresh, least, passing)
+            means = Means(blocks, cluster, fresh, least, passing, limit)
             yield means
             for line in means.words():
                 complain(line)

@@ -30,7 +30,9 @@ from dpverify.processes import collect_seldom
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from dpverify.ledger import Specs
+    from dpverify.harness.finished.inputs import Inputs
+    from dpverify.harness.finished.whole_run import WholeRun
+    from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
 
@@ -135,31 +137,58 @@ def verify(
     check_json(json)
     _check_report(report)
     collect_seldom()
-    with early_worker(claims if jobs is None and cluster is None else ()) as early:
-        from dpverify.api import verify_run
-        from dpverify.cli.progress import progress_on_stderr
-        from dpverify.ledger import load_specs
+    from dpverify.ledger import load_specs
 
-        loaded, blocks = load_specs(specs), opened(store)
-        _check_pages(report, {claim.paper for claim in loaded.select(claims, paper)})
-        with connected(cluster) as remote, progress_on_stderr() as progress:
-            most, spare = jobs or usable_cores(), jobs is None
-            limit = _limit(loaded, checks) if timeout is None else timeout
-            run = verify_run(
-                *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress, spare=spare,
-                early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
-            )  # fmt: skip
-    if remote is not None and remote.failure:
-        complain(remote.failure)
+    blocks = opened(store)
+    is_kept = blocks is not None and checks is None and cluster is None and timeout is None
+    inputs = _inputs(specs) if is_kept else None  # before anything else is read
+    loaded = load_specs(specs)
+    chosen = loaded.select(claims, paper)
+    _check_pages(report, {claim.paper for claim in chosen})
+    whole = None if inputs is None else _whole_run(chosen, budget, seed, inputs)
+    run = None
+    if whole is not None and blocks is not None:
+        if fresh:
+            blocks.drop([whole])
+            whole = None
+        else:
+            run = whole.recalled(blocks)
+    if run is None:
+        with early_worker(claims if jobs is None and cluster is None else ()) as early:
+            from dpverify.api import verify_run
+            from dpverify.cli.progress import progress_on_stderr
+
+            with connected(cluster) as remote, progress_on_stderr() as progress:
+                most, spare = jobs or usable_cores(), jobs is None
+                limit = _limit(loaded, checks) if timeout is None else timeout
+                run = verify_run(
+                    *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress,
+                    spare=spare, early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
+                    whole=whole,
+                )  # fmt: skip
+        if remote is not None and remote.failure:
+            complain(remote.failure)
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write, run, loaded, report, json)
         _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
-    from dpverify.harness.run.runner import exit_code
+    from dpverify.harness.finished.exit_code import exit_code
 
     asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
     return exit_code(run, strict=strict, strict_pins=asked)
+
+
+def _inputs(specs: Path | None) -> Inputs:
+    from dpverify.harness.finished.inputs import Inputs
+
+    return Inputs(specs)
+
+
+def _whole_run(claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inputs) -> WholeRun:
+    from dpverify.harness.finished.whole_run import WholeRun
+
+    return WholeRun(tuple(claim.key for claim in claims), budget, seed, inputs)
 
 
 SECONDS = 600.0  # that one call of a check of foreign code may take
@@ -184,7 +213,7 @@ def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
 def _show(run: Run, listed: Container[Status], *, on_stderr: bool) -> None:
     from rich.console import Console
 
-    from dpverify.harness.run.runner import errors
+    from dpverify.harness.finished.exit_code import errors
     from dpverify.report.terminal import print_run
 
     print_run(run, Console(stderr=on_stderr), listed)

@@ -52,7 +52,7 @@ def _request(given: dict[str, Any]) -> CompareRequest:
     """Check what is asked of a comparison."""
     for name in ("epsilon", "delta"):
         if name not in given:
-            raise ArgumentError(name, None, f"must be given as --{name}, unless an experiment is")
+            raise ArgumentError(name, None, f"must be given as --{name} unless --experiment is given")
     for name in ("test_data", "budget"):
         if name in given:
             raise ArgumentError(name, given[name], "goes with an experiment")

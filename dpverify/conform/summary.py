@@ -44,9 +44,10 @@ def append_summary(name: str, result: Conformance, file: Path | None = None) -> 
 
 def append_entry(entry: CatalogueEntry, seeds: int, file: Path) -> None:
     """Append in how many seeds a fault was found in one optimizer of a dict."""
-    sign = "✗" if entry.found else "✓"
+    sign = "✗" if entry.found else "?" if entry.untested else "✓"
+    missing = f"; not tested: {', '.join(entry.untested)}" if entry.untested else ""
     first = f", first in: {entry.by}" if entry.by else ""
-    _append(file, f"- {sign} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{first}')}\n")
+    _append(file, f"- {sign} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{first}{missing}')}\n")
 
 
 def _append(file: Path, text: str) -> None:

@@ -3,26 +3,35 @@
 claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds and what they are made of;
 planted fault: Planted, Outcome, Control; true neighbour: TrueNeighbour; budget: Budget, BUDGETS. What runs and judges
 them is in ``harness.run``.
+
+Names are loaded when they are first used: what reads an earlier run's evidence needs none of the checks' libraries.
 """
 
-from dpverify.harness.admissible import Property
-from dpverify.harness.budget import BUDGETS, Budget
-from dpverify.harness.checks import Check
-from dpverify.harness.context import Context, Point
-from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.harness.planted import Outcome, Planted, TrueNeighbour
-from dpverify.harness.run.registry import PaperChecks
-from dpverify.harness.search.exact_results import Vacuity
-from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
-from dpverify.harness.search.rule_check import RuleCheck, of_variant
-from dpverify.harness.search.search_check import SearchCheck
-from dpverify.harness.statistics.effects import MeanEffect, Plan, ProportionEffect
-from dpverify.harness.statistics.mean_judges import MeanBound, MeanLaw, ProportionBound
-from dpverify.harness.statistics.monte_carlo_check import Control, MonteCarloCheck
-from dpverify.harness.statistics.tails import Bounded, SubGaussian
-from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
-from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect
-from dpverify.ledger.statements import Statement
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dpverify.harness.admissible import Property
+    from dpverify.harness.budget import BUDGETS, Budget
+    from dpverify.harness.checks import Check
+    from dpverify.harness.context import Context, Point
+    from dpverify.harness.derivation_check import DerivationCheck
+    from dpverify.harness.planted import Outcome, Planted, TrueNeighbour
+    from dpverify.harness.run.registry import PaperChecks
+    from dpverify.harness.search.exact_results import Vacuity
+    from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
+    from dpverify.harness.search.rule_check import RuleCheck, of_variant
+    from dpverify.harness.search.search_check import SearchCheck
+    from dpverify.harness.statistics.effects import MeanEffect, Plan, ProportionEffect
+    from dpverify.harness.statistics.mean_judges import MeanBound, MeanLaw, ProportionBound
+    from dpverify.harness.statistics.monte_carlo_check import Control, MonteCarloCheck
+    from dpverify.harness.statistics.tails import Bounded, SubGaussian
+    from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
+    from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect
+    from dpverify.ledger.statements import Statement
 
 __all__ = [
     "BUDGETS",
@@ -55,3 +64,25 @@ __all__ = [
     "Vacuity",
     "of_variant",
 ]
+
+_HOMES = {
+    "admissible": "Property",
+    "budget": "BUDGETS Budget",
+    "checks": "Check",
+    "context": "Context Point Statement",
+    "derivation_check": "DerivationCheck",
+    "planted": "Outcome Planted TrueNeighbour",
+    "run.registry": "PaperChecks",
+    "search.exact_results": "Vacuity",
+    "search.exhaustive_check": "ExhaustiveCheck",
+    "search.rule_check": "RuleCheck of_variant",
+    "search.search_check": "SearchCheck",
+    "statistics.effects": "MeanEffect Plan ProportionEffect",
+    "statistics.mean_judges": "MeanBound MeanLaw ProportionBound",
+    "statistics.monte_carlo_check": "Control MonteCarloCheck",
+    "statistics.tails": "Bounded SubGaussian",
+    "statistics.trajectory_law": "TrajectoryLaw",
+    "statistics.trajectory_tests": "TrajectoryEffect",
+}
+
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

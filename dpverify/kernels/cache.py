@@ -13,15 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import uuid
 from collections.abc import Iterable
-from pathlib import Path
 
 import llvmlite  # type: ignore[import-untyped]  # no py.typed
 import numba
 
 FORMAT = 3  # Other than in releases whose files must not be read
-MOST_FILES = 64  # Files kept for one function: past that, the oldest go
 
 
 def file_name(base: str, code: Iterable[object], settings: object) -> str:
@@ -30,36 +27,3 @@ def file_name(base: str, code: Iterable[object], settings: object) -> str:
     for part in (FORMAT, *code, numba.__version__, llvmlite.__version__, sys.version_info[:2], settings):
         digest.update(repr(part).encode() + b"\n")
     return f"{base}.{digest.hexdigest()[:32]}.nbc"
-
-
-def read(file: Path) -> bytes | None:
-    """Read a file that ``write`` wrote; None where there is none, or it is damaged."""
-    try:
-        content = file.read_bytes()
-    except OSError:
-        return None
-    digest, payload = content[:32], content[32:]
-    return payload if hashlib.sha256(payload).digest() == digest else None
-
-
-def write(file: Path, payload: bytes) -> None:
-    """Write a file with its digest, whole or not at all."""
-    aside = file.with_name(f"{file.name}.{uuid.uuid4().hex[:16]}.tmp")
-    try:
-        aside.write_bytes(hashlib.sha256(payload).digest() + payload)
-        aside.replace(file)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def prune(file: Path) -> None:
-    """Remove the oldest files of this function, so that old versions of it do not pile up."""
-    base = file.name.rsplit(".", 2)[0]
-    found = []
-    for other in file.parent.glob(f"{base}.*.nbc"):
-        try:
-            found.append((other.stat().st_mtime_ns, other))
-        except OSError:  # another process was faster
-            continue
-    for _, other in sorted(found)[:-MOST_FILES]:
-        other.unlink(missing_ok=True)

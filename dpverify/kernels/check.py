@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MOST_STEPS = 1 << 62  # Ends of intervals of steps stay below this, so that no sum of two of them leaves 64 bits
+
 
 class ArgumentError(ValueError):
     """An argument outside its domain; ``str(error)`` is one line with variable, rule and value."""

@@ -12,8 +12,6 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.numba_internals import trailing_zeros
 from dpverify.kernels.typing import Intervals
 
-MOST_STEPS = 1 << 62  # Ends of intervals stay below this, so that no sum of two of them leaves 64 bits
-
 
 @kernel
 def lowbit(t: int) -> int:

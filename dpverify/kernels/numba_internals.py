@@ -25,7 +25,8 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic, overload
 from numba.np.random import _constants as ziggurat
 
-from dpverify.kernels.cache import file_name, prune, read, write
+from dpverify.cache_files import prune, read, write
+from dpverify.kernels.cache import file_name
 from dpverify.kernels.fingerprint import fingerprint
 from dpverify.kernels.typing import Vector
 

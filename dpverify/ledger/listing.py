@@ -28,18 +28,18 @@ class Listing(Record, frozen=True, kw_only=True):
     claims: list[Listed]
 
 
-def listed(claims: Iterable[ClaimSpec]) -> Iterator[Listed]:
-    """Yield one entry per claim and choice of its readings."""
+def listed(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iterator[Listed]:
+    """Yield one entry per claim and choice of its readings; without its ``statements``, no formula is parsed."""
     for claim in claims:
         for reading in claim.readings():
             verdict = claim.verdict(reading)
-            corrected = verdict is not None and verdict.amendment is not None
+            corrected = statements and verdict is not None and verdict.amendment is not None
             yield Listed(
                 claim=claim.key,
                 reading=reading,
                 status=claim.pinned(reading),
                 record=claim.record,
-                statement=display(claim.statement(reading)),
+                statement=display(claim.statement(reading)) if statements else [],
                 verdict=verdict,
                 corrected=display(claim.statement(reading, "amended")) if corrected else [],
             )

@@ -26,12 +26,12 @@ SourceText = Literal["full", "main", "both"]
 Severity = Literal["privacy", "utility", "constant", "boundary", "proof", "misprint"]
 
 SEVERITIES: dict[Severity, str] = {
-    "privacy": "someone is less private than told",
-    "utility": "the promised error is not reached, or costs more than promised",
-    "constant": "a constant or a logarithm is off",
-    "boundary": "it fails only where nobody runs it",
-    "proof": "a step fails, or a line of a box taken by itself; what rests on it stands",
-    "misprint": "a slip of the pen: the lines around it show what is meant",
+    "privacy": "data are less private than stated",
+    "utility": "the error, or the cost of reaching it, is larger than stated",
+    "constant": "a constant or a logarithmic factor is wrong",
+    "boundary": "it fails only at parameters that nobody uses",
+    "proof": "a proof step or a line of an algorithm is wrong; the statements that rely on it are unaffected",
+    "misprint": "the surrounding text shows what is meant",
 }
 """What falls with a refuted claim, the worst first."""
 

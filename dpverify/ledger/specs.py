@@ -15,7 +15,7 @@ from dpverify.ledger.errors import UnknownClaim, shown, suggest
 from dpverify.ledger.records import PaperInfo
 from dpverify.ledger.vocabulary import Vocabulary
 
-OUTSIDE = " (one of yours: below its pyproject.toml, installed, or by --specs)"
+OUTSIDE = " (for your own paper, work below the folder of its pyproject.toml, install it, or pass --specs)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Specs:
     def claims(self, paper: str | None = None) -> Iterator[ClaimSpec]:
         """Yield the claims of one paper, or of all; raises `UnknownClaim` for a paper that is not there."""
         if paper is not None and paper not in self.papers:
-            rule = f"unknown paper{suggest(paper, self.papers)}; there are {', '.join(self.papers)}{OUTSIDE}"
+            rule = f"unknown paper{suggest(paper, self.papers)}; known papers are {', '.join(self.papers)}{OUTSIDE}"
             raise UnknownClaim(str(self.directory), "", "paper", shown(paper), rule)
         for key, spec in self.papers.items():
             if paper in (None, key):
@@ -89,3 +89,10 @@ class Specs:
         unread = f"; no paper {prefix} is known here{OUTSIDE}" if ":" in pattern and prefix not in self.papers else ""
         rule = f"unknown claim{suggest(pattern, known)}{unread}"
         return UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)
+
+
+def several_claims(claims: Sequence[ClaimSpec], most: int = 5) -> str:
+    """Name several claims in a message: their number and the first ones."""
+    names = ", ".join(claim.key for claim in claims[:most])
+    others = f" and {len(claims) - most} more" if len(claims) > most else ""
+    return f"{len(claims)} claims: {names}{others}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq, minimize_scalar
-
 
 def classic_epsilon(order: float, rdp: float, delta: float) -> float:
     """Convert by Mironov 2017, proposition 3: rdp + log(1/delta)/(order - 1).
@@ -74,6 +72,8 @@ def tight_epsilon(order: float, rdp: float, delta: float) -> float:
     high = improved_epsilon(order, rdp, delta)
     if excess(high) <= 0:  # equal to the last digit
         return high
+    from scipy.optimize import brentq  # not above: its import takes half a second
+
     return float(brentq(excess, 0.0, high, xtol=1e-14 * max(high, 1.0), rtol=1e-14))
 
 
@@ -120,5 +120,7 @@ def _least_log_moment(order: float, epsilon: float, delta: float) -> float:
     # The first term alone is least at q = (order - 1) delta exp(-epsilon).
     start = min(math.log(order - 1.0) + math.log(delta) - epsilon, limit)
     low, high = start - 40.0, limit
+    from scipy.optimize import minimize_scalar  # not above, as brentq
+
     best = minimize_scalar(log_moment, bounds=(low, high), method="bounded", options={"xatol": 1e-10})
     return min(float(best.fun), log_moment(start), log_moment(limit))

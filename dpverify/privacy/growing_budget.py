@@ -25,7 +25,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpverify.kernels import check
@@ -115,6 +114,8 @@ def classic_budget(epsilon: float, delta: float) -> float:
 def largest_budget(epsilon: float, delta: float) -> float:
     """Give the largest rho, up to nine digits, that is certain to imply (epsilon, delta)-DP by one of the orders."""
     low = classic_budget(epsilon, delta)
+    from scipy.optimize import brentq  # not above: its import takes half a second
+
     return float(brentq(lambda rho: budget_epsilon(rho, delta) - epsilon, low, 64.0 * low, xtol=1e-12)) * (1.0 - SAFE)
 
 
@@ -169,5 +170,7 @@ def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, 
     high = later * loss + mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta)) + 1e-9
     if excess(0.0) <= 0.0 or excess(high) >= 0.0:
         return 0.0
+    from scipy.optimize import brentq  # not above, as before
+
     found = float(brentq(excess, 0.0, high, xtol=1e-12 * high))
     return found * (1.0 - SAFE) if excess(found * (1.0 - SAFE)) > 0.0 else 0.0

@@ -11,18 +11,18 @@ from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry
 KIT = "dpverify conform"
 
 WORDS = """\
-Each optimizer of the catalogue was tested with {seeds} seeds from {seed} on, until the first fault; other auditors ran
-once, with the seed {seed}. The chance of a false alarm is at most {alpha} for each. An auditor is given two steps on
-the pairs of batches of the kit's own audit and one more, and runs on batches as the optimizer draws them, with the
-noise that it really has; the files named below say what is made of that, and somebody else may make more of the same
-library. An auditor that looks at outputs alone cannot see what leaves epsilon as it is, such as too much noise: that it
-finds nothing there is no fault of it. Seconds are of the processor, measured in turns in one process on a machine that
-had other work: only their ratios say something."""
+`conform` tested each optimizer of the catalogue with {seeds} seeds from {seed} on, and stopped at the first fault. The
+other auditors ran once, with seed {seed}. For each of them the probability of a false alarm is at most {alpha}. Each
+auditor gets two steps of the optimizer, on the same pairs of batches as the outputs test of `conform` and on one
+further pair, with the noise that the optimizer really adds. The files named below show how we use each library; another
+use of it may find more. An auditor that sees only outputs cannot detect faults that leave epsilon unchanged, such as
+too much noise. Seconds are processor time, measured alternately in one process on a busy machine, so only their ratios
+are meaningful."""
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:
     """The section, block by block."""
-    yield "## The kit beside other auditors"
+    yield "## Comparison with other auditors"
     yield " ".join(WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split())
     for auditor, says in run.auditors.items():
         yield f"- {md.code(auditor)}: {md.prose(says)}"

@@ -11,13 +11,13 @@ from dpverify.report.numbers import ratio, readable_side, show_float, show_point
 
 KINDS = {
     "smallest": "smallest",
-    "practical": "at a size that is run",
+    "practical": "at a practical size",
     "interior": "away from boundaries",
     "largest-ratio": "largest ratio",
 }
 SENTENCES = {  # how the line of a counterexample begins
     "smallest": "Smallest counterexample",
-    "practical": "At a size that is run",
+    "practical": "At a practical size",
     "interior": "Away from boundaries",
     "largest-ratio": "Largest ratio",
 }
@@ -117,7 +117,7 @@ def none_at_run_line(result: Result, budget: str) -> str:
     found = any(example.kind == "practical" for example in result.counterexamples)
     if found or budget == "smoke" or not (looked and formulas and letters & SIZES):
         return ""
-    return "A search for a counterexample at a size that is run found none."
+    return "A search for a counterexample at practical sizes found none."
 
 
 def _told(example: Counterexample, claim: str) -> str:

@@ -11,7 +11,7 @@ from dpverify.report.recorded import RecordedPage
 from dpverify.report.selftest import FaultOutcome
 from dpverify.report.words import GENERATED, plural
 
-NOTHING_RUNS = "after each of its changes, nobody who is asked runs"
+NOTHING_RUNS = "no test can be imported after any of its changes"
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):
@@ -54,14 +54,14 @@ class MutantsRun(Record, frozen=True, kw_only=True):
 
 
 INTRODUCTION = """\
-The catalogue of faults leaves out the modules below. In each of them a machine changed one operator or number, and the
-tests of that module were run, or the claims that it judges; where nobody noticed, up to seven other changes followed,
-and where nobody noticed these, all tests of its folder were asked of them.
-Some changes alter nothing that matters, such as a margin or the order of equal things, so that a change which nobody
-notices is a question and not yet a fault of the tests."""
+The catalogue has no fault for the modules below. In each module a program changed one operator or number and ran the
+tests of that module, or the claims that the module judges. If none of them failed, it tried up to seven other changes.
+If none failed for these either, it ran all tests of the folder.
+Some changes have no effect that matters, such as a change of a margin or of the order of equal elements. A change that
+no test detects is therefore a question, not yet a fault of the tests."""
 
 
-BROKEN = "After each change that was tried, whoever would notice does not even run: every user sees it."
+BROKEN = "After each change that was tried, no test can be imported, so every user notices it."
 
 
 def mutants_page(run: MutantsRun) -> str:

@@ -11,15 +11,15 @@ from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
 INTRODUCTION = """\
-`dpverify conform` tests whether an optimizer does what its accounting presumes: its batches, what one example changes,
-its noise, its memory. Below are optimizers of other libraries, as their releases have them, and mistakes that were
-reported in public threads of such libraries, made again in a few lines each. That a test finds nothing does not show
-that an optimizer is private. The mistakes are those of the code in the thread, at that time, not of a library today."""
+`dpverify conform` tests whether an optimizer does what its accounting assumes: its batches, what one example changes,
+its noise, and its memory. The table has optimizers of released libraries, and mistakes that were reported in public
+threads of such libraries, each implemented here in a few lines. An optimizer without a finding is not thereby shown to
+be private. The mistakes are those of the code in the thread at that time. The libraries may have changed since."""
 
 
 CHANCE = (
-    "All draws come from the seed {seed}; a correct optimizer fails any test with a chance of at most {alpha}. Epsilon "
-    "is certified from both sides, for the promise and not for the code; an audit bounds it from below, for the code."
+    "All draws use seed {seed}. A correct optimizer fails any test with probability at most {alpha}. Epsilon is "
+    "computed for the promise and certified from both sides. An audit bounds epsilon from below, for the code."
 )
 
 
@@ -56,7 +56,7 @@ def _row(peer: Peer) -> list[str]:
         found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
     libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    audit = next((test.found for test in peer.tests if test.name == "outputs"), "not asked for")
+    audit = next((_found(test) for test in peer.tests if test.name == "outputs"), "not asked for")
     return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(audit), md.prose(found)]
 
 
@@ -70,8 +70,11 @@ def _tests(peer: Peer) -> Iterator[str]:
 
 def _test(test: PeerTest) -> list[str]:
     mark = "✗ " if test.tested and not test.passed else ""
-    found = test.found if test.tested else f"not tested: {test.found}"
-    return [md.prose(f"{mark}{test.name}"), md.prose(found), md.prose(test.sees)]
+    return [md.prose(f"{mark}{test.name}"), md.prose(_found(test)), md.prose(test.sees)]
+
+
+def _found(test: PeerTest) -> str:
+    return test.found if test.tested else f"not tested: {test.found}"
 
 
 PEERS_PAGE = RecordedPage("peers", PeersRun, peers_page)

@@ -60,13 +60,13 @@ class RatesRun(Record, frozen=True, kw_only=True):
 
 
 INTRODUCTION = """\
-Each check that spends an error rate {within} was run with the seeds 1, 2, ..., on the statement it judges and on its
-planted faults of the declared size. A *false red* is a refutation of a statement that is not refuted; it has at most
-the chance alpha. A planted fault is refuted with at least the stated power. A check is wrong where its counts would
-have a chance below one in a million if both rates were as stated. So few runs cannot confirm an alpha of one in a
-million: that is shown by the tests of the p-values themselves, which have thousands of runs each; here the checks are
-seen whole, with their samplers, kernels and decisions. The last column is what the faults seen prove of the power,
-with 95% confidence. Audits judge with a confidence limit and state no power."""
+Each check that spends an error rate {within} was run with the seeds 1, 2, ... on the statement that it judges and on
+its planted faults of the declared size. A *false red* is a refutation of a statement that is not refuted. Its
+probability is at most alpha. A planted fault must be refuted with at least the stated power. A check is wrong if its
+counts have a probability below one in a million under both stated rates. So few runs cannot confirm an alpha of one in
+a million. The tests of the p-values do this, with thousands of runs each. This page runs whole checks, with their
+samplers, kernels and decisions. The last column is a lower confidence limit (95%) of the power. Audits judge by a
+confidence limit and state no power."""
 
 
 def rates_page(run: RatesRun) -> str:

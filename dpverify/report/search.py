@@ -57,16 +57,16 @@ class SearchRun(Record, frozen=True, kw_only=True):
 
 
 INTRODUCTION = """\
-Each inequality below is false, in a place that is hard to come by, and a counterexample is known. The search that the
-checks of claims use looks for one, as it would in a run: with the points that its share of the budget pays for at the
-speed that checks declare, no corner given, and other draws for each seed. A refuted claim shows the simplest
-counterexample that the search finds, so that its length counts as well: in bits of all numerators and denominators,
-the median over the seeds that found one, beside that of the counterexample which came with the inequality. *Always* is
-every seed, *sometimes* some of them."""
+Each inequality below is false at points that are hard to find, and one counterexample is known. The search that judges
+claims looks for a counterexample under the conditions of a run: with the number of points that its share of the budget
+allows, without hints, and with other draws for each seed. A refuted claim shows the simplest counterexample that the
+search finds, so its length is measured as well. The length is the number of bits of all numerators and denominators:
+the median over the seeds that found a counterexample, next to the length of the known one. *Always* means for every
+seed, *sometimes* for some seeds."""
 
 NEVER = """\
-A claim that is *not refuted* by a search alone may be false in such a place. A check can name such points as corners,
-which are tried first; none of that was done here."""
+A claim that is *not refuted* by a search alone may be false at such points. A check can name points that are tried
+first. No such points were named here."""
 
 
 def search_page(run: SearchRun) -> str:

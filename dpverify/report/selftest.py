@@ -104,18 +104,19 @@ def selftest_page(run: Selftest) -> str:
         [
             GENERATED,
             "# Faults planted in our own code",
-            f"**{plural(len(run.faults), 'fault')} planted, one at a time: {noticed} noticed by all that must notice "
-            f"them, {len(run.missed)} not.**" + _left_out(run),
+            f"**{plural(len(run.faults), 'fault')} planted, one at a time: {noticed} detected by all claims and "
+            f"tests that must detect them, {len(run.missed)} not.**" + _left_out(run),
             " ".join(INTRODUCTION.split()),
             "## Missed" if run.missed else "",
             _faults(run, run.missed),
-            "## Who sees what",
+            "## What detects which fault",
             _matrix(run),
             *(block for kind, title in run.kinds.items() for block in _kind(run, kind, title)),
             md.anchor("guards") + "\n\n## Guarded by unit tests only",
-            f"In {plural(len(guards['tests']), 'module')} faults were planted that tests notice and no claim does:",
+            f"In {plural(len(guards['tests']), 'module')} only tests detect the planted faults, and no claim does:",
             md.bullets(map(md.code, guards["tests"])),
-            f"In {plural(len(guards['claims']), 'module')} a claim noticed a fault. {NONE.format(len(guards['none']))}",
+            f"In {plural(len(guards['claims']), 'module')} a claim detected a fault. "
+            + NONE.format(len(guards["none"])),
             md.folded("modules without a planted fault", md.bullets(_folders(guards["none"]))),
             "## How it was made",
             md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in _manifest(run).items()]),
@@ -123,13 +124,13 @@ def selftest_page(run: Selftest) -> str:
     )
 
 
-NONE = "In the other {} that hold code no fault of the catalogue is planted, so that nothing is shown of them:"
+NONE = "The catalogue has no fault for the other {} with code, so this page says nothing about them:"
 INTRODUCTION = """\
-Each fault is one change of the code, in a copy with a compile cache of its own, in which the unchanged code passes
-the same claims and tests. A claim notices a fault when `dpverify verify CLAIM --budget smoke` ends with exit code 1
-and that claim is red, a test when it fails; what cannot be imported, or runs out of time, notices nothing. Who notices
-a fault is listed with it in `specs/faults/`, and all who are listed must. The last column is the smallest fault that
-the checks which saw it declare to see, where they declare one."""
+Each fault is one change of the code, made in a copy with a separate compile cache. In the copy the unchanged code
+passes the same claims and tests. A claim detects a fault if `dpverify verify CLAIM --budget smoke` ends with exit
+code 1 and that claim is red. A test detects it if the test fails. A claim or test that cannot be imported, or that runs
+out of time, detects nothing. `specs/faults/` lists with each fault the claims and tests that must detect it. The
+last column is the smallest fault that the checks which detected it declare, if they declare one."""
 
 
 def _left_out(run: Selftest) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Result
@@ -16,6 +17,12 @@ _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such a
 _ORDERS, _SHOWN_ORDERS = re.compile("<=|>=|<|>"), re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
 APART = ("where", "reading")  # what may be shown elsewhere in a section, once for all its statements
 _WORDS_OF_STATEMENT = ("", "in words:")
+_GROUPS = {  # parts of a statement that a correction shows whole if a printed line of them is gone
+    "with": "definitions",
+    "if": "conditions",
+    "assuming": "assumptions",
+    "constant may depend on": "dependences of the constant",
+}
 KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
 
 
@@ -30,7 +37,7 @@ def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
 def statement_block(source: Result | AmendmentResult, apart: bool = False) -> str:
     """A statement as markdown: a displayed formula, or the words, and below it everything that belongs to it.
 
-    ``apart``: its letters and its reading stand elsewhere in the same section.
+    ``apart``: its letters and its reading are shown elsewhere on the page.
     """
     lines = [line for line in statement_of(source) if not apart or line.word not in APART]
     return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
@@ -43,18 +50,31 @@ def printed_block(result: Result) -> str:
     return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
 
 
-def correction_block(amendment: AmendmentResult, printed: Result) -> str:
-    """A corrected statement below the printed one of the same section: what is the same is not shown again."""
+def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter: bool = False) -> str:
+    """A corrected statement below the printed one of the same page: what is the same is not shown again.
+
+    ``in_chapter``: no heading gives its conditions, and its formula is shown even if it is the printed one.
+    """
     above = {_key(line): line for line in statement_of(printed) if line.word not in APART}
     lines = [line for line in statement_of(amendment) if line.word not in APART]
-    if {key for key in above if key[0]} - {_key(line) for line in lines}:
-        return statement_block(amendment, apart=True)  # a condition or a definition of the printed statement is gone
-    new = [line for line in lines if _key(line) not in above]
-    in_heading = amendment.holds_for if amendment.corrects else []
-    told = _sentence(_belongs([line for line in new if not (line.word == "if" and line.text in in_heading)]))
-    left_out = any(line not in new and _belongs([line]) for line in lines)
-    told = " ".join(filter(None, [told, "Otherwise as printed." if left_out else ""]))
-    return "\n\n".join(filter(None, [statement_block_of([line for line in new if line is lines[0]]), told]))
+    replaced = {word for word, _ in above.keys() - set(map(_key, lines)) if word}
+    whole = {*replaced, "if"} if in_chapter else replaced
+    new = [line for line in lines if _key(line) not in above or line.word in whole]
+    in_heading = amendment.holds_for if amendment.corrects and not in_chapter else []
+    told = [_sentence(_belongs([line for line in new if not (line.word == "if" and line.text in in_heading)]))]
+    told += [*_replacements(lines, replaced)]
+    told += ["Otherwise as printed."] if any(line not in new and _belongs([line]) for line in lines) else []
+    formula = statement_block_of([line for line in lines[:1] if line in new or in_chapter])
+    return "\n\n".join(filter(None, [formula, " ".join(filter(None, told))]))
+
+
+def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[str]:
+    """Say which parts of a corrected statement replace the printed ones, and which are gone."""
+    groups = {group: bool(_after(lines, word)) for word, group in _GROUPS.items() if word in replaced}
+    if kept := [group for group, has_lines in groups.items() if has_lines]:
+        yield f"These {' and '.join(kept)} replace the printed ones."
+    if gone := [group for group, has_lines in groups.items() if not has_lines]:
+        yield f"Without the printed {' and '.join(gone)}."
 
 
 def _key(line: Line) -> tuple[str, str]:
@@ -97,26 +117,66 @@ def instead_line(amendment: AmendmentResult) -> str:
     return f"**{head} for** {conditions}: **{status}**" if conditions else f"**{head}, {status}**"
 
 
-def letters_line(results: Sequence[Result]) -> str:
-    """Where the letters of a claim live, of the printed statement and of all corrected ones."""
-    sources = [source for result in results for source in (result, result.amendment) if source is not None]
-    found = {line.text: line for source in sources for line in _after(statement_of(source), "where")}
-    letters = _letters([*found.values()])
+def shared_letters(groups: Sequence[Sequence[Result]]) -> frozenset[str]:
+    """The domain that most claims of a page give a letter, of each letter that several claims have.
+
+    A letter that means different things on the page, such as an order and the end of a node, is left to the claims.
+    """
+    domains: dict[str, Counter[str]] = {}
+    meanings: dict[str, set[str]] = {}
+    for results in groups:
+        for text, line in _domains(results).items():
+            name, letter = _name_and_letter(line)
+            domains.setdefault(name, Counter())[text] += 1
+            meanings.setdefault(letter, set()).add(name)
+    several = {name for names in meanings.values() if len(names) > 1 for name in names}
+    most = (counts.most_common(1)[0] for name, counts in domains.items() if name not in several)
+    return frozenset(text for text, count in most if count > 1)
+
+
+def letters_of_page(groups: Sequence[Sequence[Result]], shared: Container[str]) -> str:
+    """What the letters of a page are, once for all its claims."""
+    lines = {text: line for results in groups for text, line in _domains(results).items() if text in shared}
+    letters = _letters([*lines.values()])
+    return f"Letters, where a claim does not say otherwise: {letters}." if letters else ""
+
+
+def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
+    """What the letters of a claim are, of the printed statement and of all corrected ones.
+
+    ``shared``: the domains that the page gives for all its claims.
+    """
+    found = _domains(results)
+    different = {text.partition(" ")[0] for text in found if text not in shared}
+    letters = _letters([line for text, line in found.items() if text.partition(" ")[0] in different])
+    sources = _statements(results)
     used = {name for source in sources for example in telling(source) for name in example.parameters}
     used |= {line.text for source in sources for line in _after(statement_of(source), "constant may depend on")}
-    named = {name: letter for line in found.values() for name, letter in [_name_and_letter(line)] if letter}
-    names = [f"{md.code(name)} is {md.inline_math(letter)}" for name, letter in named.items() if name in used]
+    named = dict(map(_name_and_letter, found.values()))
+    names = [
+        f"{md.code(name)} is {md.inline_math(letter)}"
+        for name, letter in named.items()
+        if name in used and _plain(letter) != _plain(name)
+    ]
     told = [f"Letters: {letters}."] if letters else []
     return " ".join([*told, f"Names: {', '.join(names)}."] if names else told)
 
 
+def _statements(results: Sequence[Result]) -> list[Result | AmendmentResult]:
+    return [source for result in results for source in (result, result.amendment) if source is not None]
+
+
+def _domains(results: Sequence[Result]) -> dict[str, Line]:
+    """Where the letters of a claim live, by the text of the line."""
+    return {line.text: line for source in _statements(results) for line in _after(statement_of(source), "where")}
+
+
 def _name_and_letter(line: Line) -> tuple[str, str]:
-    """The name of a letter as points have it, and the letter, where one cannot be told from the other."""
+    """The name of a letter as points have it, and the letter."""
     name, _, domain = line.text.partition(" ")
     bounds, shown = domain.rpartition(", ")[2], line.latex.rpartition(r",\ ")[2]
     place = [word.strip() for word in _ORDERS.split(bounds)].index(name) if name in bounds else 0
-    letter = _SHOWN_ORDERS.split(shown)[place].strip()
-    return name, "" if _plain(letter) == _plain(name) else letter
+    return name, _SHOWN_ORDERS.split(shown)[place].strip()
 
 
 def _plain(name: str) -> str:

@@ -207,7 +207,7 @@ def amendment_words(result: Result) -> str:
 
 def _table(results: Sequence[Result], console: Console) -> Table:
     rows = [
-        ("\n".join(map(name_cell, names)), show_slack(result.slack), _why(result, console))
+        ("\n".join(name_cell(name, console.width) for name in names), show_slack(result.slack), _why(result, console))
         for names, result in _same_reason(results)
     ]
     return table(("claim", "slack", "why"), rows, console, right=("slack",))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +20,17 @@ from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.children import Children
 from dpverify.selftest.mutants import all_of_folder, attempts
 from dpverify.selftest.noticing import look
-from dpverify.selftest.run import Report, copy, look_at_green, modules, plant, remember, remembered
+from dpverify.selftest.run import (
+    Report,
+    copy,
+    end_work,
+    look_at_green,
+    modules,
+    plant,
+    remember,
+    remembered,
+    work_folder,
+)
 
 TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there
 
@@ -97,10 +106,12 @@ def _key(root: Path, module: str, tried: Sequence[Fault]) -> str:
 
 
 def _decide(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: float) -> Generator[FaultOutcome]:
-    place = tempfile.TemporaryDirectory(prefix="dpverify-modules-")
-    work, children = Path(place.name), Children()
-    green, pool, saw = work / "green", ThreadPoolExecutor(jobs), dict[str, Saw]()
-    try:
+    children = Children()
+    pool = ThreadPoolExecutor(jobs)
+    saw = dict[str, Saw]()
+    with work_folder("dpverify-modules-") as work, ExitStack() as stack:
+        stack.callback(end_work, children, pool)
+        green = work / "green"
         copy(root, green)
         for first in range(0, len(todo), TOGETHER):
             some = dict(islice(todo.items(), first, first + TOGETHER))
@@ -112,10 +123,6 @@ def _decide(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: f
             ]
             for future in as_completed(begun):
                 yield future.result()
-    finally:
-        children.end()
-        pool.shutdown(cancel_futures=True)
-        place.cleanup()
 
 
 def _tries(

@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
+from dpverify.foreign import interrupts_ignored
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
@@ -131,8 +132,8 @@ def selftest(
     todo = [fault for fault in faults if keys[fault.id] not in known]
     tell(len(faults) - len(todo), len(faults), "the code without a fault")
     if todo:
-        with tempfile.TemporaryDirectory(prefix="dpverify-selftest-") as work, ExitStack() as stack:
-            for outcome in stack.enter_context(closing(_decide(root, todo, Path(work), jobs, limit))):
+        with work_folder("dpverify-selftest-") as work, closing(_decide(root, todo, work, jobs, limit)) as decided:
+            for outcome in decided:
                 key = keys[outcome.id]
                 known[key] = outcome
                 remember(state, key, outcome)
@@ -160,6 +161,23 @@ def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: f
         for future in as_completed(begun):
             yield future.result()
     finally:
+        end_work(children, pool)
+
+
+@contextmanager
+def work_folder(prefix: str) -> Iterator[Path]:
+    """Make a folder for copies, and delete it in the end, whatever is pressed meanwhile."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        yield folder
+    finally:
+        with interrupts_ignored():  # a second Ctrl-C would leave a copy with a fault behind
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def end_work(children: Children, pool: ThreadPoolExecutor) -> None:
+    """End all processes, and wait for the threads that look after them, whatever is pressed meanwhile."""
+    with interrupts_ignored():
         children.end()
         pool.shutdown(cancel_futures=True)
 

@@ -38,6 +38,7 @@ CONFIG = {
         "sphinx.ext.autodoc",
         "sphinx.ext.napoleon",
         "dpverify.site.mathml",
+        "dpverify.site.navigation",
         "dpverify.site.verdicts",
         "dpverify.site.safe",
     ],

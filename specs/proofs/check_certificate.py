@@ -41,11 +41,13 @@ FEW = 6  # finite sums of so few terms are written out
 NONNEGATIVE = {"bit": 2, "popcount": 1, "binomial": 2, "moment": 2, "norm": 1}  # functions that are never below 0
 ARITY = {"^": 2, "exp": 1, "log": 1, "floor": 1, "inner": 2, **NONNEGATIVE}
 MANY = ("+", "*", "max")
+RANGES = ("sum", "integral")
 CONSTANTS = ("oo", "-oo", "pi")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 NUMBERS, FUNCTIONS = ("real", "integer"), ("sequence", "bits")
 NO_NUMBERS = ("vector", "random", "gaussian")
 KINDS = (*NUMBERS, *NO_NUMBERS, *FUNCTIONS)
+DECLARED = {"set-bits": "bits", "gaussian-norm": "gaussian"}  # conditions that a letter is declared, and as what
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, no error
@@ -129,7 +131,7 @@ def read(data, table=()):
     if op == "q":
         need(len(args) == 1 and re.match(r"-?[0-9]+(/[1-9][0-9]*)?\Z", args[0]), f"{data!r} is no rational")
         return rational(fmpq(*map(int, args[0].split("/"))))
-    if op in ("sum", "integral"):
+    if op in RANGES:
         index, *rest = args
         lo, hi, body = (read(a, table) for a in rest)
         index, body = bind(index, body)
@@ -176,7 +178,7 @@ def put(e, where, memo=None):
             value, args = where.get(args[0], args[0]), [put(a, where, memo) for a in args[1:]]
             need(not isinstance(value, Row) and (isinstance(value, str) or len(args) == 1), f"{e[1]} is no function")
             found = row(op, value, *args) if isinstance(value, str) else put(value[1], {value[0]: args[0]})
-        elif op in ("sum", "integral") and args[0] in where:
+        elif op in RANGES and args[0] in where:
             lo, hi = (put(a, where, memo) for a in args[1:3])
             found = row(op, args[0], lo, hi, put(args[3], {k: v for k, v in where.items() if k != args[0]}))
         else:
@@ -185,10 +187,12 @@ def put(e, where, memo=None):
     return memo[e]
 
 
-@cache
-def is_plain(e):
-    """Whether there is no sum and no integral in an expression."""
-    return e[0] not in ("sum", "integral") and all(is_plain(a) for a in e if isinstance(a, Row))
+def parts_of(e):
+    """An expression and all that it is made of."""
+    yield e
+    for a in e:
+        if isinstance(a, Row):
+            yield from parts_of(a)
 
 
 def shown(e):
@@ -298,8 +302,8 @@ def renamed(part, old, new):
     if isinstance(part, Row):
         kind, *rest = (renamed(x, old, new) for x in part)
         return row(kind, *(sorted(rest) if kind == "max" else rest))
-    return form_of({tuple(sorted((renamed(a, old, new), renamed(x, old, new)) for a, x in m)): c
-                    for m, c in part.items()})  # fmt: skip
+    monomials = (sorted((renamed(a, old, new), renamed(x, old, new)) for a, x in m) for m in part)
+    return form_of(dict(zip(map(tuple, monomials), part.values(), strict=True)))
 
 
 def ball(form):
@@ -308,8 +312,15 @@ def ball(form):
         return sum((reduce(arb.__mul__, (ball_power(*f) for f in m), arb(c)) for m, c in form.items()), arb(0))
 
 
-BALLS = {"e": lambda: arb(1).exp(), "pi": arb.pi, "prime": arb, "base": arb, "log": arb.log, "floor": arb.floor,
-         "max": lambda *values: reduce(arb.max, values)}  # fmt: skip
+BALLS = {
+    "e": lambda: arb(1).exp(),
+    "pi": arb.pi,
+    "prime": arb,
+    "base": arb,
+    "log": arb.log,
+    "floor": arb.floor,
+    "max": lambda *values: reduce(arb.max, values),
+}
 
 
 def ball_power(atom, exponent):
@@ -334,13 +345,13 @@ class Scope:
     written = 0  # terms of sums that a certificate has written out
 
     def __init__(self, kinds, facts, depth=0):
-        self.kinds, self.depth, self.converging, self.index = kinds, depth, set(), {}  # series that converge; signs
+        self.kinds, self.depth, self.index = kinds, depth, {}  # signs by form
         self.facts = list(facts)  # (relation to 0, expression), and ("within", length, fact) for what holds in a range
         self.refresh()
 
     def refresh(self):
         """Compute all forms anew, since facts came that make some of them simpler; signs that were known stay so."""
-        self.memo, self.joins, self.missed, self.inner = {}, {}, set(), {}
+        self.memo, self.missed, self.inner, self.converging = {}, set(), {}, set()
         if sum(self.enter(*fact) for fact in self.facts if fact[0] != "within"):
             self.refresh()
 
@@ -348,9 +359,8 @@ class Scope:
         """Put a fact where it is looked up; True if it changes forms that were computed before."""
         form, changed = self.form(e), False
         if relation == "converges":
-            changed = form not in self.converging
             self.converging.add(form)
-            return changed
+            return False
         for one, said in ((form, SAID[relation] or 1), (-form, int(relation == "=") or SAID[relation] & 2)):
             key = one.key()
             if said & ~self.index.get(key, 0):
@@ -363,15 +373,15 @@ class Scope:
         self.facts.append(fact)
         if self.enter(*fact):
             self.refresh()
-        for inner in self.inner.values() if fact[0] in SAID and is_plain(fact[1]) else ():
-            inner.learn(*fact)
+        self.inner = {}  # their scopes do not know it
 
     def inside(self, length):
         """The scope of an index "%k" that runs over 0, 1, ..., length; over 0, 1, ... for oo, all reals for line."""
         key = self.range_key(length)
         if key not in self.inner:
             name, index = f"%{self.depth}", letter(f"%{self.depth}")
-            facts = [fact for fact in self.facts if fact[0] in SAID and is_plain(fact[1])]  # others stay outside
+            facts = [fact for fact in self.facts if fact[0] in SAID]
+            facts = [fact for fact in facts if not any(part[0] in RANGES for part in parts_of(fact[1]))]  # stay outside
             facts += [] if length == "line" else [(">=", index)]
             facts += [] if isinstance(length, str) else [(">=", length - index)]
             facts += [fact[2] for fact in self.facts if fact[0] == "within" and self.range_key(fact[1]) is key]
@@ -384,9 +394,7 @@ class Scope:
 
     def case(self, relation, e):
         """The scope in which one fact more is assumed: another one that knows what this one does, and learns it."""
-        scope = Scope(self.kinds, (), self.depth)
-        for name in ("facts", "converging", "index", "memo", "joins", "missed"):
-            setattr(scope, name, getattr(self, name).copy())
+        scope = Scope(self.kinds, self.facts, self.depth)
         scope.learn(relation, e)
         return scope
 
@@ -465,7 +473,7 @@ class Scope:
         if op in ("letter", "pi"):
             need(op == "pi" or args[0] in self.kinds, f"the letter {args[:1]} is not declared")
             return alone(row(op, *args))
-        if op in ("sum", "integral"):
+        if op in RANGES:
             return self.bound(op, *args)
         if op == "apply":
             need(self.kinds.get(args[0]) in FUNCTIONS, f"{args[0]} is not declared as a function")
@@ -503,7 +511,7 @@ class Scope:
         total = {}
         for m, c in p.items():
             for n, d in q.items():
-                for k, value in (self.joins.get(m + n) or self.joins.setdefault(m + n, self.joined(m + n))).items():
+                for k, value in self.joined(m + n).items():
                     total[k] = total.get(k, 0) + c * d * value
         return form_of(total)
 
@@ -550,8 +558,8 @@ class Scope:
     def prime_powers(self, value):
         """A positive rational as primes with their exponents."""
         need(max(abs(value.p), value.q) < MOST_FACTORED, "a power of too large a number")
-        return [(row("prime", str(p)), sign * int(n)) for part, sign in ((value.p, 1), (value.q, -1))
-                for p, n in fmpz(part).factor()]  # fmt: skip
+        signed = [(p, int(n)) for p, n in fmpz(value.p).factor()] + [(p, -int(n)) for p, n in fmpz(value.q).factor()]
+        return [(row("prime", str(p)), n) for p, n in signed]
 
     def power(self, base, exponent):
         """A form to the power of another: a rational, atoms that may be taken out of it, and a rest."""
@@ -648,8 +656,8 @@ class Scope:
         term, scope = self.term(op, index, lo, hi, body)
         inner = scope.form(term)
         parts = [scope.taken_out(form_of({m: c}), name) for m, c in inner.items()]
-        if not finite and len(parts) > 1 and not all(self.closed(length, rest) in self.converging for _, rest in parts):
-            parts = [(ONE, inner)]
+        if not finite and len(parts) > 1:
+            parts = [(ONE, inner)]  # they may diverge
         for outer, rest in parts:
             if finite and rest is ONE and self.sign(key + ONE) & 1:
                 total += self.product(outer, key + ONE)
@@ -685,7 +693,7 @@ class Scope:
     def defined(self, e):
         """Refuse an expression with a part that may have no value: a division by 0, a log or root of a negative."""
         op, *args = e
-        if op in ("sum", "integral"):
+        if op in RANGES:
             length = self.span(*e)
             for end in {"line": (), "oo": args[1:2]}.get(length, args[1:3]):
                 self.defined(end)
@@ -771,18 +779,15 @@ def condition(data, table):
     kind, *args = data
     if kind in RELATIONS:
         return ("fact", *difference(kind, *(read(x, table) for x in args)))
-    if kind == "converges":
-        index, lo, body = args
-        return ("converges", read(["sum", index, lo, "oo", body], table))
     if kind == "forall":
         index, lo, hi, inner = args
-        found = condition(inner, table)
-        need(found[0] == "fact", "forall is of a relation")
-        index, body = bind(index, found[2])
-        return ("forall", found[1], ("sum", index, read(lo, table), read(hi, table), body))
+        found, relation, gap = condition(inner, table)
+        need(found == "fact", "forall is of a relation")
+        index, body = bind(index, gap)
+        return ("forall", relation, ("sum", index, read(lo, table), read(hi, table), body))
     need(kind in ("integer", "declared"), f"{kind!r} is no condition")
-    what, *args = args if kind == "declared" else data
-    return (what, *(a if what == "set-bits" and a is args[0] else read(a, table) for a in args))
+    what, name, *args = args if kind == "declared" else data
+    return (what, name if what in DECLARED else read(name, table), *(read(a, table) for a in args))
 
 
 class Proof(Rule):
@@ -820,7 +825,6 @@ class Proof(Rule):
             self.checker.definitions.add(rule, seal(data, self.checker.data["table"]))
             need(self.kinds.get(rule.lhs[1]) == "sequence", f"{rule.lhs[1]} is declared as something else")
             self.fixed |= rule.free()
-            self.checker.used.setdefault("definition", set()).add(data["name"])
         elif any((self.kinds | rule.letters).get(name) in FUNCTIONS for name in about):
             self.fixed |= about  # functions may depend on all of them
             rule.fixed = about
@@ -874,8 +878,8 @@ class Proof(Rule):
             return [{}]
         if op == "log":
             inner = self.rates(args[0])
-            need(inner and not any(x < 0 and kind == "log" for one in inner for (kind, _), x in one.items()),
-                 "a logarithm of what may be near 0")  # fmt: skip
+            small = any(x < 0 and kind == "log" for one in inner for (kind, _), x in one.items())
+            need(inner and not small, "a logarithm of what may be near 0")
             need(sign & 1 and not hidden & letters_in(e), "a logarithm that may be negative", e)
         elif op == "+":
             found = [one for a in args for one in self.rates(a, hidden)]
@@ -925,9 +929,6 @@ class Proof(Rule):
 
     # ---- ways to prove a fact: relation of an expression to 0
 
-    def same(self, scope, e, other, why):
-        need(scope.form(e) is scope.form(other), why)
-
     def combine(self, scope, relation, e, divisors, terms):
         """Times divisors, it is a sum of products of facts with weights >= 0; with any weight where a factor is 0."""
         left, total, least, strict = scope.form(e), ZERO, 0 if relation == "=" else 1, False
@@ -948,7 +949,7 @@ class Proof(Rule):
     def fraction(self, scope, relation, e, u):
         """It is floor(u) + 1 - u."""
         u = self.read(u)
-        self.same(scope, e, row("floor", u) + rational(1) - u, "it is something else")
+        need(scope.form(e) is scope.form(row("floor", u) + rational(1) - u), "it is something else")
         need(relation == ">", "it is positive")
 
     def whole(self, scope, relation, e):
@@ -964,7 +965,7 @@ class Proof(Rule):
         term, inner = scope.term(*e)
         index = f"%{scope.depth}"
         following = put(term, {index: letter(index) + rational(1)})
-        self.same(inner, following, row("*", ratio, term), "the terms have another ratio")
+        need(inner.form(following) is inner.form(row("*", ratio, term)), "the terms have another ratio")
         need(index not in letters_in(inner.form(ratio)), "the ratio changes")
         need(scope.sign(scope.form(ratio)) & 1 and scope.sign(ONE - scope.form(ratio)) == 3, "not in [0, 1)")
 
@@ -973,22 +974,22 @@ class Proof(Rule):
         a, b = self.read(a), self.read(b)
         need(scope.holds("=", scope.form(a - b)), "the places are not known to be equal")
         index, body = bind(index, self.read(context))
-        self.same(scope, e, put(body, {index: a}) - put(body, {index: b}), "it is not this difference")
+        difference = put(body, {index: a}) - put(body, {index: b})
+        need(scope.form(e) is scope.form(difference), "it is not this difference")
         need(relation == "=", "it is 0")
 
     def instance(self, scope, relation, e, source, name, where):
         """It is what a rule, a premise or a lemma says."""
-        known = {"rule": self.checker.rules, "premise": self.premises, "lemma": self.checker.lemmas,
-                 "induction": {name: self}}[source]  # fmt: skip
+        known = {"rule": self.checker.rules, "premise": self.premises, "lemma": self.checker.lemmas}
+        known = known[source] if source != "induction" else {name: self}
         need(name in known, f"there is no {source} {name!r} before this place")
         rule = Rule(known[name]) if source == "rule" else known[name]
-        self.checker.used.setdefault(source, set()).add(name)
+        self.checker.rules_used |= {name} if source == "rule" else set()
         need(set(where) == set(rule.letters), f"the letters {sorted(rule.letters)} need values, not {sorted(where)}")
         values = {one: self.value(scope, rule.letters[one], value, source) for one, value in where.items()}
         for one, said in rule.declared.items():
-            own = self.declared.get(values[one] if isinstance(values[one], str) else values[one][1], ())
-            alike = [scope.form(put(a, values)) is scope.form(b) for a, b in zip(said, own, strict=True)]
-            need(all(alike), f"{one} is declared otherwise")
+            said = [put(a, values) for a in said]
+            need(self.is_declared(scope, rule.letters[one], values[one], said), f"{one} is declared otherwise")
         for k, one in enumerate(rule.conditions):
             need(self.met(scope, values, *one), f"condition {k} is not known")
         for side in (rule.lhs, rule.rhs):
@@ -1033,22 +1034,21 @@ class Proof(Rule):
         if kind == "forall":
             term, inner = scope.term(*(put(a, values) if isinstance(a, Row) else a for a in args[1]))
             return inner.holds(args[0], inner.form(term))
-        if kind == "set-bits":
-            name = values[args[0]]
-            found = self.declared.get(name) if isinstance(name, str) and scope.kinds.get(name) == "bits" else None
-            return bool(found) and scope.form(found[0]) is scope.form(put(args[1], values))
-        args = [put(a, values) if isinstance(a, Row) else a for a in args]
+        first, *args = (put(a, values) if isinstance(a, Row) else a for a in args)
         if kind == "fact":
-            return scope.holds(args[0], scope.form(args[1]))
-        if kind == "converges":
-            return scope.defined(args[0]) is None
+            return scope.holds(first, scope.form(*args))
         if kind == "integer":
-            return scope.integer(scope.form(args[0]))
-        if kind == "gaussian-norm":
-            found = self.declared.get(args[0][1]) if scope.sort(args[0]) == "gaussian" else None
-            return bool(found) and all(scope.form(a) is scope.form(b) for a, b in zip(found, args[1:], strict=True))
+            return scope.integer(scope.form(first))
+        if kind in DECLARED:
+            return self.is_declared(scope, DECLARED[kind], values[first], args)
         need(kind in ("random", "vector"), f"{kind!r} is not checked here")
-        return scope.sort(args[0]) in ((kind,) if kind == "vector" else NO_NUMBERS)
+        return scope.sort(first) in ((kind,) if kind == "vector" else NO_NUMBERS)
+
+    def is_declared(self, scope, kind, value, said):
+        """Whether a letter or function is declared as of a kind, for some numbers: the variance of a Gaussian."""
+        name = value if isinstance(value, str) else value[1]
+        own = self.declared.get(name, ()) if scope.kinds.get(name) == kind else ()
+        return len(own) == len(said) > 0 and all(scope.form(a) is scope.form(b) for a, b in zip(own, said, strict=True))
 
 
 WAYS = ("combine", "fraction", "whole", "ratio", "congruent", "instance")
@@ -1076,18 +1076,13 @@ def seal(data, table):
 def granted(scope, relation, e):
     """Whether a relation to 0 is known, or a fact with a number added is it; integers lie at or above whole bounds."""
     form = scope.form(e)
-    if scope.holds(relation, form):
-        return True
-    whole = scope.integer(form)
-    if relation == ">=" and whole and scope.sign(form + ONE) == 3:
-        return True
-    for said, fact in [fact for fact in scope.facts if fact[0] in (">=", ">")]:
-        least = (form - scope.form(fact)).constant()
-        if least is not None and whole:
-            least = least.floor() + 1 if said == ">" else least.ceil()
-        if least is not None and (least > 0 or (least == 0 and (relation == ">=" or (said == ">" and not whole)))):
-            return relation in (">=", ">")
-    return False
+    for said, fact in [fact for fact in scope.facts if fact[0] in (">=", ">") and relation in (">=", ">")]:
+        least, is_strict = (form - scope.form(fact)).constant(), said == ">"
+        if least is not None and scope.integer(form):
+            least, is_strict = (least.floor() + 1 if is_strict else least.ceil()), False
+        if least is not None and (least > 0 or (least == 0 and (is_strict or relation == ">="))):
+            return True
+    return scope.holds(relation, form)
 
 
 class Definitions:
@@ -1135,12 +1130,14 @@ class Definitions:
             return
         facts = [condition[1:] for condition in rule.conditions if condition[0] == "fact"]
         names = letters_in(rule.lhs).union(*(letters_in(e) for e in (rule.rhs, *(gap for _, gap in facts))))
-        functions = {e[1] for side in (rule.lhs, rule.rhs) for e in parts_of(side) if e[0] == "apply"}
+        applied = [e for e in parts_of(rule.rhs) if e[0] == "apply"]
+        functions = {name, *(e[1] for e in applied)}
         scope = Scope(dict.fromkeys(names, "real") | rule.letters | dict.fromkeys(functions, "sequence"), facts)
         place = letter(places[0])
         before = scope.form(place - rational(1))
         need(len(places) == 1 and rule.letters[places[0]] == "integer", f"{name} is no recursion over an integer")
-        need(all(scope.form(a) is before for a in applied_to(rule.rhs, name)), f"{name} is defined by itself")
+        at = [scope.form(a) for e in applied if e[1] == name for a in e[2:]]
+        need(all(one is before for one in at), f"{name} is defined by itself")
         if starts:
             need(granted(scope, ">", place - starts[0].lhs[2]), f"{name} is defined twice at its start")
         else:
@@ -1148,24 +1145,11 @@ class Definitions:
             need(any(bound.constant() is not None for bound in bounds), f"the recursion of {name} has no start")
 
 
-def parts_of(e):
-    """An expression and all that it is made of."""
-    yield e
-    for a in e:
-        if isinstance(a, Row):
-            yield from parts_of(a)
-
-
-def applied_to(e, name):
-    """What a function is applied to in an expression."""
-    return [a for part in parts_of(e) if part[0] == "apply" and part[1] == name for a in part[2:]]
-
-
 class Checker:
     """One certificate: its lemmas by name, the statement last, and what was used."""
 
     def __init__(self, rules):
-        self.table, self.lemmas, self.used, self.rules = [], {}, {}, {r["name"]: r for r in rules}
+        self.table, self.lemmas, self.rules, self.rules_used = [], {}, {r["name"]: r for r in rules}, set()
         self.data, self.statement, self.definitions = {"table": []}, None, Definitions()
 
     def run(self, data):

@@ -155,44 +155,23 @@ class Statement:
         return frozenset().union(*map(k.letters_in, self.rows()))
 
 
-def scope_of(kinds, facts, rows=()):
-    """A scope that knows the signs of letters that follow from their bounds, and of logarithms and remainders.
-
-    ``rows``: expressions in which these occur. A logarithm is positive above 1 and negative between 0 and 1.
-    """
-    scope = k.Scope(kinds, facts)
-    letters = [k.letter(name) for name, kind in kinds.items() if kind in k.NUMBERS]
-    parts = dict.fromkeys(part for row in rows for part in reversed([*k.parts_of(row)]))
-    bound = {part for part in parts if any(e[0] == "letter" and e[1][0] == "~" for e in k.parts_of(part))}
-    for e in [*letters, *(k.row("log", e) for e in letters), *(part for part in parts if part not in bound)]:
-        op, *args = e
-        if op == "letter" and e in letters:
-            signs = [(">", e, e), (">=", e, e)]
-        elif op == "log":
-            signs = [(">", args[0] - k.rational(1), e), (">=", args[0] - k.rational(1), e)]
-            if scope.sign(scope.form(args[0])) == 3:
-                signs.append((">", k.rational(1) - args[0], -e))
-        elif op == "floor" and (args[0][0], args[0][-1][0:1], args[0][-1][2:]) == ("*", ("^",), (k.rational(-1),)):
-            *whole, (_, divisor, _) = args[0][1:]
-            whole = k.row("*", *whole)
-            signs = [(">", divisor, whole - k.row("*", divisor, e))]
-        else:
-            continue
-        for relation, condition, sign in signs:
-            if k.granted(scope, relation, condition):
-                scope.learn(">=" if op == "floor" else relation, sign)
-                break
+def scope_of(statement, *others):
+    """A scope in which the conditions of a statement hold; it knows the signs of letters that their bounds say."""
+    functions = frozenset().union(*(one.names() - one.kinds.keys() for one in (statement, *others)))
+    scope = k.Scope(dict.fromkeys(functions, "sequence") | statement.kinds, statement.facts)
+    for name in (name for name, kind in statement.kinds.items() if kind in k.NUMBERS):
+        for relation in (relation for relation in (">=", ">") if k.granted(scope, relation, k.letter(name))):
+            scope.learn(relation, k.letter(name))
     return scope
 
 
 def follows(wanted, known, proven=None):
     """Refuse unless a wanted statement is what is known, at the same values of the letters, on its own domain.
 
-    ``proven``: the scope of a proof of what is known, whose facts hold where its conditions do.
+    ``proven``: the scope of a proof of what is known, whose facts hold where its conditions do. There, all parts of the
+    wanted sides have values: what is multiplied by 0 is in no form, and need not be in the certificate.
     """
-    functions = (wanted.names() | known.names()) - wanted.kinds.keys() - known.kinds.keys()
-    rows = [e for one in (known, wanted) for e in one.rows()]
-    scope = scope_of(dict.fromkeys(functions, "sequence") | wanted.kinds, wanted.facts, rows)
+    scope = scope_of(wanted, known)
     for name in known.kinds.keys() & (known.names() | wanted.kinds.keys()):
         wider = known.kinds[name] == "real" and wanted.kinds.get(name) == "integer"
         k.need(wider or wanted.kinds.get(name) == known.kinds[name], f"{name} is no {known.kinds[name]} there")
@@ -201,8 +180,10 @@ def follows(wanted, known, proven=None):
     enough = (wanted.relation, wanted.relation.strip("="), "=" if wanted.relation in ("<=", ">=") else wanted.relation)
     k.need(known.relation in enough and wanted.hides == known.hides, "the relation is another one")
     for side, one, other in (("left", wanted.left, known.left), ("right", wanted.right, known.right)):
-        same = one is None or any(place.form(one) is place.form(other) for place in (scope, proven) if place)
-        k.need(same, f"another {side} side", other)
+        place = proven or scope
+        k.need(one is None or place.form(one) is place.form(other), f"another {side} side", other)
+        if proven and one is not None:
+            proven.defined(one)
 
 
 class Paper:
@@ -302,7 +283,7 @@ class Paper:
         about = [(relation, gap) for relation, gap in meant.facts if k.letters_in(gap) & new]
         whole.values, whole.left = values, meant.right
         whole.kinds, whole.facts = meant.kinds | whole.kinds, whole.facts + about
-        scope = scope_of(whole.kinds, whole.facts)
+        scope = scope_of(whole)
         for relation, gap in meant.facts:
             k.need(k.granted(scope, relation, gap), "the definition of what is measured asks for more", gap)
         return whole
@@ -320,6 +301,7 @@ class Paper:
                 if record is None:
                     continue
                 equation = self.equation(record, statement.values)
+                scope_of(equation).defined(equation.right)
                 bound = k.letters_in(formula(record["at"])) | record.get("letters", {}).keys()
                 own = equation.kinds.keys() - bound - statement.kinds.keys()
                 statement.kinds |= {name: equation.kinds[name] for name in own}
@@ -545,7 +527,7 @@ def main(words):
     for checker, statement in accepted.values():
         given = k.open_premises(seals, statement.given)
         word = f"proved given {'; '.join(given)}" if given else "proved"
-        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(checker.used.get('rule', ()))) or 'none'}")
+        print_line(f"{word}: {statement.text}; rules: {', '.join(sorted(checker.rules_used)) or 'none'}")
         for proof in checker.lemmas.values():
             for name, rule in proof.premises.items():
                 if proof.data["premises"][name]["kind"] == "given":

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-PAGES = ["dpverify", "dpverify.symbolic", "dpverify.papers.tran2022.algorithms"]
+PAGES = ["dpverify", "dpverify.harness", "dpverify.ledger", "dpverify.symbolic", "dpverify.papers.tran2022.algorithms"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -11,8 +11,9 @@ from numba.core.registry import cpu_target
 
 import dpverify.harness  # noqa: F401  loaded here, so that the sessions inside do not load numpy a second time
 from dpverify import pytest_plugin
+from dpverify.cache_files import default_store
 from dpverify.harness.run.runner import verify
-from dpverify.harness.run.store import Store, default_store
+from dpverify.harness.run.store import Store
 from dpverify.ledger import load_specs
 from tests.unit.harness.demo import demo_checks  # noqa: F401  as above
 

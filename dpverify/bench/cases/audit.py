@@ -65,7 +65,7 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
     return {"draw": lambda: _draw(rng, n, d), "bound": bound}
 
 
-def _whole(*, seed: int, n: int) -> Forms:
+def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
     """Whole audits of a false claim and of a true one, the drawing and the learning of a rule included."""
     import numpy as np
 
@@ -74,12 +74,13 @@ def _whole(*, seed: int, n: int) -> Forms:
     rng = np.random.default_rng(seed)
 
     def mechanism(dataset: NDArray[Any], rng: Generator, size: int) -> NDArray[Any]:
-        outputs: NDArray[Any] = dataset.sum() + NOISE * rng.standard_normal(size)
+        outputs: NDArray[Any] = NOISE * rng.standard_normal((size, d))
+        outputs[:, 0] += dataset.sum()
         return outputs
 
     audit(mechanism, epsilon=1.0, n=10_000, seed=seed)  # compiles
     return {
-        "draw": lambda: _draw(rng, n, 1),
+        "draw": lambda: _draw(rng, n, d),
         "law given": lambda: audit(mechanism, epsilon=1.0, n=n, law="gaussian", seed=seed),
         "law given, claim true": lambda: audit(mechanism, epsilon=3.0, n=n, law="gaussian", seed=seed),
         "nothing assumed": lambda: audit(mechanism, epsilon=1.0, n=n, seed=seed),
@@ -114,4 +115,15 @@ CASES = (
     *_both("law-given", "Bound where the law is Gaussian, from outputs that are there", _gaussian),
     *_both("nothing-assumed", "Bound with nothing assumed, from outputs that are there and a rule", _any),
     *_wholes(),
+    BenchCase(
+        "whole-audit-d-50",
+        "Whole audits of 2 n outputs of 50 numbers, a rule learned where nothing is assumed",
+        _whole,
+        forms=("draw", "law given", "law given, claim true", "nothing assumed"),
+        parameters={"n": 10_000, "d": 50},
+        work=20_000,
+        item="output",
+        clock="process",
+        targets=[Target("nothing assumed", at_most=10.0)],
+    ),
 )

@@ -18,18 +18,18 @@ from dpverify.report.words import GENERATED
 
 WHAT = (
     "Section 6.1 of [wang2019](wang2019.md) compares DP-SRM with three private methods, on logistic regression with a"
-    " nonconvex regularizer. Here its Tables 2 and 3 are made again: with its settings, every method tuned over a "
-    "stated grid, once with the noise as printed and once with the least that is certified for the same epsilon. What"
-    " the paper claims of its own data sets only these can decide; where they were not given, the verdict is *no "
-    "data*, and the command that would give one stands beside it."
+    " nonconvex regularizer. This page repeats its Tables 2 and 3: with its settings, every method tuned over a "
+    "stated grid, once with the noise as printed and once with the least that is certified for the same epsilon. Only "
+    "the paper's own data sets can decide what it claims about them. If they were not available, the verdict is *no "
+    "data*, and the page shows the command that would decide."
 )
 
 PRINTED = (
-    "What the paper calls test error is not the part of the examples that is misjudged: 24% of a9a and 10% of ijcnn1 "
-    "are in the rarer class, so that a constant answer is wrong less often than every method of both tables, the one "
-    "without privacy among them. The numbers look like losses, of which a constant has 0.55 and 0.32; both are "
-    "measured here. By Table 2 itself the gradient norm of DP-AGD (0.0431 and 0.0405) is below that of DP-SRM (0.0534"
-    " and 0.0504), where the text says that DP-SRM is better by a large margin."
+    "The test error of the paper is not the fraction of misclassified examples: 24% of a9a and 10% of ijcnn1 are in "
+    "the rarer class, so a constant answer would have a smaller error than every method of both tables, the "
+    "non-private one included. The numbers look like losses; a constant answer has the losses 0.55 and 0.32. Both are "
+    "measured here. In Table 2 the gradient norm of DP-AGD (0.0431 and 0.0405) is below that of DP-SRM (0.0534 and "
+    "0.0504), although the text says that DP-SRM is better by a large margin."
 )
 
 
@@ -37,7 +37,7 @@ def page(experiments: Experiments) -> str:
     """Write ``experiments.md``, the same text for the same numbers."""
     blocks = [block for one in experiments.experiments for block in _section(one)]
     networks = [block for made in experiments.networks for block in section(made)]
-    head = [GENERATED, "# Experiments of papers, made again", WHAT, PRINTED]
+    head = [GENERATED, "# Experiments of papers, repeated", WHAT, PRINTED]
     return md.document(
         [*head, _verdicts(experiments.experiments), *blocks, "What to know:", md.bullets(NOTES), *networks]
     )

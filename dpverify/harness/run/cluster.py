@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.task_pool import DIED, PER_WORKER, Outcomes, run_limited
-from dpverify.harness.run.tasks import BlockOutcome, Runnable, Task, describe, run_task
+from dpverify.harness.run.tasks import Runnable, Task, describe, run_task
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -117,12 +118,13 @@ class Cluster:
     def _outcome(self, future: Future[BlockOutcome]) -> BlockOutcome:
         """What a block gave, an error of ours where its worker did not live to say."""
         from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
 
         manned = time.monotonic()
         while future.status in {"finished", "pending"}:  # pending again where the worker that had it is gone
             try:
                 outcome: BlockOutcome = future.result(timeout=min(ANSWER_SECONDS, WORKER_SECONDS))
-            except (KilledWorker, ClusterError):
+            except (KilledWorker, ClusterError, FutureCancelledError):  # cancelled where the scheduler goes meanwhile
                 break
             except TimeoutError:  # where its worker is stopped, it is done again as soon as that one counts as dead
                 manned = time.monotonic() if self._count_workers() else manned

@@ -18,10 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.admissible import admitted
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import KeptBlocks
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
-from dpverify.harness.run.tasks import OF, BlockOutcome, Job, Task, describe, run_task
+from dpverify.harness.run.tasks import OF, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult
 
@@ -150,6 +151,9 @@ def run_jobs(
             interrupted = True
         finally:
             run.close()
+    is_decided = all(each.result and not each.result.error for each in running)
+    if kept is not None and not kept.unkept and not kept.store.failure and is_decided:
+        kept.whole = sum(each.blocks > 0 for each in running)
     return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
 
 

@@ -1,7 +1,7 @@
 """The evidence hash: the record, and the code of the checks with all of ours that it imports. Nothing is executed.
 
 Documentation, layout and the Python version do not count, nor does where a module lies: an import of ours counts as
-the code that defines the name, even where a package only passes it on.
+the code that defines the name, even where a package only passes it on. What only type checkers see does not count.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-Import = ast.Import | ast.ImportFrom
+from dpverify.harness.finished.code_cache import Code, ImportedNames, code_of
+from dpverify.harness.finished.names import as_run, bindings, imported, passed_on
+
 PASSED_OVER = frozenset({"kind", "type_comment"})
 DIGITS = 16
 
@@ -48,33 +50,30 @@ def code_hash(module: str) -> str:
     return hashlib.sha256("\0".join([_read(module).digest, *bound]).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
-class _Code:
-    """What is kept of a module: the hash of its tree without imports of ours, those imports, and those at its top."""
-
-    digest: str
-    imports: tuple[Import, ...]
-    passed_on: tuple[ast.ImportFrom, ...]
-
-
 @cache
-def _read(module: str) -> _Code:
+def _read(module: str) -> Code:
     path = _source(module)
     if path is None:
         raise ValueError(f"module must have Python source, got module={module!r}.")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return code_of(path.read_bytes(), module.partition(".")[0], _parsed)
+
+
+def _parsed(source: bytes, top: str) -> Code:
+    tree, late = as_run(ast.parse(source))
     words: list[str] = []
-    imports: list[Import] = []
-    _spell(tree, module.partition(".")[0], words, imports)
+    imports: list[ImportedNames] = []
+    _spell(tree, top, words, imports)
     digest = hashlib.sha256("".join(words).encode()).hexdigest()
-    return _Code(digest, tuple(imports), tuple(node for node in tree.body if isinstance(node, ast.ImportFrom)))
+    passed = [*passed_on(tree), *late]
+    bound = bindings(tree).keys() - {alias or name for node in passed for name, alias in node.names}
+    return Code(digest=digest, imports=[*imports, *late], passed_on=passed, bound=frozenset(bound))
 
 
-def _spell(node: object, top: str, words: list[str], imports: list[Import]) -> None:
+def _spell(node: object, top: str, words: list[str], imports: list[ImportedNames]) -> None:
     """Spell a syntax tree into a list: no places, documentation, imports of ours, nor fields empty in some Pythons."""
     if isinstance(node, ast.AST):
-        if isinstance(node, Import) and _is_ours(node, top):
-            imports.append(node)
+        if isinstance(node, ast.Import | ast.ImportFrom) and _is_ours(node, top):
+            imports.append(imported(node))
             return
         kind = type(node)
         words.append(f"({kind.__name__}\0")
@@ -100,7 +99,7 @@ def _is_documentation(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _is_ours(node: Import, top: str) -> bool:
+def _is_ours(node: ast.Import | ast.ImportFrom, top: str) -> bool:
     if isinstance(node, ast.ImportFrom):
         return node.level > 0 or (node.module or "").partition(".")[0] == top
     return all(alias.name.partition(".")[0] == top for alias in node.names)
@@ -109,13 +108,25 @@ def _is_ours(node: Import, top: str) -> bool:
 @cache
 def _source(module: str) -> Path | None:
     """File of a module; None where there is no such module or it is not Python source."""
-    try:
-        spec = find_spec(module)
-    except (ImportError, ValueError):
-        return None
+    spec = _spec(module)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     return Path(spec.origin)
+
+
+@cache
+def _spec(module: str) -> ModuleSpec | None:
+    """Find a module as an import would, without the import of the packages above it."""
+    package, _, _ = module.rpartition(".")
+    try:
+        if not package:
+            return find_spec(module)
+        above = _spec(package)
+        if above is None or above.submodule_search_locations is None:
+            return None
+        return PathFinder.find_spec(module, above.submodule_search_locations)
+    except (ImportError, ValueError):
+        return None
 
 
 @cache
@@ -123,37 +134,43 @@ def imported_names(module: str) -> tuple[tuple[str, str], ...]:
     """Modules of ours that a module's code imports, anywhere in it, each with the name that is taken and its own."""
     found: dict[tuple[str, str], None] = {}
     for node in _read(module).imports:
-        for alias in node.names:
-            if isinstance(node, ast.Import):
-                home, taken, own = alias.name, "", alias.asname or ""
+        for name, alias in node.names:
+            if node.package is None:
+                homes, whole, own = [name], name, alias or ""
             else:
                 package = _absolute(module, node)
-                home, own = _defining(package, alias.name), alias.asname or alias.name
-                taken = "" if home == f"{package}.{alias.name}" else alias.name  # a module is taken whole
-            if _source(home) is not None:
-                found[home, f"{taken}:{own}"] = None
+                homes, whole, own = _homes(package, name), f"{package}.{name}", alias or name
+            for home in homes:
+                taken = "" if home == whole else name  # a module is taken whole
+                if _source(home) is not None:
+                    found[home, f"{taken}:{own}"] = None
     return tuple(found)
 
 
-def _absolute(module: str, node: ast.ImportFrom) -> str:
+def _absolute(module: str, node: ImportedNames) -> str:
     if node.level == 0:
-        return node.module or ""
+        return node.package or ""
     path = _source(module)
     parts = module.split(".")
     is_package = path is not None and path.name == "__init__.py"
     base = parts[: len(parts) - node.level + (1 if is_package else 0)]
-    return ".".join([*base, *([node.module] if node.module else [])])
+    return ".".join([*base, *([node.package] if node.package else [])])
 
 
-def _defining(package: str, name: str) -> str:
-    """Module that ``from package import name`` needs: a submodule, or where the package has the name from."""
+def _homes(package: str, name: str) -> list[str]:
+    """Modules that ``from package import name`` needs: a submodule, and where the package has the name from.
+
+    A submodule and a name of the package may be called the same; then what was imported before decides.
+    """
+    submodule = f"{package}.{name}"
+    homes = [submodule] if _source(submodule) is not None else []
     path = _source(package)
     if path is None or path.name != "__init__.py":
-        return package  # to ask for a submodule would import this module, with all that it needs
-    if _source(f"{package}.{name}") is not None:
-        return f"{package}.{name}"
-    for node in _read(package).passed_on:
-        for alias in node.names:
-            if (alias.asname or alias.name) == name:
-                return _defining(_absolute(package, node), alias.name)
-    return package
+        return homes or [package]
+    code = _read(package)
+    for node in code.passed_on:
+        for taken, alias in node.names:
+            if (alias or taken) == name:
+                origin = _absolute(package, node)
+                return [*homes, *_homes(origin, taken)] if (origin, taken) != (package, name) else homes
+    return [*homes, package] if not homes or code.bound & {name, "*"} else homes

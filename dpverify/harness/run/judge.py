@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from msgspec.structs import replace as replace_fields
 
 from dpverify.harness.edges import with_edge
+from dpverify.harness.finished.exit_code import contradicts
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
@@ -159,24 +160,6 @@ def judge(
         amendment=amendment,
         holds=holds,
         checks=list(printed),
-    )
-
-
-def contradicts(pinned: Status, found: Status) -> bool:
-    """Whether evidence contradicts a pin: one of them says refuted, the other that it holds."""
-    return (pinned == "refuted" and found in HOLDS) or (found == "refuted" and pinned in HOLDS)
-
-
-def unconfirmed(result: Result) -> bool:
-    """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin."""
-    pairs = [(result.pinned, result.status)]
-    pairs += [(said.pinned, said.status) for said in result.beside]
-    return any(
-        pinned in {"refuted", *HOLDS}
-        and found != pinned
-        and not (pinned in HOLDS and found in HOLDS[: HOLDS.index(pinned)])
-        and not contradicts(pinned, found)
-        for pinned, found in pairs
     )
 
 

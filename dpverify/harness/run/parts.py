@@ -6,7 +6,6 @@ from dataclasses import fields
 from typing import Any
 
 import msgspec
-import numpy as np
 
 LIST, TUPLE, ARRAY, RECORD = "list", "tuple", "array", "record"
 
@@ -34,6 +33,8 @@ def _plain(part: Any, types: tuple[type, ...]) -> Any:
         return part
     if type(part) in (list, tuple):
         return [LIST if type(part) is list else TUPLE, *(_plain(each, types) for each in part)]
+    import numpy as np  # not above: a whole run that is over has no arrays
+
     if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
         return [ARRAY, part.dtype.str, part.shape, part.tobytes()]
     if type(part) in types:
@@ -55,6 +56,8 @@ def _part(value: Any, types: tuple[type, ...]) -> Any:
     if kind == TUPLE:
         return tuple(_part(each, types) for each in rest)
     if kind == ARRAY:
+        import numpy as np
+
         dtype, shape, data = rest
         return np.frombuffer(data, dtype).reshape(shape).copy()
     if kind != RECORD:

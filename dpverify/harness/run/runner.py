@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
+from dpverify.harness.finished.code_cache import keep_new_code
+from dpverify.harness.finished.whole_run import WholeRun
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Report, run_jobs, stopped
-from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.suite import Suite, declared, judged
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
@@ -46,13 +46,15 @@ def verify(
     limit: float = 0.0,
     known: Mapping[str, CheckResult | str] | None = None,
     stop: bool = False,
+    whole: WholeRun | None = None,
 ) -> Run:
     """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
 
     ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
     already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
     what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
-    run the blocks. ``limit``, ``known``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C.
+    run the blocks. ``limit``, ``known``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C. ``whole``: keeps
+    the run in the store once all is decided.
     Results come in order; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
@@ -87,27 +89,8 @@ def verify(
         stale_in_store=kept.stale if kept else 0,
     )
     papers = {case.claim.paper: specs.papers[case.claim.paper].info for case in cases}
-    return Run(run=info, papers=papers, results=results)
-
-
-def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
-    """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
-
-    1 also where the slack of a statement that is pinned as tight has moved, or a proof of one that is pinned as proved
-    is lost.
-    ``strict``: 1 also where a pinned verdict is not confirmed. ``strict_pins``: papers of which it is 1 also where a
-    claim without a pin is refuted, inconclusive or untested.
-    """
-    if run.run.interrupted:
-        return 130
-    red = any(
-        r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened or r.misjudged
-        or lost_proofs(r) or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
-        for r in run.results
-    )  # fmt: skip
-    return int(red or (strict and any(map(unconfirmed, run.results))))
-
-
-def errors(result: Result) -> list[str]:
-    """Errors of ours, one line per check that broke."""
-    return [f"{check.name}: {check.error}" for check in result.all_checks if check.error]
+    run = Run(run=info, papers=papers, results=results)
+    keep_new_code()
+    if whole is not None and kept is not None and kept.whole is not None and not interrupted:
+        whole.keep(kept.store, run, kept.whole)
+    return run

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+from dpverify.cache_files import default_store
+from dpverify.harness.finished.exit_code import unconfirmed
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.engine import run_jobs
-from dpverify.harness.run.judge import unconfirmed
-from dpverify.harness.run.store import KeptBlocks, Store, default_store
+from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.store_file import StoreError
 from dpverify.harness.run.suite import JudgedReading, Suite, judged
 from dpverify.harness.run.tasks import Job

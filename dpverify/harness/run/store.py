@@ -11,7 +11,6 @@ transaction: it is there once and whole, or not at all.
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,18 +18,12 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.parts import NotStorableError, packed, unpacked
 from dpverify.harness.run.store_file import StoreError, begin, check_whole, sealed, unsealed
-from dpverify.harness.run.tasks import BlockOutcome
 
 BUSY_SECONDS = 30.0  # how long another run may hold the file
-
-
-def default_store() -> Path:
-    """Where blocks are kept unless it is said: what DPVERIFY_STORE names, or a file in the user's cache folder."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
 
 
 class Keepable(Protocol):
@@ -90,15 +83,15 @@ class Store:
             raise StoreError(f"{self.path} cannot be read: {error}") from None
         return row is not None
 
-    def keep(self, job: Keepable, evidence: str, block: int, outcome: BlockOutcome) -> None:
-        """Keep a block, and drop what is stale of its check; an error of ours is not kept."""
+    def keep(self, job: Keepable, evidence: str, block: int, outcome: BlockOutcome) -> bool:
+        """Keep a block, and drop what is stale of its check; an error of ours is not kept. Whether it is kept."""
         if outcome.error:
-            return
+            return False
         key = job.asked, _evidence(job, evidence)
         try:
             part = packed(outcome.part, job.parts)
         except NotStorableError:
-            return
+            return False
         try:
             self._file.execute("delete from blocks where check_of = ? and evidence != ?", key)
             self._file.execute(
@@ -106,6 +99,7 @@ class Store:
             )
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
+        return True
 
     def drop(self, jobs: Sequence[Keepable]) -> None:
         """Forget all blocks of some works, or of none where it is killed; where it cannot, ``failure`` says why."""
@@ -131,6 +125,8 @@ class KeptBlocks:
     fresh: bool = False  # take nothing from it
     taken: int = 0  # checks of which every block was there
     stale: int = 0  # checks that were judged before, on another record or by other code
+    unkept: bool = False  # whether a block is not there that was run, as it had an error or cannot be stored
+    whole: int | None = None  # checks that have blocks, once all of these are there and each check is decided
 
     def found(self, place: int) -> dict[int, BlockOutcome]:
         """The blocks of a job that need not be run."""
@@ -149,7 +145,7 @@ class KeptBlocks:
         """Keep what a block gave."""
         if not self.store.failure:
             try:
-                self.store.keep(self.jobs[place], self.evidence[place], block, outcome)
+                self.unkept |= not self.store.keep(self.jobs[place], self.evidence[place], block, outcome)
             except StoreError as error:
                 self.store.failure = str(error)
 

@@ -19,8 +19,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import cast
 
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.tasks import (
-    BlockOutcome,
     Job,
     Runnable,
     Task,

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from dpverify.foreign import is_interrupt, message_of
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.sources import find_check
 from dpverify.kernels.numba_internals import seconds_compiling
 from dpverify.processes import end_copies, own_group, unspooled
@@ -86,16 +87,6 @@ def item_id(key: str, reading: dict[str, str], variant: str, check: str) -> str:
 
 
 _jobs: list[Job] = []  # the jobs of this worker process
-
-
-@dataclass(frozen=True)
-class BlockOutcome:
-    """What one block gave."""
-
-    part: Any  # the block's part; None after an error
-    seconds: float  # core seconds, roughly
-    error: str = ""  # empty, or what went wrong, with its place in our code
-    compiling: float = 0.0  # seconds of these in which kernels were compiled
 
 
 def run_task(job: Runnable, block: int) -> BlockOutcome:

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import Cluster, fingerprint
 from dpverify.harness.run.store import Keepable, KeptBlocks, Store
 from dpverify.harness.run.task_pool import DIED, Outcomes
-from dpverify.harness.run.tasks import BlockOutcome, Runnable, Task
+from dpverify.harness.run.tasks import Runnable, Task
 from dpverify.kernels.check import ArgumentError
 
 
@@ -34,6 +35,7 @@ class Means:
     fresh: bool = False  # take nothing from the store
     least: float = 0.0  # seconds of a piece below which it is done again rather than kept
     passing: bool = False  # whether pieces are kept only until all are done: a later run is to be a new one
+    limit: float = 0.0  # seconds that a piece may take on the cluster, in a process of its own; 0 for none
     taken: int = 0  # pieces that were there already
     stale: bool = False  # whether there were pieces by other code only
 
@@ -52,7 +54,7 @@ class Means:
                 yield piece, known[piece].part
             else:
                 tasks.append((0, piece))
-        run = _here(work, tasks) if self.cluster is None else self.cluster.outcomes([work], tasks)
+        run = _here(work, tasks) if self.cluster is None else self.cluster.outcomes([work], tasks, self.limit)
         with threadpool_limits(1):  # the last digit depends on the number of threads
             for (_, piece), found in run:
                 outcome = self._sound(work, piece, found)
@@ -68,8 +70,12 @@ class Means:
         """Run a piece here that failed on a worker, so that its error is the same as in one process."""
         if not outcome.error:
             return outcome
-        if outcome.error == DIED and self.cluster is not None:
-            raise ArgumentError("cluster", self.cluster.address, f"must run {work.label}: {DIED}, four times")
+        if self.cluster is not None and outcome.error == DIED:
+            times = "" if self.limit > 0.0 else ", four times"
+            raise ArgumentError("cluster", self.cluster.address, f"must run {work.label}: {DIED}{times}")
+        if self.cluster is not None and 0.0 < self.limit <= outcome.seconds:
+            rule = f"must run each block of {work.label} within {self.limit:g} s"
+            raise ArgumentError("cluster", self.cluster.address, rule)
         return BlockOutcome(work.run(piece), outcome.seconds)
 
     def words(self) -> list[str]:

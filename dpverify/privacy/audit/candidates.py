@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.privacy.audit.groups import SortedOutputs
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.scores import (
     Key,
@@ -60,11 +59,11 @@ class View(NamedTuple):
 
 
 def candidates(
-    x: Floats, b: Bits, serial: bool, user: UserScore | None, line: SortedOutputs | None = None
+    x: Floats, b: Bits, serial: bool, user: UserScore | None, ordered: Floats | None = None
 ) -> Iterator[tuple[View, Learner]]:
     """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next.
 
-    ``line``: the outputs of one number in their order.
+    ``ordered``: each coordinate in its order, as of :func:`in_order`, where that is there.
     """
     if user is not None:
         yield View(), Learner("the score that was given", lambda *_: checked(user))
@@ -81,7 +80,7 @@ def candidates(
         yield View(), Learner("shares between quantiles", shares)
     else:
         yield View(), Learner("smoothed shares", smooth)
-    ordered = in_order(x) if line is None else line.x[None]
+    ordered = in_order(x) if ordered is None else ordered
     repeated = repeating(ordered)
     if repeated.size:
         yield View(), _table("values seen before", lambda y: y[:, repeated])
@@ -93,7 +92,7 @@ def candidates(
         for first in (0, 1):
             yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
     if m // 2 >= TREE_LEAST and 1 < d <= TREE_DIMENSION:
-        yield View(), Learner("boosted trees", trees, steady=False)
+        yield View(), Learner("boosted trees", trees, steady=False, slow=True)
 
 
 def in_order(x: Floats) -> Floats:

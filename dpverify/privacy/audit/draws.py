@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from dpverify.privacy.audit.records import AuditError, Floats
-from dpverify.privacy.audit.sampling import Coins, Source, coins
+from dpverify.privacy.audit.sampling import Coins, Source, coins, halves
 
 OUTPUTS, COINS, PROBE = range(3)  # streams of a seed
 
@@ -69,12 +69,13 @@ class Draws:
         """Say on which data set each output of a block is drawn; the last answer is kept."""
         size = self.sizes[block]
         if self._said is None or self._said[0] != (block, size):
-            if not self.pairs:
-                said = self.rng(COINS, block).random(size) < 0.5
+            if self.pairs and self.source.batched:
+                said = halves(size)
+            elif self.pairs:
+                said = coins(self.rng(COINS, block).permutation(size) >= size // 2)
             else:
-                order = np.arange(size) if self.source.batched else self.rng(COINS, block).permutation(size)
-                said = order >= size // 2
-            self._said = (block, size), coins(said)
+                said = coins(self.rng(COINS, block).random(size) < 0.5)
+            self._said = (block, size), said
         return self._said[1]
 
     def run(self, block: int) -> Floats:

@@ -73,10 +73,13 @@ def play(
         score = None if user is None else _in_shape(user, source.shape or ())
         sortable = training > 0 and source.dimension == 1 and user is None
         line = SortedOutputs(x[:, 0], b, half) if sortable else None
-        bets = learn(x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line)
-        repeats = _repeats(x, in_order(x) if line is None else line.x[None])
+        ordered = in_order(x) if line is None else line.x[None]
+        bets = learn(
+            x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line, ordered=ordered
+        )
+        repeats = _repeats(x, ordered)
         found = found._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
-        del x, line
+        del x, line, ordered
         for outputs, thrown in blocks:
             for bet in bets:
                 bet.judge(outputs, thrown.bits)

@@ -25,6 +25,8 @@ from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentralit
 
 MOST_DIMENSIONS = 2000  # numbers in an output, at most: the covariance is a matrix
 
+FEWEST = 5000  # outputs on each data set of a block, at least, where a call draws many: a block takes time by itself
+
 NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which there is no noise in a direction
 
 APART = 1e-9  # difference of the means, in units of the outputs' spread, that is more than rounding
@@ -88,7 +90,7 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
                 f"law: gaussian: outputs have {source.dimension} numbers: must be at most {MOST_DIMENSIONS}"
             )
         most = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
-        size = max(1, min(-(-n // 10), most))
+        size = max(1, min(max(-(-n // 10), FEWEST if source.batched else 1), most))
         for outputs, thrown in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
             drawn = thrown.part(outputs)
             if sides is None:

@@ -82,14 +82,16 @@ def learn(
     serial: bool,
     user: UserScore | None,
     line: SortedOutputs | None = None,
+    ordered: Floats | None = None,
 ) -> list[Bet]:
     """Make one or two rules for the remaining rounds, with shares that sum to 1; ``serial``: as for ``candidates``.
 
-    ``line``: the outputs of one number in their order, where they have been sorted.
+    ``line``: the outputs of one number in their order, where they have been sorted; ``ordered``: each coordinate in its
+    order, as of ``in_order``, where that is there.
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     if not (unit == 1.0).all():
-        x, line = x / unit, None  # not in place: the caller keeps its own
+        x, line, ordered = x / unit, None, None  # not in place: the caller keeps its own
     never = AuditRule(-np.inf, np.inf, 0.0)
     none = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
     if (x == x[:1]).all():
@@ -100,8 +102,10 @@ def learn(
         return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
     if line is None and x.shape[1] == 1 and user is None:
         line = SortedOutputs(x[:, 0], b, half)
+    if ordered is None and line is not None:
+        ordered = line.x[None]
     trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
-    for view, learner in candidates(x, b, serial, user, line):
+    for view, learner in candidates(x, b, serial, user, ordered):
         parts = _parts(x, b, half, line if view.means is None else None, view, learner)
         if all(part.fewest >= 2.0 for part in parts):
             found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))
@@ -153,7 +157,14 @@ def _parts(
 def _try(
     none: Guesser, view: View, learner: Learner, parts: tuple[Rows, Rows], terms: tuple[int, int, float, float]
 ) -> _Trial:
-    """Learn a model on each half, and choose the thresholds on the scores that each gives to the other half."""
+    """Learn a model on each half, and choose the thresholds on the scores that each gives to the other half.
+
+    A slow model is learned on the first half alone.
+    """
+    if learner.slow:
+        model = learner.learn(parts[0])
+        rule = _rule(model(parts[1].x), parts[1], view, learner, (len(parts[1].x), *terms[1:]))
+        return _Trial(none._replace(name=learner.name, view=view, score=model, rule=rule), learner, parts)
     models = learner.learn(parts[0]), learner.learn(parts[1])
     score = np.concatenate([models[1](parts[0].x), models[0](parts[1].x)])
     seen = Rows(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))

@@ -6,7 +6,8 @@ Each is a log likelihood ratio of a simple model, so that two can be compared; t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -15,6 +16,9 @@ from scipy.linalg.lapack import dptsv
 from dpverify.privacy.audit.groups import Rows
 from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.records import Floats
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Score = Callable[[Floats], Floats]
 Key = Callable[[Floats], Floats]
@@ -47,7 +51,9 @@ class Learner(NamedTuple):
     # of half the rounds fit no others.
     steady: bool = True
     key: Key | None = None  # of a table, which looks for what happens rarely: what it looks up
-    raw: bool = False  # whether it needs each round by itself
+    # Whether it takes so long that one model is learned, on the first half, and its thresholds on the second; else each
+    # half has a model, and gives the thresholds of the model of the other.
+    slow: bool = False
 
     @property
     def rare(self) -> bool:
@@ -115,7 +121,8 @@ def distance(rows: Rows) -> Score:
 
 def shares(rows: Rows) -> Score:
     """Learn, in each coordinate by itself, how often each data set falls between quantiles: any shape, heavy tails."""
-    ends = np.quantile(rows.x, np.linspace(0.0, 1.0, PARTS + 1)[1:-1], axis=0)
+    places = (np.linspace(0.0, 1.0, PARTS + 1)[1:-1] * (len(rows.x) - 1)).astype(np.int64)
+    ends = np.sort(rows.x.T, axis=1)[:, places].T  # in half the time of numpy's quantiles
     tables = []
     for j in range(rows.x.shape[1]):
         where = np.searchsorted(ends[:, j], rows.x[:, j], "left")
@@ -175,16 +182,24 @@ def bent(rows: Rows) -> Score:
     return lambda y: np.asarray(columns(y) @ weights, dtype=np.float64)
 
 
+@lru_cache(maxsize=1)
+def thread_pools() -> ThreadpoolController:
+    """Find the libraries that have threads, once: their search takes as long as two trees."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 def trees(rows: Rows) -> Score:
     """Learn boosted trees, which know no shape in advance; each of the rows is a round."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
-    from threadpoolctl import ThreadpoolController
 
-    threads = ThreadpoolController()  # it looks for libraries in all that is loaded: once, not at every block
+    threads = thread_pools()
     kept = slice(0, TREE_ROUNDS)
     model = HistGradientBoostingClassifier(
-        max_iter=40, max_leaf_nodes=16, min_samples_leaf=20, learning_rate=0.15, early_stopping=False, random_state=0
-    )
+        max_iter=10, max_leaf_nodes=16, max_bins=32, min_samples_leaf=20, learning_rate=0.4, early_stopping=False,
+        random_state=0,
+    )  # fmt: skip
     with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
         model.fit(rows.x[kept], rows.ones[kept] > 0.0)
 

@@ -21,8 +21,6 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.signal import lfilter
 
 from dpverify.privacy.losses.grid import UNIT, LossLaw, UnresolvedError, Vector
 
@@ -170,6 +168,8 @@ def _tilted(
     losses = losses[kept]
     under_p = chances[kept] * np.exp(exponent - theta * losses)
     # sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first
+    from scipy.signal import lfilter  # not above: its import takes half a second
+
     falls = lfilter([1.0], [1.0, -math.exp(-width)], under_p[::-1])[::-1]
     deltas = np.append(np.cumsum((falls[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
     # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and 1/theta, and this is their norm.
@@ -212,6 +212,8 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
         return (exponent(math.exp(log_theta)) - log_delta) / math.exp(log_theta)
 
     start = min(np.linspace(math.log(1e-3), math.log(1e12), 36).tolist(), key=epsilon)
+    from scipy.optimize import minimize_scalar  # not above, as lfilter
+
     best = minimize_scalar(epsilon, bounds=(start - 1.0, start + 1.0), method="bounded", options={"xatol": 0.02})
     return math.exp(float(best.x))
 

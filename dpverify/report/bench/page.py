@@ -24,21 +24,22 @@ from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILL
 from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
+FRONT = "scaling"  # group whose figure stands at the front of the page
 DATA = "benchmarks"  # name of the data without its ending: data/benchmarks.json
 
 INTRODUCTION = """\
-How to read it. Each number is a ratio, or stands beside one, to a limit that was measured in the same process, in
-turns; how fast the machine is drops out. Most limits are a plain way of doing the work, and a ratio below 1 means that
-ours is faster. Where the limit is our own code it is marked "ours", and the ratio says how many times as long something
-else takes."""
+Each number is the ratio of our time to that of a reference, or belongs to such a ratio. Both are measured alternately
+in the same process, so the speed of the machine cancels. Most references are a plain way to do the work. A ratio below
+1 means that our code is faster. If the reference is our own code, it is marked "ours", and the ratio says how many
+times as long the alternative takes."""
 
 METHOD = """\
-A pass goes through all cases, each group in a fresh process, with the same input, compiled before. A round times the
-forms of a case in turns and gives one ratio to the limit, a pass the median of its rounds. Printed is the median of the
-passes, with an interval made of their order alone, which assumes no law: its level is at least 95%, or stands beside
-it. A target is met, or missed, where the whole interval is on one side of it. Processor time of one thread, unless the
-case says otherwise. Memory with a plus is what a call adds at its peak, without one the most that a command, or the
-largest of its processes, held."""
+A pass runs all cases, each group in a fresh process, with the same input and with compiled code. A round measures the
+forms of a case alternately and gives one ratio to the reference. The result of a pass is the median of its rounds. The
+tables show the median of the passes and an interval that assumes no distribution: it uses only the order of the passes,
+and its level is at least 95% unless another one is given. A target is met or missed if the whole interval is on one
+side of it. Times are processor times of one thread unless the case says otherwise. Memory with a plus is what a call
+adds at its peak. Memory without a plus is the maximum that a command, or the largest of its processes, held."""
 
 
 WHERE = (
@@ -57,6 +58,7 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
             f"**{plural(len(found), 'target')}: {counted(found, words.MARKS)}.**" if found else "No case has a target.",
             *(f"> [!WARNING]\n> {line} {', '.join(run.groups)}." for run in bench.runs for line in words.warnings(run)),
             " ".join(INTRODUCTION.split()),
+            *_front(bench, figures),
             "## Targets, one by one",
             _targets(found),
             *(block for name in bench.groups for block in _group(bench, name, figures)),
@@ -66,6 +68,27 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
             WHERE,
         ]
     )
+
+
+def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
+    """What the paper leaves to future work: the run time of Algorithm 4, as printed and as a stream, over each size."""
+    if FRONT not in figures:
+        return
+    here = sweeps(bench, FRONT)
+    yield f"## {md.prose(bench.groups[FRONT])}"
+    yield f"![{md.escape(figures[FRONT][0])}](figures/bench-{FRONT}.svg)"
+    powers = {name: {each.form: each.exponent for each in growth(cases)} for name, cases in here.items()}
+    forms = dict.fromkeys(form for found in powers.values() for form in found)
+    rows = [
+        [md.prose(form), *(words.show_interval(found.get(form), "exponent") for found in powers.values())]
+        for form in forms
+    ]
+    yield (
+        "Exponents of the time in the size, fitted to each pass. Those over d are below 1 because part of a step does "
+        "not depend on d:"
+    )
+    yield md.table(["form", *(md.prose(cases[0].title) for cases in here.values())], rows)
+    yield f"Times, and ratios to reading every node once, are [below](#{FRONT})."
 
 
 def _targets(found: Sequence[JudgedTarget]) -> str:
@@ -89,7 +112,7 @@ def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) ->
         if case.error:
             yield f"> [!WARNING]\n> {md.code(case.name)} could not be measured: {md.prose(case.error)}"
     yield from map(_printed, (one[0] for one in sweeps(bench, name).values() if one[0].printed))
-    if name in figures:
+    if name in figures and name != FRONT:
         yield f"![{md.escape(figures[name][0])}](figures/bench-{name}.svg)"
 
 
@@ -225,11 +248,11 @@ def _draw(here: Mapping[str, Sequence[CaseRecord]]) -> Figure:
 def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     """Median of the passes of each form, and the range of all of them, both axes logarithmic."""
     over, ends, sizes = cases[0].over, list[float](), [case.parameters[case.over] for case in cases]
-    powers = {each.form: each.exponent.median for each in growth(cases) if each.what == "seconds"}
+    powers = {each.form: each.exponent for each in growth(cases) if each.what == "seconds"}
     for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
         passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
         low, high = [min(values) for values in passes], [max(values) for values in passes]
-        label = f"{form}: power {words.show_value(power, 'exponent')}"
+        label = f"{form}: power {words.show_interval(power, 'exponent')}"
         axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
         axes.plot(
             sizes,

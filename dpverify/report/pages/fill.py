@@ -17,7 +17,7 @@ from dpverify.report.counterexamples import example_words
 from dpverify.report.numbers import ratio, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.layout import Places
-from dpverify.report.statements import statement_block
+from dpverify.report.statements import correction_block, statement_block
 from dpverify.report.words import status_label
 
 ONSET = {  # columns of a figure that are a table of its own, and their heads
@@ -52,8 +52,8 @@ class Filler:
             "reason": lambda result: md.explanation(_some(result.reason, result, "reason")),
             "why": lambda result: md.explanation(_amendment(result).why),
             "finding": _finding,
-            "printed": statement_block,
-            "corrected": lambda result: statement_block(_amendment(result)),
+            "printed": partial(statement_block, apart=True),
+            "corrected": lambda result: correction_block(_amendment(result), result, in_chapter=True),
             "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
             "ratio": _ratio,
             "counterexample": lambda result, kind: example_words(_example(result, kind), markdown=True),

@@ -17,14 +17,14 @@ INDEX = "README.md"  # the first page of the folder
 CLAIMS = "claims.md"  # the page of a long paper that lists every claim, in the paper's folder
 
 OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data than verdicts, with what they are about
-    "comparison": "optimizers compared on data, at equal privacy",
-    "experiments": "experiments of papers, made again",
+    "comparison": "optimizers compared at equal privacy",
+    "experiments": "experiments of papers, repeated",
     "benchmarks": "benchmarks",
-    "selftest": "faults planted in our own code",
+    "selftest": "faults planted in our code",
     "search": "what the search for counterexamples finds",
-    "rates": "error rates of statistical checks, measured",
-    "mutants": "a change in each module, and who noticed",
-    "peers": "optimizers of other libraries, and mistakes reported of such, tested",
+    "rates": "measured error rates of statistical checks",
+    "mutants": "mutations of each module, and what detects them",
+    "peers": "tests of other libraries and of reported mistakes",
 }
 
 

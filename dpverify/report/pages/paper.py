@@ -18,7 +18,7 @@ from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out
 from dpverify.report.pages.questions import PAGE, has_questions, questions
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
-from dpverify.report.statements import readings_block
+from dpverify.report.statements import letters_of_page, readings_block, shared_letters
 from dpverify.report.typeset.formulas import typeset
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
@@ -103,12 +103,14 @@ def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: st
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
     shown = figures_in(told)
     quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
-    sections = []
-    for group in groups:
-        above = quoted.setdefault(group[0].quote, claim_id(group[0]))
-        sections.append(
-            claim_section(group, run.run.budget, figures, shown, "" if above == claim_id(group[0]) else above)
-        )
+    several = [*groups]
+    letters = shared_letters(several)
+    head = letters_of_page(several, letters)
+    sections = [f"{head}\n"] if head else []
+    for group in several:
+        first = quoted.setdefault(group[0].quote, claim_id(group[0]))
+        above = "" if first == claim_id(group[0]) else first
+        sections.append(claim_section(group, run.run.budget, figures, shown, above, letters))
     return "\n".join(sections)
 
 

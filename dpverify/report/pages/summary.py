@@ -14,7 +14,7 @@ from dpverify.report.pages.templates import render
 from dpverify.report.statements import instead_in_line, readings_block
 from dpverify.report.words import reading_words, readings_of, status_label, totals_words, with_status
 
-DERIVED = "Derived: each step was checked here, but there is no certificate that others can check without our code."
+DERIVED = "Derived: each step was checked here, but no certificate exists that others can check without our code."
 CHANGES = 10  # rows of what an implementer must change; the others are one click below
 
 PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise

@@ -183,10 +183,17 @@ def render(name: str, **given: object) -> str:
 
 
 def claim_section(
-    results: Sequence[Result], budget: str, figures: str = "figures", shown: Container[str] = (), quoted: str = ""
+    results: Sequence[Result],
+    budget: str,
+    figures: str = "figures",
+    shown: Container[str] = (),
+    quoted: str = "",
+    letters: Container[str] = (),
 ) -> str:
     """The section of a claim from its results, one per reading.
 
-    ``shown``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any.
+    ``shown``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any;
+    ``letters``: the domains of letters that the page has above it.
     """
-    return render("claim", results=results, budget=budget, figures=figures, shown=shown, quoted=quoted)
+    given = {"results": results, "budget": budget, "figures": figures, "shown": shown, "quoted": quoted}
+    return render("claim", **given, letters=letters)

@@ -108,7 +108,8 @@ def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
         yield "Instead", [*instead_texts(result)] or ["No corrected statement is recorded."]
         return
     if result.reason and not result.reason.startswith("proved given "):  # it repeats what is given
-        yield "Why", [prose_text(" ".join(result.reason.split()))]
+        reason = result.reason.replace("not refuted by ", "No violation was found by ", 1)
+        yield "Why", [prose_text(" ".join(reason.split()))]
     if result.given:
         yield "Given", [prose_text("; ".join(result.given))]
 

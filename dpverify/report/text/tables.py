@@ -12,7 +12,7 @@ from rich.text import Text
 
 from dpverify.report.text.ascii_letters import in_ascii
 
-LONGEST_WORD = 26  # a column is kept wide enough for every word up to this length
+LONGEST_WORD = 26  # at 80 columns, a column is kept wide enough for every word up to this length
 BETWEEN = 3  # letters between two columns
 
 Cell = str | Text
@@ -38,7 +38,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
     """Return a width for each column: the longest words fit, and what is left goes to the narrowest that lack some."""
     natural = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
     words = [max((len(word) for text in texts for word in text.split()), default=1) for texts in columns]
-    widths = [min(longest, LONGEST_WORD) for longest in words]
+    widths = [min(longest, longest_word(room)) for longest in words]
     left = room - BETWEEN * (len(columns) - 1)
     while sum(widths) > left and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1
@@ -48,12 +48,17 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
     return widths
 
 
-def name_cell(name: str) -> str:
-    """Return a claim, broken after a hyphen if it is long, with its reading on lines of their own."""
+def longest_word(room: int) -> int:
+    """Return the length up to which a word is kept whole in a table of a width."""
+    return max(LONGEST_WORD, room // 3)
+
+
+def name_cell(name: str, room: int = 80) -> str:
+    """Return a claim, broken after a hyphen if it is long for a table of width ``room``; its reading is below it."""
     claim, _, reading = name.partition("[")
     lines = [""]
     for part in re.findall(r"[^-]+-?", claim):
-        if len(lines[-1]) + len(part) > LONGEST_WORD:
+        if len(lines[-1]) + len(part) > longest_word(room):
             lines.append(f"  {part}")
         else:
             lines[-1] += part

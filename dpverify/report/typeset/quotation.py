@@ -127,12 +127,14 @@ def _without_whole_environments(latex: str) -> str:
 
 _LAYOUT = re.compile(r"\s+|&|\\[,;!]|\\(?:left|right|quad|displaystyle)(?![A-Za-z])")
 _ONE_TOKEN = re.compile(r"\{(\w|\\[A-Za-z]+)\}")
+_FRACTION = re.compile(r"\(\\frac\{(\w)\}\{(\w|\\[A-Za-z]+)\}\)")
+_LOGARITHM = re.compile(r"(\\log(?:_\w)?)\((\w)\)(?=\Z|[^\w(\\]|\\(?:sqrt|le|ge)(?![a-z]))")
 _SAME = {r"\leq": r"\le", r"\geq": r"\ge", r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\vert": "|"}
 _ALIKE = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
 
 
 def quotes_formula(quotation: str, latex: str) -> bool:
-    """Whether a whole formula of a quotation is this one, but for spaces, sizes and brackets of one letter."""
+    """Whether a whole formula of a quotation is this one, but for spaces, sizes, brackets of one letter and 1/x."""
     shown = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
     return len(latex) > SHORT and _plain(latex) in {_plain(formula) for formula in shown}
 
@@ -141,5 +143,7 @@ SHORT = 12  # letters of a formula that costs a reader nothing to see twice
 
 
 def _plain(latex: str) -> str:
-    plain = _ONE_TOKEN.sub(r"\1", _LAYOUT.sub("", _ALIKE.sub(lambda found: _SAME[found[0]], latex)))
+    plain = _LAYOUT.sub("", _ALIKE.sub(lambda found: _SAME[found[0]], latex))
+    plain = _ONE_TOKEN.sub(r"\1", _FRACTION.sub(r"(\1/\2)", plain))
+    plain = _LOGARITHM.sub(r"\1\2", plain)
     return _ENVIRONMENT.sub("", plain).rstrip(".,;")

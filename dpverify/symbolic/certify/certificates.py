@@ -9,7 +9,7 @@ from typing import Any
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, read
 from dpverify.symbolic.certify.checker import k, rules
-from dpverify.symbolic.certify.header import functions_of, lemma_header, local_part, record_header
+from dpverify.symbolic.certify.header import functions_of, lemma_header, local_part, measured_left, record_header
 from dpverify.symbolic.certify.instances import kind_of
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
 from dpverify.symbolic.certify.readback import of_atom, written
@@ -67,10 +67,13 @@ def certify(statement: Statement, derivation: Derivation) -> Certificate:
         if statement.relation in k.ORDERS:
             header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
-            proof = book.written(header, clean, conditions=sympy_conditions(statement)).data
+            writer = book.written(header, clean, conditions=sympy_conditions(statement))
         else:
-            proof = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
-        made = _sealed(with_table({"lemmas": book.lemmas, "statement": proof}))
+            writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
+        left = measured_left(statement)
+        if left is not None:
+            writer.has_value(k.read(left))
+        made = _sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
         _latest[:] = [(content, derivation, made)]
         return Certificate(made)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
@@ -159,7 +162,7 @@ class Book:
         writer.run_induction(cited.hypothesis.letter.name, base, step)
         return writer
 
-    def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> dict[str, Any]:
+    def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> Writer:
         """Write a statement about a whole letter as a lemma about its quotient and rest, and put those for them."""
         division = derivation.division
         assert division is not None
@@ -180,7 +183,8 @@ class Book:
         writer.goals.expr(writer.place, ratio - k.rational(division.least))
         values = {division.quotient: quotient, division.rest: letter - k.row("*", by, quotient)}
         writer.use(writer.place, "lemma", name, values)
-        return writer.ended()
+        writer.ended()
+        return writer
 
     def _keep(self, writer: Writer) -> None:
         self.lemmas.append(writer.data)

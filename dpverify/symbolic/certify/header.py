@@ -74,6 +74,17 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     } | ({"hides": sorted(statement.hides)} if statement.relation in k.ORDERS else {})
 
 
+def measured_left(statement: Statement) -> Prefix | None:
+    """What the record says that a claim measures, with parts that no form has, such as those multiplied by 0."""
+    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    if meaning is None or meaning.statement.rhs is None:
+        return None
+    values: dict[str, Prefix] = {}
+    for name, value in (*meaning.statement.let, *statement.let):
+        values[name] = from_formula(value, values)
+    return from_formula(meaning.statement.rhs, values)
+
+
 def definitions_of(statement: Statement) -> list[dict[str, Any]]:
     """The equations that define the functions of a statement, and the functions in these."""
     sides = [side for side in sympy_sides(statement) if side is not None]

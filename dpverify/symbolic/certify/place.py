@@ -74,12 +74,11 @@ class FactList:
         return self.fact(">=", k.row("*", root, root), "instance", "rule", "am-gm", {"a": half, "b": -half})
 
     def termwise(self, total: Expr) -> bool:
-        """Write that a sum is nonnegative, where its terms are known to be."""
+        """Write that a sum is nonnegative, where its terms are known to be; of a series, nothing is written."""
         _, index, lo, hi, body = total
-        terms = ["idx", k.put(body, {index: k.letter("idx")})]
         if hi[0] == "oo":
-            where = {"f": terms, "lo": lo, "hi": lo - k.rational(1)}
-            return self.fact(">=", total, "instance", "rule", "sum-to-infinity", where)
+            return False
+        terms = ["idx", k.put(body, {index: k.letter("idx")})]
         where = {"f": ["idx", k.rational(0)], "g": terms, "lo": lo, "hi": hi}
         return self.fact(">=", total, "instance", "rule", "sum-termwise", where)
 

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def converges(goals: Goals, place: FactList, series: Expr) -> None:
-    """Prove that a series converges, or each of which it is a combination."""
+    """Prove that a series of one product converges."""
     term, inner = place.scope.term(*series)
-    for m, c in inner.form(term).items():
-        _, rest = inner.taken_out(k.form_of({m: c}), f"%{place.scope.depth}")
+    form = inner.form(term)
+    if len(form) == 1:
+        _, rest = inner.taken_out(form, f"%{place.scope.depth}")
         closed = place.scope.closed("oo", rest)
         if len(rest) == 1 and closed not in place.scope.converging:
             _geometric(goals, place, written(closed), min(rest))

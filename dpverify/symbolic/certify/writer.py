@@ -85,6 +85,10 @@ class Writer:
             raise NoCertificateError(why)
         return self.data
 
+    def has_value(self, expr: Expr) -> None:
+        """Write signs of the parts of an expression, from which it is known that each of them has a value."""
+        prepare(self.goals, self.place, expr)
+
     def run_instance(self, lemma: str, values: Mapping[str, Any]) -> None:
         """Write that a statement is what a lemma says of some values."""
         self._first_facts()

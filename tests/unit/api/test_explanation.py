@@ -26,6 +26,16 @@ def test_it_is_what_the_command_prints() -> None:
     assert "\x1b" not in str(found)
 
 
+def test_full_shows_what_the_command_shows_with_full() -> None:
+    loaded = dv.load_specs()
+    found = dv.explain("lemma-12", full=True, specs=loaded)
+    file = io.StringIO()
+    print_explained(found.explained, Console(file=file, width=70, color_system=None), full=True)
+    assert found.text(70).split() == file.getvalue().split()
+    assert "Symbols" in str(found)
+    assert "Symbols" not in str(dv.explain("lemma-12", specs=loaded))
+
+
 def test_its_repr_is_short_and_its_html_is_escaped() -> None:
     found = dv.explain("tran2022:lemma-12")
     assert repr(found) == "<Explanation of tran2022:lemma-12: print it to read it>"
@@ -46,7 +56,7 @@ def test_it_writes_nothing_by_itself_in_a_notebook(
 
 def test_without_a_recorded_run_the_verdict_is_explained(tmp_path: Path) -> None:
     found = dv.explain("tran2022:lemma-12", report=tmp_path)
-    assert found.explained.results == []
+    assert not found.explained.results
     assert "refuted" in str(found)
 
 

@@ -15,6 +15,14 @@ TEXT = " ".join(" ".join(finding.text.split()) for finding in read_front_page(SP
 DELTA = 1e-5
 
 
+def reason(claim: str) -> str:
+    """The reason of the verdict on a claim of tran2022, at the same sizes."""
+    (spec,) = dv.load_specs().select((f"tran2022:{claim}",))
+    text = spec.verdicts[0].reason
+    assert "At N = 60,000, 10 epochs" in text
+    return text
+
+
 def tree_noise(algorithm: str, smoothness: float) -> Calibration:
     found = dv.calibration(algorithm, n=60_000, d=100, epochs=10, epsilon=2, delta=DELTA, smoothness=smoothness)
     assert isinstance(found, Calibration)
@@ -35,11 +43,14 @@ def test_the_noise_of_theorem_4() -> None:
     assert f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}." in TEXT
     assert f"Sigma {found.sigma.exact:.2f} suffices" in TEXT
     assert f"{float(found.sigma.printed) / float(found.sigma.exact):.1f} times what is needed" in TEXT
+    verdict = reason("theorem-4-dp")
+    assert f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}." in verdict
 
 
 def test_the_noise_of_algorithm_2_lacks_the_smoothness() -> None:
     flat, steep = (tree_noise("sr-nsgd", smoothness).bought.printed for smoothness in (1, 14))
     assert f"It gives epsilon {flat:.2f} for L = 1 and {steep:.2f} for L = 14." in TEXT
+    assert f"its noise gives epsilon {flat:.2f} for L = 1, but {steep:.2f} for L = 14" in reason("theorem-8-dp")
 
 
 def test_the_noise_of_the_box_of_dp_srm() -> None:

@@ -113,6 +113,25 @@ def test_what_is_no_dict_of_optimizers_and_no_seed_is_one_line(
     assert "--seeds 0: must be at least 1" in capsys.readouterr().err
 
 
+INCOMPLETE = """
+from tests.unit.conform.test_replay import SHORT, released_momentum
+from dpverify.conform import PrivateOptimizer
+def make():
+    return PrivateOptimizer(released_momentum), SHORT
+def several():
+    return {"momentum": make()}
+"""
+
+
+def test_a_test_that_cannot_be_run_is_part_of_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "incomplete.py"
+    file.write_text(INCOMPLETE)
+    assert main(["conform", f"{file}:make"]) == 1
+    assert capsys.readouterr().out.startswith("Incomplete: 1 of")
+    assert main(["conform", f"{file}:several"]) == 1
+    assert capsys.readouterr().out == "momentum: 0 of 1; not tested: state\n"
+
+
 FOREIGN = """
 import ctypes, os, sys
 from tests.unit.conform.catalogue import dp_sgd, promise

@@ -103,7 +103,10 @@ def test_a_claim_of_a_paper_that_is_not_known_here_says_what_makes_one_known(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["list", "mine2026:lemma-1"]) == 2
-    assert "no paper mine2026 is known here (one of yours: below its pyproject.toml" in capsys.readouterr().err
+    assert (
+        "no paper mine2026 is known here (for your own paper, work below the folder of its pyproject.toml"
+        in capsys.readouterr().err
+    )
     assert main(["verify", "--specs", str(ROOT / "docs" / "examples" / "specs"), "--checks", "no_such_module"]) == 2
     assert "checks: 'no_such_module'" in capsys.readouterr().err
 

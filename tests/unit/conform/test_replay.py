@@ -164,8 +164,8 @@ SHARED: dict[str, Draw] = {
 @contextmanager
 def unchanged(name: str) -> Iterator[None]:
     """Assert that a block leaves the shared generator of a library as it was."""
-    states = {
-        "numpy.random": lambda: np.random.get_state()[2],  # noqa: NPY002
+    states: dict[str, Callable[[], Any]] = {
+        "numpy.random": lambda: np.random.get_state(legacy=False)["state"]["pos"],  # noqa: NPY002
         "random": random.getstate,
         "torch": lambda: sys.modules["torch"].get_rng_state().tolist(),
     }

@@ -16,8 +16,8 @@ import pytest
 from numba import types
 from numba.core import config
 
+from dpverify.cache_files import write
 from dpverify.kernels import numba_internals
-from dpverify.kernels.cache import write
 from dpverify.kernels.jit import kernel
 
 ROOT = Path(__file__).parents[3]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dpverify.kernels import dyadic
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel, python_of
 
-STEPS = [*range(1, 300), 1023, 1024, 1025, 2**31, 2**31 + 5, dyadic.MOST_STEPS - 1, dyadic.MOST_STEPS // 2]
+STEPS = [*range(1, 300), 1023, 1024, 1025, 2**31, 2**31 + 5, MOST_STEPS - 1, MOST_STEPS // 2]
 
 
 @pytest.mark.parametrize("form", [lambda f: f, python_of], ids=["jitted", "python"])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import SpecError, Specs, bundled_specs, check_specs, load_specs
+from dpverify.ledger.files.tables import MAX_BYTES
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.load import MAX_BYTES
 
 Write = Callable[..., Path]
 

@@ -73,7 +73,7 @@ def test_select_within_a_paper(specs: Specs) -> None:
         ("toy2024:remark-9", None, "or 'other:remark-9'?"),
         ("remark-9", "toy2024", "unknown claim"),
         ("theorem-*", None, "unknown claim"),
-        ("lemma-2", "toy", "unknown paper; did you mean 'toy2024'?; there are other, toy2024"),
+        ("lemma-2", "toy", "unknown paper; did you mean 'toy2024'?; known papers are other, toy2024"),
         ("lemma-2\n[", None, "unknown claim"),
     ],
 )

@@ -53,7 +53,7 @@ def test_that_no_size_that_is_run_was_found_is_said_only_where_one_was_searched_
         made = result("l", "L", "count", "refuted", counterexamples=[example(kind)], checks=[check])
         return none_at_run_line(replace(made, latex="N < 1", display=[*lines]), budget)
 
-    assert said(size) == "A search for a counterexample at a size that is run found none."
+    assert said(size) == "A search for a counterexample at practical sizes found none."
     assert said(other) == "", "no letter has a size"
     assert said(size, measured) == "", "what code measures is not searched at such sizes"
     assert said(size, kind="practical") == ""

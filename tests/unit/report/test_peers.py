@@ -22,8 +22,17 @@ def test_the_page_names_the_first_fault_and_the_versions() -> None:
         "| wrong | lib 2.0 | poisson | 1 to 1.25 | not asked for | ✗ sensitivity: 0.125 where 0.0625 is allowed |"
         in page
     )
-    assert "the seed 3" in page
+    assert "use seed 3" in page
     assert page.count("✗") == 2
+
+
+def test_a_test_that_was_not_run_is_no_fault_and_is_named() -> None:
+    state = PeerTest(name="state", passed=False, found="no two runs have equal noise", sees="nothing", tested=False)
+    peer = Peer(target="a.py:f", says="x", promise="poisson", epsilon=[], versions={}, tests=[GOOD, state])
+    page = peers_page(PeersRun(commit="abc", seed=0, alpha=1e-4, command="x", peers=[peer]))
+    assert "| nothing; not tested: state |" in page
+    assert "| state | not tested: no two runs have equal noise |" in page
+    assert "✗" not in page
 
 
 def entry(
@@ -53,3 +62,10 @@ def test_the_page_counts_what_the_kit_and_others_found() -> None:
     assert "| `c.py:wrong` | other.py:audit | 1 | 1 | 1 | 0.5 | 2 |" in page
     assert "| quiet | 19 of 20 | scale | nothing |" in page
     assert "| empty | 20 of 20 | scale | raised |" in page
+
+
+def test_the_page_names_tests_of_a_catalogue_that_were_not_run() -> None:
+    untested = CatalogueEntry(target="c.py:f", name="x", found=0, by="", untested=["state"], seconds=0.5, answers=[])
+    catalogue = Catalogue(commit="a", seed=0, seeds=1, alpha=1e-4, command="x", entries=[untested], auditors={})
+    page = peers_page(PeersRun(commit="a", seed=0, alpha=1e-4, command="x", peers=[], catalogue=catalogue))
+    assert "| x | 0 of 1 | not tested: state |" in page

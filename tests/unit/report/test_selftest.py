@@ -49,12 +49,12 @@ def test_modules_are_sorted_by_what_guards_them() -> None:
 
 def test_the_page_says_who_saw_what() -> None:
     page = selftest_page(RUN)
-    assert "3 faults planted, one at a time: 2 noticed by all that must notice them, 1 not." in page
+    assert "3 faults planted, one at a time: 2 detected by all claims and tests that must detect them, 1 not." in page
     assert "1 fault of the catalogue was not planted" in page
     assert "| [Noise](#noise) |  | 1 | 1 | 1 | 3 |" in page
     assert "`p:c` (law): sources disagree<br>`test_b.py::test_it`: assertion failed | 2% |" in page
     assert "`p:c` (law): ✗ not seen<br>`test_b.py::test_it`: ✗ time limit" in page
-    assert "In 1 module faults were planted that tests notice and no claim does:\n\n- `dpverify.b`" in page
+    assert "In 1 module only tests detect the planted faults, and no claim does:\n\n- `dpverify.b`" in page
     assert "Seeds" not in page
 
 

@@ -1,7 +1,11 @@
 """The runner on a toy checkout: a fault that is noticed, one that is missed, a broken one, and a second run."""
 
 import json
+import os
 import re
+import shutil
+import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +14,13 @@ import msgspec
 import pytest
 
 from dpverify.cli.app import main
+from dpverify.foreign import interrupts_recorded
 from dpverify.report.selftest import FaultOutcome, Selftest
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
 from dpverify.selftest.children import Children
 from dpverify.selftest.noticing import look
-from dpverify.selftest.run import NotGreen, remembered, selftest
+from dpverify.selftest.run import NotGreen, remembered, selftest, work_folder
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
 TESTS = """
@@ -233,3 +238,25 @@ def test_a_copy_has_compiled_code_but_none_of_tests(tmp_path: Path) -> None:
     module.copy(tmp_path / "from", tmp_path / "to")
     names = {path.name for path in (tmp_path / "to").rglob("*") if path.is_file()}
     assert names == {"kernel.nbc", "test_a.cpython-313.pyc"}
+
+
+def test_a_second_interrupt_leaves_no_copy_with_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    folders: list[Path] = []
+    delete = shutil.rmtree
+
+    def interrupted(folder: Path, **options: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        delete(folder, **options)
+
+    def work() -> None:
+        with work_folder("dpverify-selftest-") as folder:
+            folders.append(folder)
+            (folder / "fault.py").write_text("x = 1")
+            monkeypatch.setattr("dpverify.selftest.run.shutil.rmtree", interrupted)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(10.0)
+
+    with interrupts_recorded(), pytest.raises(KeyboardInterrupt):
+        work()
+    (folder,) = folders
+    assert not folder.exists()

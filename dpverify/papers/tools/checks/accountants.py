@@ -143,7 +143,7 @@ def _ratio_2(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Ca
 
 
 def _points_2(budget: Budget) -> Iterator[PointLike]:
-    rng, wanted = np.random.default_rng(7), 12 if budget.name == "smoke" else 60
+    rng, wanted = np.random.default_rng(7), 20 if budget.name == "smoke" else 60
     while wanted:
         T, N = int(rng.integers(1, 31)), int(rng.integers(1, 12))
         if max(pattern_count(T, N, ordering) for ordering in ("fresh", "once")) <= MOST_PATTERNS:

@@ -80,7 +80,16 @@ def _seen(factor: float = 1.0) -> LeftSide:
 
 
 def _whole(budget: Budget) -> Iterator[PointLike]:
-    for N, T, weight in ((1, 1, "1"), (7, 3, "1/2"), (100, 40, "1/8"), (5000, 999, "1/64"), (10**6, 4, "3/4")):
+    runs = (
+        (1, 1, "1"),
+        (7, 3, "1/2"),
+        (40, 12, "1/3"),
+        (100, 40, "1/8"),
+        (800, 150, "1/20"),
+        (5000, 999, "1/64"),
+        (10**6, 4, "3/4"),
+    )
+    for N, T, weight in runs:
         for epsilon, delta in (("1/8", "1e-3"), ("1", "1e-5"), ("4", "1e-8")):
             yield {"N": N, "T": T, "batch": N, "w": weight, "epsilon": epsilon, "delta": delta}
 

@@ -91,7 +91,15 @@ def _short(budget: Budget) -> Iterator[PointLike]:
 
 
 def _long(budget: Budget) -> Iterator[PointLike]:
-    return _runs((70, 5000, "1/50"), (130, 20003, "1/100"))
+    return _runs(
+        (70, 5000, "1/50"),
+        (130, 20003, "1/100"),
+        (20, 1000, "1/4"),
+        (40, 777, "1/10"),
+        (64, 2048, "1/64"),
+        (100, 3001, "1"),
+        (200, 1500, "1/3"),
+    )
 
 
 for algorithm, claim in (("dp-nsgd", "calibration-dp-nsgd"), ("sr-nsgd", "calibration-sr-nsgd")):

@@ -113,9 +113,7 @@ def _off(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
 
 
 def _optimizers(budget: Budget) -> Iterator[PointLike]:
-    sizes = (
-        ((2, "1", 1), (31, "1/1000", 16)) if budget.name == "smoke" else ((2, "1", 1), (5, "64", 3), (31, "1/1000", 16))
-    )
+    sizes = ((2, "1", 1), (5, "64", 3), (31, "1/1000", 16))
     for (d, clip, batch), draw in itertools.product(sizes, range(2 * len(KINDS))):
         yield {"d": d, "C": clip, "batch": batch, "draw": draw}
 
@@ -177,7 +175,8 @@ def _too_seldom(factor: float = 1.0) -> LeftSide:
 
 
 def _samples(budget: Budget) -> Iterator[PointLike]:
-    for values, level in itertools.product((64, 300, 2400, 9600), ("1/20", "1/1000", "1/100000")):
+    sizes = (64, 130, 300, 1000, 2400, 5000, 9600)
+    for values, level in itertools.product(sizes, ("1/20", "1/1000", "1/100000")):
         yield {"n": values, "level": level}
 
 

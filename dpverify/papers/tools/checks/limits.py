@@ -73,7 +73,7 @@ def _spent(fewer: int) -> LeftSide:
 def _shares(budget: Budget) -> Iterator[PointLike]:
     for (n, delta), level in itertools.product(
         [(1, "1/50"), (40, "1e-5"), (40, "1/50"), (200, "1/100"), (300, "1/5"), (60, "9/10"), (25, "0")],
-        ("1/20", "1/1000"),
+        ("1/20", "1/1000", "1/1000000"),
     ):
         yield {"n": n, "delta": delta, "level": level}
 

@@ -145,7 +145,7 @@ def _sums(budget: Budget) -> Iterator[PointLike]:
 
 
 def _runs(budget: Budget) -> Iterator[PointLike]:
-    draws = {"smoke": 1, "standard": 6}.get(budget.name, 40)
+    draws = {"smoke": 2, "standard": 6}.get(budget.name, 40)
     for parties, epsilon, steps, draw in itertools.product((3, 4, 7), ("1/2", "4"), (1, 5), range(draws)):
         yield {"m": parties, "epsilon": epsilon, "T": steps, "draw": draw}
 

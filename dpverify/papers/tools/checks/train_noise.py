@@ -201,7 +201,7 @@ def _runs(algorithm: str) -> Callable[[Budget], Iterator[PointLike]]:
     def points(budget: Budget) -> Iterator[PointLike]:
         sizes = ((4, 11, 2, "1/4"), (6, 40, 3, "1/2"), (30, 90, 30, "1/8"))
         budgets = (("1/4", "1e-3"), ("1", "1e-5"), ("4", "1e-8"))
-        draws = {"smoke": 1, "standard": 8}.get(budget.name, 40)
+        draws = {"smoke": 3 if algorithm in OF_TREES else 1, "standard": 8}.get(budget.name, 40)
         for (N, T, batch, weight), (epsilon, delta), draw in itertools.product(sizes, budgets, range(draws)):
             point: PointLike = {"N": N, "T": T, "w": weight, "epsilon": epsilon, "delta": delta, "draw": draw}
             yield point if algorithm in OF_TREES else {**point, "batch": batch}

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS, prefix_nodes
+from dpverify.kernels.check import MOST_STEPS
+from dpverify.kernels.dyadic import prefix_nodes
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Intervals
 

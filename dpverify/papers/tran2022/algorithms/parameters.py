@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.epochs import Ordering, check_ordering
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from dpverify.kernels import check
-from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters
 from dpverify.privacy.growing_budget import GrowingBudget, classic_budget, largest_budget
+
+if TYPE_CHECKING:
+    from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters
 
 MOST_PARTS = 1000
 
@@ -23,6 +26,8 @@ def agd_parameters(
     rho = (classic_budget if printed else largest_budget)(epsilon, delta)
     choice = 0.5 * (0.5 * epsilon / parts) ** 2
     direction = choice / (2.0 * math.log(1.25 / delta))  # as the authors' program has it
+    from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters  # not above: it loads numba
+
     return AgdParameters(steps, rho, direction, choice, clip)
 
 

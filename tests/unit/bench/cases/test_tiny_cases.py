@@ -8,7 +8,7 @@ import pytest
 from dpverify.bench.case import GROUPS, BenchCase, load
 from tests.unit.bench.cases.tiny import TINY, case_of, told
 
-TOLD = ("accounting/", "audit/", "monte-carlo/", "networks/", "parties/", "reconstruction/", "start-up/")
+TOLD = ("accounting/", "audit/", "monte-carlo/", "networks/", "parties/", "reconstruction/", "scaling/", "start-up/")
 """Groups whose forms return what they found: tests of their own hold it against each other, or against the truth."""
 
 WHOLE_RUNS = {("verification", "_budget"), ("verification", "_at_once")}
@@ -33,9 +33,9 @@ def test_all_forms_run(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["over-t-epochs-8", "large"])
+@pytest.mark.parametrize("case", ["scaling/over-t-epochs-8", "reconstruction/large"])
 def test_the_literal_reconstruction_and_the_stream_are_one(case: str) -> None:
-    found = told(f"reconstruction/{case}")
+    found = told(case)
     literal, *others = (made[0] for name, made in found.items() if name != "reading")
     assert len(others) == 2
     for other in others:

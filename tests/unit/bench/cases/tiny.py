@@ -23,7 +23,7 @@ TINY: dict[str, dict[str, Any]] = {  # a case for each way of preparing forms, a
     "sparse/sparse-step": {"n": 40, "d": 30, "entries": 3, "steps": 9},
     "networks/gradients-64": {"batch": 3},
     "networks/idx": {"images": 5, "side": 4},
-    "reconstruction/over-t-epochs-8": {"N": 16, "d": 3, "epochs": 3},
+    "scaling/over-t-epochs-8": {"N": 16, "d": 3, "epochs": 3},
     "reconstruction/large": {"N": 16, "d": 3, "epochs": 3},
     "reconstruction/memory-steps-8192": {"N": 8, "d": 3, "steps": 40},
     "parties/secure-sum-3-parties-d-123": {"d": 3},

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,10 @@ from dpverify.harness.run import cluster as module
 from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint, run_on_worker
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
+from dpverify.harness.run.task_pool import Outcomes
+from dpverify.harness.run.tasks import Task
+from dpverify.harness.run.work import Means
+from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import Specs
 from dpverify.ledger.results import INTERRUPTED, Run
 from tests.unit.harness.run.test_runner import SOURCE, without_times
@@ -294,3 +299,49 @@ def test_a_block_whose_worker_went_as_it_was_done_is_not_waited_for_where_no_wor
     monkeypatch.setattr(cluster, "_count_workers", lambda: next(counts))
     with pytest.raises(ClusterError, match="it has had no worker for 0 s"):
         cluster._outcome(Lost())  # type: ignore[arg-type]  # what is asked of a future
+
+
+def test_a_block_that_is_cancelled_because_the_scheduler_went_says_so() -> None:
+    from distributed.client import FutureCancelledError
+
+    class Cancelled:
+        status = "pending"
+
+        def result(self, timeout: float) -> None:
+            raise FutureCancelledError("run_on_worker-1", reason="scheduler-connection-lost")
+
+    with pytest.raises(ClusterError, match=module.GONE):
+        Cluster.__new__(Cluster)._outcome(Cancelled())  # type: ignore[arg-type]  # what is asked of a future
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Work whose blocks never return."""
+
+    label: str = "a mechanism"
+
+    def run(self, block: int) -> None:
+        while True:
+            time.sleep(1.0)
+
+
+class OneWorker:
+    """Stands for a cluster: runs blocks as its worker would."""
+
+    address = "tcp://127.0.0.1:1"
+    failure = ""
+
+    def outcomes(self, jobs: list[Any], tasks: deque[Task], limit: float) -> Outcomes:
+        for task in tasks:
+            yield task, run_on_worker(pickle.dumps(jobs), task, fingerprint(), limit)
+
+
+def test_a_block_of_a_command_in_pieces_that_does_not_return_is_named_after_its_limit() -> None:
+    means = Means(cluster=OneWorker(), limit=0.5)  # type: ignore[arg-type]  # as much of a cluster as is used
+    with pytest.raises(ArgumentError, match=r"must run each block of a mechanism within 0\.5 s"):
+        list(means.outcomes(Endless(), 2))  # type: ignore[arg-type]  # nothing is kept of it
+
+
+def test_a_limit_of_a_comparison_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--timeout", "5"]) == 2
+    assert "--timeout 5.0: must be given with --cluster" in capsys.readouterr().err

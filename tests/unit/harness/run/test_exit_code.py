@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from dpverify.harness.finished.exit_code import exit_code
 from dpverify.harness.run.judge import judge
-from dpverify.harness.run.runner import exit_code
 from dpverify.ledger import Specs
 from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import Status

@@ -37,7 +37,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (hashes._read, hashes._source, hashes.imported_names, hashes.code_hash, hashes.evidence_hash):
+    for cached in (
+        hashes._read,
+        hashes._source,
+        hashes._spec,
+        hashes.imported_names,
+        hashes.code_hash,
+        hashes.evidence_hash,
+    ):
         cached.cache_clear()
 
 
@@ -120,6 +127,100 @@ def test_what_is_not_imported_does_not_count(package: Path) -> None:
     before = digest()
     (package / "sub" / "other.py").write_text("def unused():\n    return 99\n")
     assert digest() == before
+
+
+LATE = """
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from toy_package.sub.kernel import run
+
+_HOMES = {"kernel": "run", "other": "unused"}
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+"""
+KERNEL, OTHER, FRONT = "toy_package.sub.kernel", "toy_package.sub.other", "toy_package.sub"
+
+
+def closure() -> set[str]:
+    _forget()
+    return hashes.import_closure(("toy_package.checks",)) - {"toy_package.checks", "toy_package.helper"}
+
+
+def test_a_package_that_loads_names_on_use_is_read_by_its_table(package: Path) -> None:
+    front = package / "sub" / "__init__.py"
+    front.write_text(LATE)
+    assert closure() == {KERNEL}
+    front.write_text(LATE.replace('"kernel": "run", "other": "unused"', '"kernel": "nothing", "other": "run=unused"'))
+    assert closure() == {OTHER}  # whatever it tells type checkers
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("_HOMES = {", "NAME = 'kernel'\n_HOMES = {NAME: 'run', "),
+        ("\n__getattr__", "\n_HOMES.clear()\n__getattr__"),
+        ("\n__getattr__", "\n_HOMES = _HOMES | {}\n__getattr__"),
+        ("__getattr__, __dir__ =", "def __getattr__(name): return 1\nload, __dir__ ="),
+        ("from dpverify.lazy import lazy_names", "from somewhere import lazy_names"),
+        ("import lazy_names", "import lazy_names\nlazy_names = print"),
+    ],
+)
+def test_a_package_that_loads_names_in_another_way_counts_whole(package: Path, old: str, new: str) -> None:
+    text = LATE.replace(old, new, 1)
+    assert text != LATE
+    (package / "sub" / "__init__.py").write_text(text)
+    assert {FRONT, KERNEL} <= closure()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from toy_package.sub.kernel import run\nrun = print(run)\n",
+        "from toy_package.sub.kernel import run\nfrom toy_package.sub.other import unused as run\n",
+        "from toy_package.sub.kernel import run\ndef change():\n    global run\n",
+        "from toy_package.sub.kernel import run\nfor run in (1, 2): pass\n",
+        "from toy_package.sub.kernel import run\nclass run: pass\n",
+        "try:\n    from toy_package.sub.kernel import run\nexcept ImportError:\n    run = None\n",
+        "from toy_package.sub.kernel import *\n",
+    ],
+)
+def test_a_name_that_a_package_binds_otherwise_counts_with_the_package(package: Path, text: str) -> None:
+    (package / "sub" / "__init__.py").write_text(text)
+    assert {FRONT, KERNEL} <= closure()
+
+
+@pytest.mark.parametrize("text", ["from toy_package.sub.kernel import run\n", LATE, "def run(): return 1\n"])
+def test_a_module_and_a_name_of_a_package_that_are_called_the_same_both_count(package: Path, text: str) -> None:
+    (package / "sub" / "__init__.py").write_text(text)
+    (package / "sub" / "run.py").write_text("Z = 1\n")
+    assert closure() == {"toy_package.sub.run", FRONT if "def" in text else KERNEL}
+
+
+def test_a_package_that_imports_its_own_module_is_read(package: Path) -> None:
+    (package / "sub" / "__init__.py").write_text("from toy_package.sub import run\n")
+    (package / "sub" / "run.py").write_text("Z = 1\n")
+    assert closure() == {"toy_package.sub.run"}
+
+
+@pytest.mark.parametrize(
+    ("constant", "counts"),
+    [
+        ("from typing import TYPE_CHECKING", False),
+        ("TYPE_CHECKING = True", True),
+        ("from typing import TYPE_CHECKING\nTYPE_CHECKING = True", True),
+        ("from toy_package.helper import TYPE_CHECKING", True),
+        ("from typing import TYPE_CHECKING\ndef __getattr__(name): return 1", True),
+    ],
+)
+def test_what_only_type_checkers_see_does_not_count(package: Path, constant: str, counts: bool) -> None:
+    kernel = package / "sub" / "kernel.py"
+    kernel.write_text(f"{constant}\nif TYPE_CHECKING:\n    from .other import unused\nelse:\n    X = 1\n")
+    assert (OTHER in closure()) == counts
+    before = digest()
+    kernel.write_text(kernel.read_text().replace("X = 1", "X = 2"))
+    assert digest() != before
 
 
 def test_the_record_counts(package: Path) -> None:

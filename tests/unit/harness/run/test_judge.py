@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.harness.run.judge import contradicts, decide_status, given, judge, sources_disagree, unconfirmed
+from dpverify.harness.finished.exit_code import contradicts, unconfirmed
+from dpverify.harness.run.judge import decide_status, given, judge, sources_disagree
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
 from dpverify.ledger.results import (

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from dpverify.harness.budget import Shares
+from dpverify.harness.finished.exit_code import errors, exit_code, unconfirmed
 from dpverify.harness.run import runner
 from dpverify.harness.run.engine import Progress, run_jobs
-from dpverify.harness.run.judge import unconfirmed
 from dpverify.harness.run.manifest import machine, versions
-from dpverify.harness.run.runner import errors, exit_code, verify
+from dpverify.harness.run.runner import verify
 from dpverify.harness.run.sources import recorded_share
 from dpverify.harness.run.suite import Suite, declared
 from dpverify.harness.run.task_pool import DIED

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dpverify.cli import main
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.store_file import VERSION, StoreError
-from dpverify.harness.run.tasks import BlockOutcome
 from dpverify.harness.run.work import Means
 
 BLOCKS = 40

@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
+from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run import task_pool, tasks
 from dpverify.harness.run.task_pool import PER_WORKER
-from dpverify.harness.run.tasks import BlockOutcome
 from dpverify.processes import process_pool
 
 

@@ -299,7 +299,7 @@ def test_the_p_value_is_the_level_at_which_the_bound_is_the_claim(claim: float) 
     """It is one value of the distribution function, to two digits, where the bound at a level is searched for."""
 
     def at(confidence: float) -> AuditResult:
-        return audit(gaussian, epsilon=claim, law="gaussian", n=30_000, seed=5, confidence=confidence)
+        return audit(gaussian, epsilon=claim, law="gaussian", n=30_000, seed=7, confidence=confidence)
 
     p = at(0.95).p_value
     assert p is not None
@@ -319,3 +319,19 @@ def test_the_p_value_is_the_level_at_which_the_bound_is_the_claim(claim: float) 
 def test_a_p_value_without_a_closed_form_is_searched_for(bound: Callable[[float], float] | None, p: float) -> None:
     found = AuditFinding("a rule", trials=1, epsilon_at=bound)
     assert _p_value(1.0, found) == pytest.approx(p, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_leak_in_the_signs_of_three_coordinates_is_found_by_trees(seed: int) -> None:
+    """No coordinate and no pair of them tells the data sets apart."""
+
+    def product(dataset: Floats, rng: Generator, size: int) -> Floats:
+        outputs = rng.uniform(-1.0, 1.0, (size, 6))
+        signed = np.abs(outputs[:, 2]) * np.sign(outputs[:, 0] * outputs[:, 1])
+        leaks = (rng.random(size) < 0.9) & (dataset.sum() > 0.0)
+        outputs[:, 2] = np.where(leaks, signed, outputs[:, 2])
+        return outputs
+
+    result = audit(product, n=10_000, seed=seed)
+    assert result.evidence.rule == "boosted trees"
+    assert result.epsilon > 0.5

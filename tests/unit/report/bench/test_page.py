@@ -81,7 +81,7 @@ def row(page: str, start: str) -> list[str]:
 
 def test_targets_come_first_with_what_was_measured(page: str) -> None:
     assert "**5 targets: 3 met, 2 missed.**" in page
-    assert page.index("5 targets:") < page.index("How to read it")
+    assert page.index("5 targets:") < page.index("Each number is the ratio")
     assert row(page, "at most 1.2")[1:] == ["ours / limit", "at most 1.2", "1.10 (1.10 to 1.10)", "9", "✓ met"]
     assert row(page, "at most 1 ms")[3:] == ["1.15 ms (1.15 to 1.15 ms)", "9", "✗ **missed**"]
     assert row(page, "| at least 9 | 1.10 (1.10 to 1.10) | 9")[5] == "✗ **missed**"
@@ -106,6 +106,25 @@ def test_a_limit_of_ours_is_called_so() -> None:
 
 def test_a_sweep_has_its_figure(page: str) -> None:
     assert re.search(r"!\[.*tree-walk.*\]\(figures/bench-noise\.svg\)", page)
+
+
+def test_the_run_time_of_algorithm_4_stands_before_the_targets_with_its_exponents() -> None:
+    passes = [
+        [
+            Measured({"limit": FormTimes([size]), "ours": FormTimes([size ** (2 + 0.01 * number)])})
+            for number in range(6)
+        ]
+        for size in (10.0, 100.0)
+    ]
+    sizes = sweep(case("over-t"), "T", (10, 100))
+    made = render_bench(bench(*(record(one, found, "scaling") for one, found in zip(sizes, passes, strict=True))))
+    page = made["benchmarks.md"].decode()
+    assert "figures/bench-scaling.svg" in made
+    assert page.count("(figures/bench-scaling.svg)") == 1
+    front = page[: page.index("## Targets, one by one")]
+    assert "(figures/bench-scaling.svg)" in front
+    assert row(front, "ours")[1:] == ["2.02 (2.00 to 2.05)"]
+    assert row(front, "limit")[1:] == ["1.00 (1.00 to 1.00)"]
 
 
 def test_what_a_paper_prints_stands_beside_a_sweep() -> None:

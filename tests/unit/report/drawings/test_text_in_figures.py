@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from typing import IO
 
 import pytest
 from matplotlib.backend_bases import RendererBase
@@ -14,6 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from dpverify.compare.report import read as read_comparisons
+from dpverify.compare.report import render as render_comparisons
+from dpverify.compare.tables.report import read as read_experiments
+from dpverify.compare.tables.report import render as render_experiments
+from dpverify.report.bench.page import recorded_bench, render_bench
 from dpverify.report.collect import pictures
 from dpverify.report.drawings import overview
 from dpverify.report.drawings.columns import read
@@ -71,6 +77,38 @@ def recorded_figures() -> Iterator[tuple[str, Callable[[], Figure]]]:
 
 
 FIGURES = dict(recorded_figures())
+
+
+def other_figures() -> dict[str, Figure]:
+    """Every figure of a comparison, an experiment or a benchmark, by the name of its file."""
+    saved: list[Figure] = []
+
+    def keep(figure: Figure, out: IO[bytes], **_: object) -> None:
+        saved.append(figure)
+        out.write(str(len(saved) - 1).encode())
+
+    comparisons = read_comparisons(REPORTS)
+    bench = recorded_bench(REPORTS)
+    assert comparisons is not None
+    assert bench is not None
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Figure, "savefig", keep)
+        files = render_comparisons(comparisons) | render_experiments(read_experiments(REPORTS)) | render_bench(bench)
+    svg = {Path(path).name: content for path, content in files.items() if path.endswith(".svg")}
+    return {name: saved[int(content.split()[0])] for name, content in svg.items()}
+
+
+OTHER_FIGURES = other_figures()
+
+
+def test_every_figure_of_the_report_is_looked_at() -> None:
+    assert {*FIGURES, *OTHER_FIGURES} == {path.name for path in (REPORTS / "figures").iterdir()}
+
+
+@pytest.mark.parametrize("name", OTHER_FIGURES)
+def test_text_of_other_figures_stays_inside_the_frame_and_apart(name: str) -> None:
+    with look():
+        assert not list(misplaced_text(OTHER_FIGURES[name]))
 
 
 @pytest.mark.parametrize("name", FIGURES)

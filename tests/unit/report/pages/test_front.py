@@ -74,7 +74,7 @@ def test_our_notes_are_counted_apart_from_the_claims() -> None:
     pages = "\n".join(paper_pages(PAPER, runs[PAPER]).values())
     assert "(our note, no claim of the paper)" in pages
     assert "## Our own notes" in pages
-    assert "**Our own notes, which are no claims of the paper**" in index
+    assert "**Our own notes (not claims of the paper)**" in index
 
 
 def test_a_text_links_to_claims_and_takes_statuses_from_the_run() -> None:

@@ -128,7 +128,7 @@ def test_what_an_implementer_must_change_names_a_reading_that_stands_and_says_no
 def test_totals_count_distinct_claims_and_explain_the_severities(index: str) -> None:
     assert "| paper | claims | proved | not refuted | inconclusive | untested | refuted | our notes |" in index
     assert f"| [`{PAPER}`]({PAPER}.md) | 13 | 2 | 2 | 2 | 4 | 3 | 0 |" in index
-    assert "| misprint | a slip of the pen" in index
+    assert "| misprint | the surrounding text" in index
 
 
 def test_untested_claims_are_one_table_and_have_no_section(paper: str) -> None:
@@ -143,10 +143,10 @@ def test_the_short_account_tells_what_to_change_and_what_is_repaired(index: str)
     assert "algorithm-1-v" in changes
     assert "lemma-12" not in changes, "an expectation bound is nobody's code"
     assert "A point of the last, cut epoch touches more nodes than $`V`$ counts." in changes
-    repaired = index.split("**What is refuted, and repaired**")[1].split("\n**", maxsplit=1)[0]
+    repaired = index.split("**Refuted, with a corrected statement**")[1].split("\n**", maxsplit=1)[0]
     assert repaired.count("lemma-12`](") == 1
     assert "ordering" not in repaired, "where all readings agree none is named"
-    stands = index.split("**What stands**")[1].split("\n**", maxsplit=1)[0]
+    stands = index.split("**What holds**")[1].split("\n**", maxsplit=1)[0]
     assert "- ✓ proved: [`theorem-10`]" in stands
 
 
@@ -157,7 +157,7 @@ def test_only_so_many_changes_stand_on_the_first_page_and_privacy_comes_first(ru
     milder = msgspec.structs.replace(boxes[1], claim=f"{PAPER}:algorithm-9-milder", severity="utility")
     page = only_page(msgspec.structs.replace(run, results=[*boxes, theorem, milder, worse]))
     rows = page.split("**What an implementer must change**")[1].split("\n\n")[2].splitlines()[2:]
-    assert "Severity: privacy (someone is less private than told), utility (" in page
+    assert "Severity: privacy (data are less private than stated), utility (" in page
     assert len(rows) == CHANGES
     names = ("algorithm-9-worse", "algorithm-9-milder", "theorem-9-dp")
     assert [name in row for name, row in zip(names, rows, strict=False)] == [True, True, True]
@@ -166,7 +166,7 @@ def test_only_so_many_changes_stand_on_the_first_page_and_privacy_comes_first(ru
 
 def test_alarms_are_loud(page: str) -> None:
     assert "> [!WARNING]\n> The evidence contradicts the pinned verdict:\n> - [`theorem-10-dp`]" in page
-    assert re.search(r"> \[!WARNING\]\n> The sources disagree.*\n> - .*lemma-7-var-3", page)
+    assert re.search(r"> \[!WARNING\]\n> Our sources disagree.*\n> - .*lemma-7-var-3", page)
     assert "interrupted" not in page
 
 

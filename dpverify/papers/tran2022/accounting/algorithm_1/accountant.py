@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.papers.tran2022.accounting import blocks
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
 from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value, values_by_place

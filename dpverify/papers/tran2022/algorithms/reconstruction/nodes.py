@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS

@@ -18,7 +18,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS, floor_log2, level
+from dpverify.kernels.check import MOST_STEPS
+from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.normal import NO_WORDS, Words, fill_normal_from
 from dpverify.kernels.tape import fill_normal, generator

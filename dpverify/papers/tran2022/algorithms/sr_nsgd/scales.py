@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.typing import Vector
 
 G_FIRST, G_LATER, OF_DELTA, OF_R = 0, 1, 2, 3  # Places in an array of deviations

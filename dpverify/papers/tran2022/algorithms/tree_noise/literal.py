@@ -12,7 +12,8 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS, level
+from dpverify.kernels.check import MOST_STEPS
+from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Intervals, Matrix, Tape

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 
 
 def levels(steps: int) -> int:

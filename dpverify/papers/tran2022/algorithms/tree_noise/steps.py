@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.normal import Words, fill_normal_from, put_words, take_words, wrapping
 from dpverify.kernels.tape import fill_normal

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from dpverify.kernels.check import ArgumentError
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS, ArgumentError
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Intervals
 from dpverify.papers.tran2022.algorithms import composition as module

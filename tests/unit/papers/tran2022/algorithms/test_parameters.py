@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.kernels.check import ArgumentError
-from dpverify.kernels.dyadic import MOST_STEPS
+from dpverify.kernels.check import MOST_STEPS, ArgumentError
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 
 LEAST: dict[str, Any] = {"steps": 1, "alpha": 1e-300, "eta": 0.0, "sigma": 0.0, "lipschitz": 1e-300}

@@ -1,0 +1,82 @@
+"""What judges a claim today, and what has changed since a recorded run. The answer is kept: it needs all checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dpverify.cache_files import digest_of, keep, recall
+from dpverify.harness.finished.code_cache import keep_new_code
+from dpverify.harness.finished.inputs import Inputs
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.records import Record, encode
+from dpverify.ledger.results import Run
+from dpverify.ledger.specs import Specs
+
+if TYPE_CHECKING:
+    from dpverify.harness.checks import Check
+
+KIND = "judged"
+
+
+class JudgedToday(Record, frozen=True):
+    """The checks of a claim by name, and what is no longer as it was in a recorded run."""
+
+    checks: list[str]
+    stale: list[str]
+
+
+def judged_today(
+    run: Run | None, specs: Specs, claim: ClaimSpec, source: str | None = None, inputs: Inputs | None = None
+) -> JudgedToday:
+    """Say what judges a claim, and compare a recorded run of it with the record and the code of today.
+
+    With the ``inputs`` of the command, the answer is kept, and found again while none of them changes.
+    """
+    key = "" if source is not None or inputs is None else _key(run, claim, inputs)
+    kept = _recalled(key) if key else None
+    if kept is not None:
+        return kept
+    today = JudgedToday(checks=_names(claim, source), stale=_stale(run, specs, claim, source) if run else [])
+    keep_new_code()
+    if key and inputs is not None and inputs.are_unchanged:
+        keep(KIND, key, encode(today))
+    return today
+
+
+def _key(run: Run | None, claim: ClaimSpec, inputs: Inputs) -> str:
+    return digest_of((claim.key, encode(run) if run else b"", inputs.digest)) if inputs.digest else ""
+
+
+def _recalled(key: str) -> JudgedToday | None:
+    payload = recall(KIND, key)
+    try:
+        return None if payload is None else msgspec.json.decode(payload, type=JudgedToday)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def checks_of(claim: ClaimSpec, source: str | None) -> list[Check]:
+    """The checks of a claim that can judge it under one reading at least: written, or those of two formulas."""
+    from dpverify.harness.run.sources import PAPERS, entries_of, load_checks
+
+    entries = entries_of(load_checks(source or PAPERS, claim.paper), claim.record.id)
+    statements = list(claim.statements())
+    return [entry.check for entry in entries if any(map(entry.check.applies, statements))]
+
+
+def _names(claim: ClaimSpec, source: str | None) -> list[str]:
+    checks = checks_of(claim, source)
+    return [f"{check.name} ({check.runs_from})" if check.runs_from else check.name for check in checks]
+
+
+def _stale(run: Run, specs: Specs, claim: ClaimSpec, source: str | None) -> list[str]:
+    """What has changed since the recorded run: the record, or the code that judges it."""
+    from dpverify.harness.run.sources import PAPERS
+    from dpverify.harness.run.suite import Suite
+    from dpverify.report.collect import reading_key, stale
+
+    cases = Suite(specs, run.run.budget, run.run.seed, source or PAPERS).cases(claim)
+    today = {(claim.key, reading_key(case.reading)): (claim.record_hash, case.evidence_hash) for case in cases}
+    return stale(run, today)

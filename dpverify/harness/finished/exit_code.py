@@ -1,0 +1,50 @@
+"""What the results of a run mean for its exit code; no check is imported for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from dpverify.ledger.lost_proofs import lost_proofs
+from dpverify.ledger.records import HOLDS, Status
+from dpverify.ledger.results import Result, Run
+
+
+def contradicts(pinned: Status, found: Status) -> bool:
+    """Whether evidence contradicts a pin: one of them says refuted, the other that it holds."""
+    return (pinned == "refuted" and found in HOLDS) or (found == "refuted" and pinned in HOLDS)
+
+
+def unconfirmed(result: Result) -> bool:
+    """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin."""
+    pairs = [(result.pinned, result.status)]
+    pairs += [(said.pinned, said.status) for said in result.beside]
+    return any(
+        pinned in {"refuted", *HOLDS}
+        and found != pinned
+        and not (pinned in HOLDS and found in HOLDS[: HOLDS.index(pinned)])
+        and not contradicts(pinned, found)
+        for pinned, found in pairs
+    )
+
+
+def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
+    """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
+
+    1 also where the slack of a statement that is pinned as tight has moved, or a proof of one that is pinned as proved
+    is lost.
+    ``strict``: 1 also where a pinned verdict is not confirmed. ``strict_pins``: papers of which it is 1 also where a
+    claim without a pin is refuted, inconclusive or untested.
+    """
+    if run.run.interrupted:
+        return 130
+    red = any(
+        r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened or r.misjudged
+        or lost_proofs(r) or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
+        for r in run.results
+    )  # fmt: skip
+    return int(red or (strict and any(map(unconfirmed, run.results))))
+
+
+def errors(result: Result) -> list[str]:
+    """Errors of ours, one line per check that broke."""
+    return [f"{check.name}: {check.error}" for check in result.all_checks if check.error]

@@ -1,0 +1,123 @@
+"""Which names a module imports, and which of them a package only passes on, read from its syntax tree.
+
+What is not certain does not count as passed on: then the whole package is the dependency, with all that it imports.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dpverify.harness.finished.code_cache import ImportedNames
+
+FOR_TYPE_CHECKERS = "TYPE_CHECKING"
+LATE = "lazy_names"  # the function of dpverify.lazy
+ON_USE = "__getattr__"
+
+
+def imported(node: ast.Import | ast.ImportFrom) -> ImportedNames:
+    """Write down an import."""
+    return _some_of(node, node.names)
+
+
+def _some_of(node: ast.Import | ast.ImportFrom, aliases: Iterable[ast.alias]) -> ImportedNames:
+    names = [(alias.name, alias.asname) for alias in aliases]
+    if isinstance(node, ast.Import):
+        return ImportedNames(names=names)
+    return ImportedNames(names=names, package=node.module or "", level=node.level)
+
+
+def as_run(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
+    """Leave out what only type checkers see, and list what the module loads when its names are used.
+
+    A module whose ``__getattr__`` is not that of ``lazy_names`` may load anything: there, nothing is left out.
+    """
+    late = list(_late_names(tree))
+    if _is_constant_of_typing(tree) and (late or not bindings(tree)[ON_USE]):
+        tree = _WithoutTypeChecking().visit(tree)
+    return tree, late
+
+
+def passed_on(tree: ast.Module) -> list[ImportedNames]:
+    """List the imports at the top of a module, with only those names that nothing else in it binds."""
+    times = bindings(tree)
+    return [
+        _some_of(node, (alias for alias in node.names if alias.name != "*" and times[alias.asname or alias.name] == 1))
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+    ]
+
+
+def bindings(tree: ast.Module) -> Counter[str]:
+    """Count how often each name is bound anywhere in a module."""
+    times: Counter[str] = Counter()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                times.update(alias.asname or alias.name for alias in node.names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                times[node.name] += 1
+            case ast.Name() if not isinstance(node.ctx, ast.Load):
+                times[node.id] += 1
+            case ast.Global():
+                times.update(node.names)
+    return times
+
+
+class _WithoutTypeChecking(ast.NodeTransformer):
+    """Removes the statements below ``if TYPE_CHECKING:``."""
+
+    def visit_If(self, node: ast.If) -> Any:
+        self.generic_visit(node)
+        return node.orelse if isinstance(node.test, ast.Name) and node.test.id == FOR_TYPE_CHECKERS else node
+
+
+def _is_constant_of_typing(tree: ast.Module) -> bool:
+    """Whether TYPE_CHECKING is what typing calls so, which is false in every run."""
+    return bindings(tree)[FOR_TYPE_CHECKERS] == 1 and _imports(tree, "typing", FOR_TYPE_CHECKERS)
+
+
+def _imports(tree: ast.Module, module: str, name: str) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and (node.module, node.level) == (module, 0)
+        and any((alias.name, alias.asname) == (name, None) for alias in node.names)
+        for node in tree.body
+    )
+
+
+def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
+    """Read the table of ``__getattr__, __dir__ = lazy_names(__name__, TABLE)``, if a module has this line."""
+    late = [node for node in tree.body if isinstance(node, ast.Assign) and _is_late(node)]
+    times = bindings(tree)
+    if len(late) != 1 or times[ON_USE] != 1 or times[LATE] != 1 or not _imports(tree, "dpverify.lazy", LATE):
+        return
+    table = late[0].value.args[1]  # type: ignore[attr-defined]
+    if isinstance(table, ast.Name):
+        table = _constant(tree, table.id)
+    if not isinstance(table, ast.Dict):
+        return
+    texts = [node.value if isinstance(node, ast.Constant) else None for node in (*table.keys, *table.values)]
+    if not all(isinstance(text, str) for text in texts):
+        return
+    for module, entries in ast.literal_eval(table).items():
+        pairs = [entry.partition("=") for entry in entries.split()]
+        names: list[tuple[str, str | None]] = [(own or name, name) for name, _, own in pairs]
+        yield ImportedNames(names=names, package=module, level=1)
+
+
+def _is_late(node: ast.Assign) -> bool:
+    """Whether a statement is ``__getattr__, __dir__ = lazy_names(...)``."""
+    value, target = node.value, node.targets[0]
+    names = [getattr(name, "id", "") for name in target.elts] if isinstance(target, ast.Tuple) else []
+    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == LATE
+    return is_call and names == [ON_USE, "__dir__"]
+
+
+def _constant(tree: ast.Module, name: str) -> ast.expr | None:
+    """Value of a variable that is set once and used once, so that nothing can change it; else None."""
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0] in uses]
+    return values[0] if len(values) == 1 and len(uses) == 2 else None

@@ -1,0 +1,255 @@
+"""Sums of Algorithm 4 made anew instead of stored: O(T/N log N) vectors of state where the stream keeps 4 N.
+
+The stream of ``reconstruction.stream`` adds g_{t-N} and G_{t-N} to the window that ends at t. Both are made from the
+windows that end at t - eN, e = 1, 2, ..., whose nodes were released e epochs ago. Here they are released again: a node
+is a sum of gradients at the anchors, which are stored, and of a Gaussian, which the random source draws again from its
+state before that Gaussian, four words. So the state of a run is one set of stacks for each lag e, and a step costs
+O(T/N d log N) operations where the stream needs O(d).
+
+Two vectors are needed of the step s = t - eN at lag e, whose block is (m, m + B] with the letters of
+``reconstruction.stream``: the prefix P_s, from the nodes that end at s, and the suffix S_s. Suffixes are needed from
+left to right although each is made from one further right:
+
+    S_v = (1 - alpha)^{m + B - v - low} F_[v+1,v+low] + S_{v+low},           low = lowbit(v).
+
+When s comes to u, S_u is there, and the suffixes of u + 2^i for i = level(u) - 1, ..., 0 are made from the leaves that
+follow u: log2(B) / 2 leaves a step on average, and one vector a level.
+
+All operations are those of the stream, in its order: the results are equal bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels.csr import CsrArrays, SparseGradient
+from dpverify.kernels.dyadic import level
+from dpverify.kernels.jit import inner_kernel
+from dpverify.kernels.normal import Words, fill_normal_from
+from dpverify.kernels.typing import Indices, Matrix, Vector
+from dpverify.kernels.vector import copy_into
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    DELTA,
+    MIXED,
+    G,
+    R,
+    Stack,
+    StreamConstants,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_drawn, rows_until
+from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+
+
+class PastSteps(NamedTuple):
+    """What gradients and Gaussians of earlier steps are made from."""
+
+    rows: CsrArrays
+    y: Vector  # (N,) labels
+    schedule: Indices  # (T,) example of each step
+    anchors: Matrix  # (epochs, d) anchor of each epoch so far
+    common: Matrix  # (epochs, d) what the gradients of all examples have in common there
+    # (n, 4) random source before each row of the tape; or (0, 4): there is a tape, or no noise
+    words: NDArray[np.uint64]
+
+
+class Lags(NamedTuple):
+    """Sums at each lag; at lag 0 only prefixes and blocks are used. The second axis is G or MIXED, or G or DELTA."""
+
+    left: NDArray[np.float64]  # (lags, 2, K + 1, d) in row k the last node of length 2^k, without noise
+    prefixes: NDArray[np.float64]  # (lags, 2, K + 1, d) in row k the last P_s with level(s) = k; row K stays zero
+    blocks: Stack  # (lags, 2, d) the last node of length 2^K
+    suffixes: NDArray[np.float64]  # (lags, 2, K + 1, d) in row k the next S_s with level(s) = k
+    leaves: Stack  # (2, K + 1, d) nodes that are made to the right of a step
+    space: Matrix  # (3, d)
+
+
+def new_lags(lags: int, K: int, d: int) -> Lags:
+    """Make the sums before the first step."""
+    left, prefixes, suffixes = (np.zeros((lags, 2, K + 1, d)) for _ in range(3))
+    return Lags(left, prefixes, np.zeros((lags, 2, d)), suffixes, np.zeros((2, K + 1, d)), np.zeros((3, d)))
+
+
+def lag_vectors(lags: int, K: int) -> int:
+    """How many vectors of length d ``new_lags`` holds."""
+    return lags * (6 * (K + 1) + 2) + 2 * (K + 1) + 3
+
+
+@inner_kernel
+def tape_row(f: int, k: int, t: int, N: int, K: int) -> int:
+    """Row of the tape of the node [t - 2^k + 1, t] of family f."""
+    row = rows_until(t - 1, N, K)
+    for level_before in range(k + 1):
+        for family in (G, R, DELTA):
+            if level_before == k and family == f:
+                return row
+            row += is_drawn(family, level_before, t, N, K)
+    return row
+
+
+@inner_kernel
+def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
+    """Give the standard deviation of a node of family f that ends at t."""
+    if f == G:
+        return float(deviations[G_FIRST] if t <= 2 * N else deviations[G_LATER])
+    return float(deviations[OF_DELTA] if f == DELTA else deviations[OF_R])
+
+
+@inner_kernel
+def write_leaf(
+    f: int, s: int, N: int, gradient: SparseGradient, record: PastSteps, before: Vector, out: Vector
+) -> None:  # fmt: skip
+    """Write what step s contributes to family f, G or DELTA, into ``out``; ``before`` is working space, both (d,)."""
+    starts, columns, values = record.rows
+    n, epoch = record.schedule[s - 1], (s - 1) // N
+    own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+    copy_into(out, record.common[epoch])
+    gradient(record.anchors[epoch], own, entries, record.y[n], out)
+    if f == DELTA:
+        copy_into(before, record.common[epoch - 1])
+        gradient(record.anchors[epoch - 1], own, entries, record.y[n], before)
+        for j in range(out.shape[0]):
+            out[j] -= before[j]
+
+
+@inner_kernel
+def join_halves(k: int, decay: Vector, left: Matrix) -> None:
+    """Turn the leaf in row k of ``left`` (levels, d) into the node of length 2^k that ends with it."""
+    for i in range(k):
+        c = decay[i]
+        for j in range(left.shape[1]):
+            left[k, j] = c * left[i, j] + left[k, j]
+
+
+@inner_kernel
+def write_noisy(
+    f: int, k: int, t: int, N: int, K: int, node: Vector, noise: NodeNoise, record: PastSteps, state: Words, out: Vector
+) -> None:  # fmt: skip
+    """Write the node [t - 2^k + 1, t] as it was released into ``out``: ``node`` has no noise. ``state`` (4,): space."""
+    unit, scale = noise.unit, deviation(f, t, N, noise.deviations)
+    if noise.tape.shape[0] > 0:
+        copy_into(unit, noise.tape[tape_row(f, k, t, N, K)])
+    elif record.words.shape[0] > 0:
+        row = tape_row(f, k, t, N, K)
+        for i in range(4):
+            state[i] = record.words[row, i]
+        fill_normal_from(state, unit)
+    else:
+        copy_into(out, node)
+        return
+    for j in range(out.shape[0]):
+        out[j] = node[j] + scale * unit[j]
+
+
+@inner_kernel
+def mix(weights: Vector, F_G: Vector, F_Delta: Vector) -> None:
+    """Turn a node of DELTA into one of MIXED, in place, with that of G; all (d,)."""
+    of_delta, of_g = weights[1], weights[2]
+    for j in range(F_Delta.shape[0]):
+        F_Delta[j] = of_delta * F_Delta[j] + of_g * F_G[j]
+
+
+@inner_kernel
+def add_prefix(
+    s: int, K: int, powers: Vector, F: Vector, prefixes: Matrix, block: Vector
+) -> None:  # fmt: skip
+    """Take in the longest node F that ends at s; ``prefixes`` (K + 1, d) and ``block`` (d,) are those of a lag."""
+    top = min(level(s), K)
+    if top == K:
+        copy_into(block, F)
+        return
+    before, c = s - (1 << top), powers[1 << top]
+    k = min(level(before), K) if before > 0 else K
+    for j in range(F.shape[0]):
+        prefixes[top, j] = c * prefixes[k, j] + F[j]
+
+
+@inner_kernel
+def advance_prefix(
+    lag: int, s: int, N: int, K: int, gradient: SparseGradient, constants: StreamConstants, noise: NodeNoise,
+    record: PastSteps, state: Words, lags: Lags,
+) -> None:  # fmt: skip
+    """Release the longest nodes that end at s once more, and take them in."""
+    top, F_G, F_Delta = min(level(s), K), lags.space[0], lags.space[1]
+    for f in range(1 + (s > N)):
+        nodes = lags.left[lag, f]
+        write_leaf(f, s, N, gradient, record, lags.space[2], nodes[top])
+        join_halves(top, constants.decay, nodes)
+    mixed = s - (1 << top) >= N
+    if s < 2 * N or mixed:
+        write_noisy(G, top, s, N, K, lags.left[lag, G, top], noise, record, state, F_G)
+    if s < 2 * N:
+        add_prefix(s, K, constants.powers, F_G, lags.prefixes[lag, G], lags.blocks[lag, G])
+    if mixed:
+        write_noisy(DELTA, top, s, N, K, lags.left[lag, DELTA, top], noise, record, state, F_Delta)
+        mix(constants.weights, F_G, F_Delta)
+        add_prefix(s, K, constants.powers, F_Delta, lags.prefixes[lag, MIXED], lags.blocks[lag, MIXED])
+
+
+@inner_kernel
+def advance_suffixes(
+    lag: int, u: int, N: int, K: int, gradient: SparseGradient, constants: StreamConstants, noise: NodeNoise,
+    record: PastSteps, state: Words, lags: Lags,
+) -> None:  # fmt: skip
+    """Make the suffixes that follow S_u up to the next of its level or above, from right to left."""
+    k = min(level(u), K)
+    block = (u >> K) << K
+    F_G, F_Delta = lags.space[0], lags.space[1]
+    for i in range(k - 1, -1, -1):
+        v, low = u + (1 << i), 1 << i
+        z, remaining = v + low, block + (1 << K) - v
+        mixed = v >= N
+        for s in range(v + 1, z + 1):
+            row = level(s - v)
+            for f in range(1 + mixed):
+                write_leaf(f, s, N, gradient, record, lags.space[2], lags.leaves[f, row])
+                join_halves(row, constants.decay, lags.leaves[f])
+        write_noisy(G, i, z, N, K, lags.leaves[G, i], noise, record, state, F_G)
+        if mixed:
+            write_noisy(DELTA, i, z, N, K, lags.leaves[DELTA, i], noise, record, state, F_Delta)
+            mix(constants.weights, F_G, F_Delta)
+        for f in range(int(block >= N), 1 + mixed):
+            F, S = lags.space[f], lags.suffixes[lag, f]
+            if low < remaining:
+                c, after = constants.powers[remaining - low], level(z)
+                for j in range(F.shape[0]):
+                    S[i, j] = c * F[j] + S[after, j]
+            else:
+                copy_into(S[i], F)
+
+
+@inner_kernel
+def write_total(t: int, N: int, K: int, constants: StreamConstants, lags: Lags) -> None:
+    """Write G_t into row 1 of ``lags.space``, and g_t into row 0, from the windows at all lags; the oldest is first."""
+    powers, B, g, total = constants.powers, 1 << K, lags.space[0], lags.space[1]
+    carry, decay_N, d = constants.weights[3], constants.weights[4], lags.space.shape[1]
+    for j in range(d):
+        g[j], total[j] = 0.0, 0.0
+    for lag in range(t // N, -1, -1):
+        s = t - lag * N
+        if s == 0:
+            continue
+        f = G if s < 2 * N else MIXED
+        prefix, block, middle = lags.prefixes[lag, f, min(level(s), K)], lags.blocks[lag, f], 0
+        if s < N:
+            copy_into(g, prefix)
+        else:
+            u = s - N
+            middle = ((u >> K) + 1) << K
+            c = powers[s - middle]
+            suffix = block if u % B == 0 else lags.suffixes[lag + 1, f, level(u)]
+            if s < 2 * N:
+                for j in range(d):
+                    g[j] = c * suffix[j] + prefix[j]
+            else:
+                for j in range(d):
+                    joined = c * suffix[j] + prefix[j]
+                    g[j] = carry * g[j] + joined
+        if middle + B <= s:
+            c = powers[s - middle - B]
+            for j in range(d):
+                g[j] += c * block[j]
+        for j in range(d):
+            total[j] = decay_N * total[j] + g[j]

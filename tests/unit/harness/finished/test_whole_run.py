@@ -1,0 +1,124 @@
+"""A whole run that is kept is the run that its blocks would give, and is found only while nothing has changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.harness.finished import whole_run as module
+from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished.inputs import Inputs
+from dpverify.harness.finished.whole_run import WholeRun
+from dpverify.harness.run.runner import verify
+from dpverify.harness.run.store import Store
+from dpverify.ledger import Specs
+from dpverify.ledger.results import Run
+from tests.unit.harness.run.test_runner import SOURCE, without_times
+
+
+class Stated(Inputs):
+    """Inputs of a stated digest."""
+
+    def __init__(self, digest: str, unchanged: bool = True) -> None:
+        self.stated = digest
+        self.unchanged = unchanged
+
+    @property
+    def digest(self) -> str:
+        return self.stated
+
+    @property
+    def are_unchanged(self) -> bool:
+        return self.unchanged
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store.sqlite")
+
+
+@pytest.fixture
+def request_(demo: Specs) -> WholeRun:
+    return WholeRun(tuple(claim.key for claim in demo.claims()), "smoke", 0, Stated("today"))
+
+
+def run_demo(demo: Specs, store: Store, whole: WholeRun, load: str = "load", **options: Any) -> Run:
+    return verify(demo, source=SOURCE + load, store=store, whole=whole, **options)
+
+
+def test_what_is_recalled_is_what_the_blocks_give(demo: Specs, store: Store, request_: WholeRun) -> None:
+    assert request_.recalled(store) is None
+    first = run_demo(demo, store, request_)
+    recalled = request_.recalled(store)
+    again = run_demo(demo, store, request_)
+    assert recalled is not None
+    assert without_times(recalled) == without_times(again)
+    assert recalled.run.from_store == again.run.from_store > first.run.from_store == 0
+
+
+@pytest.mark.parametrize("change", ["claims", "budget", "seed", "inputs"])
+def test_any_change_is_another_request(demo: Specs, store: Store, request_: WholeRun, change: str) -> None:
+    run_demo(demo, store, request_)
+    values: dict[str, Any] = {
+        "claims": request_.claims[:1], "budget": "standard", "seed": 1, "inputs": Stated("tomorrow")
+    }  # fmt: skip
+    assert replace(request_, **{change: values[change]}).recalled(store) is None
+    assert request_.recalled(store) is not None
+
+
+def test_a_run_whose_inputs_changed_meanwhile_is_not_kept(demo: Specs, store: Store, request_: WholeRun) -> None:
+    run_demo(demo, store, replace(request_, inputs=Stated("today", unchanged=False)))
+    assert request_.recalled(store) is None
+
+
+def test_without_a_digest_nothing_is_found(demo: Specs, store: Store, request_: WholeRun) -> None:
+    unread = replace(request_, inputs=Stated(""))
+    store.keep(unread, "", 0, BlockOutcome("{}", 1.0))
+    run_demo(demo, store, unread)
+    assert unread.recalled(store) is None
+
+
+def test_another_version_of_a_library_is_another_run(
+    demo: Specs, store: Store, request_: WholeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_demo(demo, store, request_)
+    monkeypatch.setattr("dpverify.harness.run.store._versions", lambda: "other versions")
+    assert request_.recalled(store) is None
+
+
+@pytest.mark.parametrize("load", ["load_broken", "load_interrupted"])
+def test_a_run_with_an_error_or_an_interrupt_is_not_kept(
+    demo: Specs, store: Store, request_: WholeRun, load: str
+) -> None:
+    run_demo(demo, store, request_, load)
+    assert request_.recalled(store) is None
+
+
+def test_a_run_that_cannot_be_stored_whole_is_not_kept(
+    demo: Specs, store: Store, request_: WholeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MOST_BYTES", 10)
+        run_demo(demo, store, request_)
+    assert request_.recalled(store) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "keep", lambda *_: False)
+        run_demo(demo, store, request_, fresh=True)
+    assert request_.recalled(store) is None
+
+
+@pytest.mark.parametrize("part", ["no JSON", "{}", 7, None])
+def test_what_is_no_run_is_ignored(store: Store, request_: WholeRun, part: object) -> None:
+    store.keep(request_, request_.inputs.digest, 0, BlockOutcome(part, 1.0))
+    assert request_.recalled(store) is None
+
+
+def test_a_row_that_was_changed_is_ignored(demo: Specs, store: Store, request_: WholeRun) -> None:
+    run_demo(demo, store, request_)
+    with sqlite3.connect(store.path) as database:
+        database.execute("update blocks set part = part || 'x' where check_of = ?", (request_.asked,))
+    assert request_.recalled(store) is None
