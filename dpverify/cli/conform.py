@@ -16,7 +16,7 @@ from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
-    from dpverify.conform.run import Kind
+    from dpverify.conform.run import TestFamily
     from dpverify.report.peer_records import CatalogueEntry, Peer
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
@@ -148,7 +148,7 @@ def results(
             yield "end", (number, name)
 
 
-def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
+def _tests(pair: Pair, options: Options) -> Iterator[tuple[str, ConformanceTest | TestFamily]]:
     from dpverify.conform import ConformanceTest
     from dpverify.conform.effort import check_memory
     from dpverify.conform.run import announced_tests, check_options
