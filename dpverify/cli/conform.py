@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
 from dpverify.cli.audit import load_function
-from dpverify.cli.conformance.answers import ConformAnswers, Place, write_page
+from dpverify.cli.conformance.answers import ConformAnswers, Place
 from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
     from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
-    from dpverify.conform.run import Kind
+    from dpverify.conform.run import TestFamily
     from dpverify.conform.training.runs import Training
     from dpverify.report.peer_records import CatalogueEntry
 
@@ -107,12 +107,14 @@ def conform(
         finally:
             run.hide_progress()
     if report is not None:
-        from dpverify.conform.peers import short_target
+        from dpverify.conform.peers import RunSettings, short_target, write_peers
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
-        write_page(report, run, command=command, seed=seed, seeds=seeds, alpha=alpha)
+        about_run = RunSettings(command, seed, seeds, alpha, run.auditors)
+        for name in write_peers(report, run.peers, run.entries, about_run):
+            print(f"wrote {report / name}")
     return run.code
 
 
@@ -161,11 +163,11 @@ def results(
             yield "end", (number, name)
 
 
-def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest | Kind]]:
+def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest | TestFamily]]:
     from dpverify.conform import ConformanceTest
 
     subject, promise = pair
-    tests: Iterator[ConformanceTest | Kind] = (
+    tests: Iterator[ConformanceTest | TestFamily] = (
         _training_tests(target, subject, promise, options)
         if options.training
         else _optimizer_tests(subject, promise, options)
@@ -177,7 +179,7 @@ def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, Conf
 
 def _optimizer_tests(
     optimizer: PrivateOptimizer, promise: Promise, options: Options
-) -> Iterator[ConformanceTest | Kind]:
+) -> Iterator[ConformanceTest | TestFamily]:
     from dpverify.conform.effort import check_memory
     from dpverify.conform.run import announced_tests, check_options
 

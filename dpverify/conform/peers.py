@@ -6,14 +6,14 @@ from collections.abc import Callable
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance
 from dpverify.privacy import epsilon
-from dpverify.report.peer_records import Peer, PeerTest
+from dpverify.report.peer_records import Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
 
 STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
 
@@ -70,3 +70,40 @@ def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
     """What a function says of itself, and the versions of the libraries that its module imports."""
     versions = ", ".join(f"{name} {version}" for name, version in versions_of(module).items())
     return says_of(function, target) + (f" ({versions})" if versions else "")
+
+
+class RunSettings(NamedTuple):
+    """How a page was made."""
+
+    command: str
+    seed: int
+    seeds: int
+    alpha: float
+    auditors: dict[str, str]
+
+
+def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
+    """Record what was run; what was not, peers or a catalogue, stays as the report has it. Return the written files."""
+    from dpverify.harness.run.manifest import commit
+    from dpverify.report.peers import PEERS_PAGE
+
+    old = PEERS_PAGE.read(report)
+    catalogue = old.catalogue if old else None
+    if entries:
+        whole = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
+        catalogue = Catalogue(
+            commit=commit(),
+            seed=run.seed,
+            seeds=run.seeds,
+            alpha=run.alpha,
+            command=whole,
+            auditors=run.auditors,
+            entries=entries,
+        )
+    if peers or old is None:
+        record = PeersRun(
+            commit=commit(), seed=run.seed, alpha=run.alpha, command=run.command, peers=peers, catalogue=catalogue
+        )
+    else:
+        record = msgspec.structs.replace(old, catalogue=catalogue)
+    return list(PEERS_PAGE.write(record, report))

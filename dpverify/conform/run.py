@@ -109,7 +109,7 @@ def check_options(seed: int, alpha: float, outputs: int) -> None:
         raise ValueError(f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}.")
 
 
-class Kind(NamedTuple):
+class TestFamily(NamedTuple):
     """The kind of tests that begins, for whoever shows how far they are."""
 
     number: int  # counted from 0
@@ -128,7 +128,7 @@ def all_tests(
 
 def announced_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
-) -> Iterator[ConformanceTest | Kind]:
+) -> Iterator[ConformanceTest | TestFamily]:
     """All tests in turn, and before each kind of them what it is."""
     share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
@@ -138,7 +138,7 @@ def announced_tests(
 
 def _in_turn(
     optimizer: PrivateOptimizer, guarded: GuardedOptimizer, promise: Promise, share: float, seed: int, outputs: int
-) -> Iterator[ConformanceTest | Kind]:
+) -> Iterator[ConformanceTest | TestFamily]:
     sources = NoiseSources()
     try:
         sources = noise_sources(guarded, promise, seed)
@@ -149,7 +149,7 @@ def _in_turn(
     kinds = list(_kinds(guarded.optimizer, promise, sources, share, seed, outputs))
     total = len(kinds) + (optimizer.at_clip is not None)
     for number, (name, tests) in enumerate(kinds):
-        yield Kind(number, total, name)
+        yield TestFamily(number, total, name)
         if name == "outputs" and not told:
             told = True  # an audit refuses later ones itself
             yield guarded.finite_test()
@@ -163,7 +163,7 @@ def _in_turn(
     if not told:
         yield guarded.finite_test()
     if optimizer.at_clip is not None:
-        yield Kind(len(kinds), total, "a second clip length")
+        yield TestFamily(len(kinds), total, "a second clip length")
         yield from clip_length_tests(optimizer.at_clip, promise, sources, share, seed)
 
 

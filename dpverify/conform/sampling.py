@@ -202,8 +202,8 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
         two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
         words = f"batches that come back within {steps} steps"
         tests.append(("any two steps", two, counts.runs, rate**2, words))
-    for name, seen, of, probability, words in tests:
-        yield _binomial(name, seen, of, float(probability), alpha / len(tests), words)
+    for name, seen, trials, probability, words in tests:
+        yield _binomial(name, seen, trials, float(probability), alpha / len(tests), words)
 
 
 def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:

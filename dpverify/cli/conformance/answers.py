@@ -141,33 +141,3 @@ class ConformAnswers:
         untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
         by = [word for word in (entry.by, untested, reason) if word]
         print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
-
-
-def write_page(report: Path, answers: ConformAnswers, *, command: str, seed: int, seeds: int, alpha: float) -> None:
-    """Record what was run; what was not, peers or a catalogue, stays as the report has it."""
-    import msgspec
-
-    from dpverify.harness.run.manifest import commit
-    from dpverify.report.peer_records import Catalogue, PeersRun
-    from dpverify.report.peers import PEERS_PAGE
-
-    old = PEERS_PAGE.read(report)
-    catalogue = old.catalogue if old else None
-    if answers.entries:
-        whole = command + f" --seeds {seeds}" + "".join(f" --beside {name}" for name in answers.auditors)
-        catalogue = Catalogue(
-            commit=commit(),
-            seed=seed,
-            seeds=seeds,
-            alpha=alpha,
-            command=whole,
-            auditors=answers.auditors,
-            entries=answers.entries,
-        )
-    peers = answers.peers
-    if peers or old is None:
-        run = PeersRun(commit=commit(), seed=seed, alpha=alpha, command=command, peers=peers, catalogue=catalogue)
-    else:
-        run = msgspec.structs.replace(old, catalogue=catalogue)
-    for name in PEERS_PAGE.write(run, report):
-        print(f"wrote {report / name}")

@@ -64,7 +64,9 @@ def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: 
 def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     """Test the variance of single coordinates and of 4, 16, ... in a row, so that a layer of any size shows."""
     runs, steps, d = x.shape
-    squares = sum((np.einsum("td,td->d", run, run) for run in x), np.zeros(d))
+    squares = np.zeros(d)
+    for run in x:
+        squares += np.einsum("td,td->d", run, run)
     lengths = [4**power for power in range(math.ceil(math.log(d, 4)))]
     each = alpha / sum(-(-d // length) for length in lengths) / 2
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
@@ -76,8 +78,8 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
         counts = np.diff([*starts, d])
         dof = runs * steps * counts.astype(float)
         kinds, which = np.unique(dof, return_inverse=True)  # the last part may be shorter
-        low = (chi2.ppf(each, kinds) / rounding)[which]
-        high = (chi2.isf(each, kinds) * rounding)[which]
+        low = np.asarray(chi2.ppf(each, kinds))[which] / rounding
+        high = np.asarray(chi2.isf(each, kinds))[which] * rounding
         passed = passed and bool(np.all((low <= sums) & (sums <= high)))
         surprise = np.where(sums > dof, (sums - dof) / (high - dof), (dof - sums) / (dof - low))
         far = int(np.argmax(surprise))

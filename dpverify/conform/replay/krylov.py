@@ -50,6 +50,7 @@ def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, dire
     columns = np.zeros((directions + 1, directions))
     aim = np.zeros(directions + 1)
     aim[0] = size
+    weights: Any = np.zeros(0)
     for k in range(directions):
         image = (release(noise + length * basis[k]) - base) / length
         scale = float(np.linalg.norm(image))

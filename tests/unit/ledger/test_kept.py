@@ -13,7 +13,10 @@ import pytest
 from dpverify import cache_files
 from dpverify.cache_files import Snapshot, default_store, keep
 from dpverify.ledger import SpecError, bundled_specs, load_specs
+from dpverify.ledger.chapters import ChaptersFile
+from dpverify.ledger.definitions import DefinitionsFile
 from dpverify.ledger.files import kept
+from dpverify.ledger.records import ClaimsFile, VerdictsFile
 from dpverify.ledger.specs import Specs
 
 TOY = Path(__file__).parent / "toy2024"
@@ -127,11 +130,11 @@ def test_what_rules_newer_than_this_process_accept_is_not_kept(
 
 def test_records_that_json_would_change_are_not_kept(folder: Path) -> None:
     (spec,) = load_specs(folder).papers.values()
-    claims = kept.ClaimsFile(paper=spec.info, symbols={}, claim=[])
+    claims = ClaimsFile(paper=spec.info, symbols={}, claim=[])
     strange = msgspec.structs.replace(claims, paper=msgspec.structs.replace(spec.info, title=float("inf")))
     for key, file in (("plain", claims), ("strange", strange)):
         records = kept.PaperRecords(
-            claims=file, verdicts=kept.VerdictsFile(), definitions=kept.DefinitionsFile(), chapters=kept.ChaptersFile()
+            claims=file, verdicts=VerdictsFile(), definitions=DefinitionsFile(), chapters=ChaptersFile()
         )
         kept.keep_records("toy2024", key, records)
     assert kept.recall_records("toy2024", "plain") is not None
