@@ -263,7 +263,7 @@ class Paper:
         domains = self.domains | letters
         values = solved(record.get("let", []))
         facts = [fact for text in record.get("requires", []) for fact in compared(tree(text))]
-        made = Statement({}, facts, left, relation, right, record.get("hides", ()))
+        made = Statement({}, facts, left, relation, right, record.get("hides", ()) if relation in k.ORDERS else ())
         names = made.names().union(values, made.hides, record.get("letters", ()), *map(k.letters_in, values.values()))
         while added := names & domains.keys() - made.kinds.keys():
             made.kinds |= {name: domains[name][0] for name in added}
@@ -321,7 +321,9 @@ class Paper:
         parts += [f"where {one['symbol']} = {one['value']}" for one in record.get("let", [])]
         parts += [f"for {name}: {self.texts[name]}" for name in sorted(statement.kinds.keys() & self.texts.keys())]
         parts += [f"if {text}" for text in record.get("requires", [])]
-        parts += [f"up to a constant that may depend on {', '.join(record['hides'])}"] if record.get("hides") else []
+        parts += (
+            [f"up to a constant that may depend on {', '.join(sorted(statement.hides))}"] if statement.hides else []
+        )
         said = ([] if meant is None else [meant]) + [one for one, _ in statement.equations]
         parts += [text_of(one) for one in said if not one.get("argued")]
         return " ".join("; ".join(parts).split())
