@@ -27,8 +27,14 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         cluster = Cluster(address)
     except ClusterError as error:
         raise BadInput("--cluster", address, f"must be a Dask cluster that can judge ({error})") from error
+    from dpverify.kernels.check import ArgumentError
+
     try:
         yield cluster
+    except ArgumentError as error:
+        if error.variable != "cluster":
+            raise
+        raise BadInput("--cluster", address, error.rule) from error
     finally:
         cluster.close()
 

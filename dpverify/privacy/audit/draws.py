@@ -37,6 +37,7 @@ class Draws:
         self.source, self.seed, self.pairs = source, seed, pairs
         self.sizes: tuple[int, ...] = ()
         self._elsewhere = elsewhere
+        self._origin = None if elsewhere is None else elsewhere.origin
         self._said: tuple[tuple[int, int], Coins] | None = None
 
     @property
@@ -47,13 +48,13 @@ class Draws:
 
     def __getstate__(self) -> dict[str, object]:
         """For another process, which finds mechanism and data sets itself."""
-        origin = None if self._elsewhere is None else self._elsewhere.origin
-        return {"seed": self.seed, "pairs": self.pairs, "sizes": self.sizes, "origin": origin}
+        return {"seed": self.seed, "pairs": self.pairs, "sizes": self.sizes, "origin": self._origin}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Find mechanism and data sets."""
+        """Find mechanism and data sets; a worker may pass this on to a process of its own."""
         self.seed, self.pairs, self.sizes = state["seed"], state["pairs"], state["sizes"]
-        self.source, self._elsewhere, self._said = Source(*state["origin"]()), None, None
+        self._origin = state["origin"]
+        self.source, self._elsewhere, self._said = Source(*self._origin()), None, None
 
     def rng(self, stream: int, block: int = 0) -> Generator:
         """Give the generator of a block."""

@@ -161,6 +161,18 @@ def remembers(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Arra
     return (noise, total), (total + 0.1 * old + noise) / BATCH
 
 
+def remembers_short(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """Remember the last gradients that are shorter than half of the clip length."""
+    old = 0.0 if state is None else state
+    released = (clipped(g).sum(axis=0) + 0.1 * old + normal(rng, g)) / BATCH
+    return g[np.linalg.norm(g, axis=1) < 0.5 * CLIP].sum(axis=0), released
+
+
+def test_a_state_that_keeps_only_short_gradients_is_found() -> None:
+    found = conformance(PrivateOptimizer(remembers_short), PROMISE, seed=0)
+    assert "state" in {test.name for test in found.failed}
+
+
 def test_a_state_is_tested_where_noise_comes_back_as_promised() -> None:
     optimizer, changed = SETTINGS["noise that adds up"]
     results = [conformance(one, promise(**changed)) for one in (optimizer, PrivateOptimizer(remembers))]
