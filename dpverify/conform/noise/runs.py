@@ -19,6 +19,7 @@ from dpverify.conform.coverage import (
     steps_and_sizes,
     tested_steps,
 )
+from dpverify.conform.devices import tf32_note
 from dpverify.conform.effort import SHORTEST, noise_runs
 from dpverify.conform.guarded import copied, failed_call
 from dpverify.conform.noise.grid import grid_note
@@ -63,6 +64,7 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
         if place == 0:
             yield from repeat_tests(raw, promise)
             yield from grid_note(optimizer, promise, seed)
+            yield from tf32_note(promise)
         x = whitened(_centred(raw, promise), promise)
         del found, raw
         result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype)
