@@ -99,7 +99,9 @@ class GuardedOptimizer:
         """Draw as many batches as there are, up to ``steps``; the optimizer's own iterator may have no end."""
         assert self._optimizer.batches is not None
         with foreign_code("batches"):
-            return [np.asarray(on_host(batch)) for batch in islice(self._optimizer.batches(examples, steps, rng), steps)]
+            return [
+                np.asarray(on_host(batch)) for batch in islice(self._optimizer.batches(examples, steps, rng), steps)
+            ]
 
     def finite_test(self) -> ConformanceTest:
         """Whether every number released so far was finite."""

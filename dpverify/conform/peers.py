@@ -96,9 +96,7 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     card = old.card if old else None
     whole = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
     if run.card:
-        card = CardRun(
-            card=run.card, commit=commit(), seeds=run.seeds, command=whole, peers=peers, entries=entries
-        )
+        card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=whole, peers=peers, entries=entries)
         peers = []
     elif entries:
         catalogue = Catalogue(
