@@ -210,7 +210,7 @@ def load_training(target: str, device: str | None) -> Training:
 
 
 def _card_name(device: str) -> str:
-    from dpverify.conform.devices import card_name
+    from dpverify.conform.replay.devices import card_name
     from dpverify.kernels.check import ArgumentError
 
     try:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.devices import on_host
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.releases import Release
+from dpverify.conform.replay.devices import on_host
 from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import GlobalGenerator
 from dpverify.conform.replay.tape import Tape

@@ -19,7 +19,6 @@ from dpverify.conform.coverage import (
     steps_and_sizes,
     tested_steps,
 )
-from dpverify.conform.devices import tf32_note
 from dpverify.conform.effort import SHORTEST, noise_runs
 from dpverify.conform.guarded import copied, failed_call
 from dpverify.conform.noise.grid import grid_note
@@ -27,6 +26,7 @@ from dpverify.conform.noise.law import law_tests
 from dpverify.conform.noise.repeats import repeat_tests
 from dpverify.conform.noise.samples import NoiseSample, noise_samples, sample_cases, whitened
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.devices import tf32_note
 from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import Dtype, deviation_rounding
 from dpverify.foreign import ForeignError

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.devices import on_host
 from dpverify.conform.records import Promise
+from dpverify.conform.replay.devices import on_host
 from dpverify.conform.replay.sources import global_generators, global_generators_kept
 from dpverify.conform.training.data import TrainingData
 from dpverify.foreign import ForeignError, foreign_code
