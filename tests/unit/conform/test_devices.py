@@ -41,6 +41,7 @@ def test_tensors_of_any_type_are_converted_without_loss() -> None:
     assert on_host(values) is values
 
 
+@pytest.mark.slow  # it loads how PyTorch computes on "meta"
 @pytest.mark.parametrize("name", ["randn", "normal_", "normal of tensors"])
 def test_numbers_of_a_tape_go_to_the_device_of_the_draw(name: str) -> None:
     tape = Tape([1.0, 2.0, 4.0])
