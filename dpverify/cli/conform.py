@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,7 @@ def conform(
     beside: list[str] | None = None,
     training: bool = False,
     ranks: Whole = 1,
+    device: str | None = None,
     report: Path | None = None,
     summary: Path | None = None,
     verbose: bool = False,
@@ -69,6 +71,8 @@ def conform(
         a PROMISE; see docs/your-training.md.
     ranks
         With --training: processes that train together, 2 to 4. --timeout is then the limit of one run.
+    device
+        Device of PyTorch, such as cuda. Each target is called with this name as its parameter "device".
     report
         Folder in which the page peers.md and its data are written.
     summary
@@ -91,7 +95,7 @@ def conform(
             check_folder("--report", inside)
     if summary is not None:
         check_file("--summary", summary)
-    options = Options(seed, alpha, outputs, seeds, report is not None, training, ranks, timeout)
+    options = Options(seed, alpha, outputs, seeds, report is not None, training, ranks, device, timeout)
     run = ConformAnswers(targets, seeds, summary, verbose=verbose)
     auditors = tuple(beside or ())
     while not run.complete:
@@ -112,7 +116,8 @@ def conform(
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
-        about_run = RunSettings(command, seed, seeds, alpha, run.auditors)
+        command += f" --device {device}" if device else ""
+        about_run = RunSettings(command, seed, seeds, alpha, run.auditors, run.card)
         for name in write_peers(report, run.peers, run.entries, about_run):
             print(f"wrote {report / name}")
     return run.code
@@ -128,6 +133,7 @@ class Options(NamedTuple):
     pages: bool  # whether a page is written
     training: bool  # whether the targets are trainings
     ranks: int
+    device: str | None
     timeout: float
 
 
@@ -140,8 +146,10 @@ def results(
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
     from dpverify.conform.peers import about, described, short_target
 
+    if options.device is not None:
+        yield "card", _card_name(options.device)
     made: list[tuple[str, ModuleType, Any]] = [
-        _training(target) if options.training else _made(target) for target in targets
+        _training(target, options.device) if options.training else _made(target, options.device) for target in targets
     ]
     auditors = {short_target(target): load_function("--beside", target) for target in beside}
     yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
@@ -192,16 +200,39 @@ def _training_tests(target: str, make: Training, promise: Promise, options: Opti
     from dpverify.conform.training.run import RUNS, all_training_tests, check_training_options
 
     check_training_options(promise, options.seed, options.alpha, RUNS, options.ranks)
-    load = partial(load_training, target)
+    load = partial(load_training, target, options.device)
     return all_training_tests(make, load, promise, options.ranks, options.timeout, options.seed, options.alpha)
 
 
-def load_training(target: str) -> Training:
+def load_training(target: str, device: str | None) -> Training:
     """Import a training; each rank calls this."""
-    return load_function("TARGET", target)[0]
+    return _with_device(target, load_function("TARGET", target)[0], device)
 
 
-def _training(target: str) -> tuple[str, ModuleType, tuple[Training, Promise]]:
+def _card_name(device: str) -> str:
+    from dpverify.conform.replay.devices import card_name
+    from dpverify.kernels.check import ArgumentError
+
+    try:
+        return card_name(device)
+    except ArgumentError as error:
+        raise BadInput("--device", device, error.rule) from error
+
+
+def _with_device(target: str, function: Callable[..., Any], device: str | None) -> Callable[..., Any]:
+    """Pass the device to a target, which must have a parameter for it."""
+    if device is None:
+        return function
+    try:
+        parameters = set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # compiled functions do not tell
+        parameters = set()
+    if "device" not in parameters:
+        raise BadInput("TARGET", target, "must have a parameter 'device' for --device")
+    return partial(function, device=device)
+
+
+def _training(target: str, device: str | None) -> tuple[str, ModuleType, tuple[Training, Promise]]:
     """What a training says of itself, its module, and the training with its promise."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import Promise
@@ -210,7 +241,7 @@ def _training(target: str) -> tuple[str, ModuleType, tuple[Training, Promise]]:
     promise = getattr(module, "PROMISE", None)
     if not isinstance(promise, Promise):
         raise BadInput("TARGET", target, "must be in a module with a PROMISE, a dpverify.conform.Promise")
-    return says_of(make, target), module, (make, promise)
+    return says_of(make, target), module, (_with_device(target, make, device), promise)
 
 
 def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:
@@ -222,15 +253,16 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
     return judge(target, name, *pair, auditors=functions, **how)
 
 
-def _made(target: str) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
+def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """What a function says of itself, its module, and what it returns."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import PrivateOptimizer, Promise
     from dpverify.conform.peers import says_of
 
+    build = _with_device(target, make, device)
     try:
         with foreign_code(target):
-            several = make()
+            several = build()
             pairs = list(several.values()) if isinstance(several, dict) else [several]
             (*_,) = ((optimizer, promise) for optimizer, promise in pairs)
     except ForeignError as error:

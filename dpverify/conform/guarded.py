@@ -13,6 +13,7 @@ import numpy as np
 
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.releases import Release
+from dpverify.conform.replay.devices import on_host
 from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import GlobalGenerator
 from dpverify.conform.replay.tape import Tape
@@ -61,9 +62,9 @@ class GuardedOptimizer:
             generator.seed(int(rng.integers(2**63)))
         with foreign_code("step"), playing(rng) if isinstance(rng, Tape) else nullcontext():
             inner, out = self._optimizer.step(state.state, gradients, rng)
-            release = out if isinstance(out, Release) else Release(np.asarray(out, dtype=float))
-            vector = np.asarray(release.vector, dtype=float)
-            statistic = np.asarray(release.statistic, dtype=float).reshape(-1)
+            release = out if isinstance(out, Release) else Release(out)
+            vector = np.asarray(on_host(release.vector), dtype=float)
+            statistic = np.asarray(on_host(release.statistic), dtype=float).reshape(-1)
         if vector.shape != self._shape:
             raise ForeignError("step", f"must release a vector of the shape {self._shape}, got {vector.shape}")
         clip_length = self._clip_length(release, state.step)
@@ -98,7 +99,9 @@ class GuardedOptimizer:
         """Draw as many batches as there are, up to ``steps``; the optimizer's own iterator may have no end."""
         assert self._optimizer.batches is not None
         with foreign_code("batches"):
-            return [np.asarray(batch) for batch in islice(self._optimizer.batches(examples, steps, rng), steps)]
+            return [
+                np.asarray(on_host(batch)) for batch in islice(self._optimizer.batches(examples, steps, rng), steps)
+            ]
 
     def finite_test(self) -> ConformanceTest:
         """Whether every number released so far was finite."""

@@ -13,7 +13,7 @@ import msgspec
 from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance
 from dpverify.privacy import epsilon
-from dpverify.report.peer_records import Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.report.peer_records import CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
 
 STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
 
@@ -80,17 +80,25 @@ class RunSettings(NamedTuple):
     seeds: int
     alpha: float
     auditors: dict[str, str]
+    card: str = ""  # name of the graphics card, if there is one
 
 
 def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
-    """Record what was run; what was not, peers or a catalogue, stays as the report has it. Return the written files."""
+    """Record what was run; what was not, peers or a catalogue, stays as the report has it. Return the written files.
+
+    What was run on a graphics card is a part of its own.
+    """
     from dpverify.harness.run.manifest import commit
     from dpverify.report.peers import PEERS_PAGE
 
     old = PEERS_PAGE.read(report)
     catalogue = old.catalogue if old else None
-    if entries:
-        whole = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
+    card = old.card if old else None
+    whole = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
+    if run.card:
+        card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=whole, peers=peers, entries=entries)
+        peers = []
+    elif entries:
         catalogue = Catalogue(
             commit=commit(),
             seed=run.seed,
@@ -102,8 +110,14 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
         )
     if peers or old is None:
         record = PeersRun(
-            commit=commit(), seed=run.seed, alpha=run.alpha, command=run.command, peers=peers, catalogue=catalogue
+            commit=commit(),
+            seed=run.seed,
+            alpha=run.alpha,
+            command=run.command,
+            peers=peers,
+            catalogue=catalogue,
+            card=card,
         )
     else:
-        record = msgspec.structs.replace(old, catalogue=catalogue)
+        record = msgspec.structs.replace(old, catalogue=catalogue, card=card)
     return list(PEERS_PAGE.write(record, report))

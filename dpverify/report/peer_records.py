@@ -71,6 +71,17 @@ class Catalogue(Record, frozen=True, kw_only=True):
     entries: list[CatalogueEntry]
 
 
+class CardRun(Record, frozen=True, kw_only=True):
+    """A run on a graphics card: optimizers, and catalogues with one or more seeds."""
+
+    card: str
+    commit: str
+    seeds: int
+    command: str
+    peers: list[Peer]
+    entries: list[CatalogueEntry]
+
+
 class PeersRun(Record, frozen=True, kw_only=True):
     """A whole run, ``data/peers.json``."""
 
@@ -82,3 +93,4 @@ class PeersRun(Record, frozen=True, kw_only=True):
     command: str
     peers: list[Peer]
     catalogue: Catalogue | None = None
+    card: CardRun | None = None  # by default there was no card

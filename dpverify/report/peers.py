@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpverify.report import markdown as md
 from dpverify.report.auditors import catalogue_blocks
-from dpverify.report.peer_records import Peer, PeersRun, PeerTest
+from dpverify.report.peer_records import CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
@@ -43,6 +43,8 @@ def peers_page(run: PeersRun) -> str:
             ),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
             *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
+            "## On a graphics card",
+            *_card_blocks(run.card),
             "## What each test saw",
             *(block for peer in run.peers for block in _tests(peer)),
             f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}",
@@ -50,14 +52,50 @@ def peers_page(run: PeersRun) -> str:
     )
 
 
+def _card_blocks(run: CardRun | None) -> Iterator[str]:
+    """What the same tests found on a graphics card, or that they were not run."""
+    if run is None:
+        yield "GPU: not run, because no card was available."
+        return
+    yield f"GPU: {md.prose(run.card)}."
+    targets = dict.fromkeys(entry.target for entry in run.entries)
+    groups = [(target, [entry for entry in run.entries if entry.target == target]) for target in targets]
+    yield md.table(
+        ["optimizers", "libraries", "found"],
+        [
+            *([md.code(peer.target), _libraries(peer), _summary(peer)] for peer in run.peers),
+            *([md.code(target), "", _counts(entries, run.seeds)] for target, entries in groups),
+        ],
+    )
+    yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _counts(entries: list[CatalogueEntry], seeds: int) -> str:
+    """In how many optimizers of a catalogue a fault was found, and by how many seeds."""
+    every = sum(entry.found == seeds for entry in entries)
+    some = sum(0 < entry.found < seeds for entry in entries)
+    untested = sum(bool(entry.untested) for entry in entries)
+    text = f"a fault in {every} of {len(entries)} optimizers" + (f" with each of {seeds} seeds" if seeds > 1 else "")
+    text += f", and in {some} with some seeds" if some else ""
+    return text + (f"; not fully tested: {untested}" if untested else "")
+
+
 def _row(peer: Peer) -> list[str]:
+    bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
+    audit = next((_found(test) for test in peer.tests if test.name == "outputs"), "not asked for")
+    return [peer.says, _libraries(peer), md.prose(peer.promise), bounds, md.prose(audit), _summary(peer)]
+
+
+def _libraries(peer: Peer) -> str:
+    return md.prose(", ".join(f"{name} {version}" for name, version in peer.versions.items()))
+
+
+def _summary(peer: Peer) -> str:
+    """The first fault of an optimizer, and the tests that could not be run."""
     found = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
     if peer.untested:
         found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
-    libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
-    bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    audit = next((_found(test) for test in peer.tests if test.name == "outputs"), "not asked for")
-    return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(audit), md.prose(found)]
+    return md.prose(found)
 
 
 def _tests(peer: Peer) -> Iterator[str]:

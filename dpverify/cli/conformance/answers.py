@@ -34,6 +34,7 @@ class ConformAnswers:
         self.peers: list[Peer] = []
         self.entries: list[CatalogueEntry] = []
         self.auditors: dict[str, str] = {}
+        self.card = ""  # name of the graphics card that --device names
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
         self._tests: list[ConformanceTest] = []
@@ -44,6 +45,8 @@ class ConformAnswers:
         """Take a message of `results`."""
         if message == "auditors":
             self.auditors = value
+        elif message == "card":
+            self.card = value
         elif message == "begin":
             self._place = value
             self._optimizer = None

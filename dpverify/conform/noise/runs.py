@@ -26,6 +26,7 @@ from dpverify.conform.noise.law import law_tests
 from dpverify.conform.noise.repeats import repeat_tests
 from dpverify.conform.noise.samples import NoiseSample, noise_samples, sample_cases, whitened
 from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.replay.devices import tf32_note
 from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import Dtype, deviation_rounding
 from dpverify.foreign import ForeignError
@@ -63,6 +64,7 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
         if place == 0:
             yield from repeat_tests(raw, promise)
             yield from grid_note(optimizer, promise, seed)
+            yield from tf32_note(promise)
         x = whitened(_centred(raw, promise), promise)
         del found, raw
         result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype)

@@ -44,6 +44,8 @@ def global_generators() -> list[GlobalGenerator]:
     torch = sys.modules.get("torch")
     if torch is not None:
         found.append(_of_torch(torch))
+        if torch.cuda.is_initialized():  # only then are there generators
+            found.append(_of_cuda(torch))
     return found
 
 
@@ -55,6 +57,18 @@ def _of_torch(torch: Any) -> GlobalGenerator:
         torch.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
 
     return GlobalGenerator("torch", state, restore, torch.manual_seed)
+
+
+def _of_cuda(torch: Any) -> GlobalGenerator:
+    """Return the generators of all graphics cards, one per card, as one."""
+
+    def states() -> list[bytes]:
+        return [bytes(state.numpy().tobytes()) for state in torch.cuda.get_rng_state_all()]
+
+    def restore(states: list[bytes]) -> None:
+        torch.cuda.set_rng_state_all([torch.frombuffer(bytearray(state), dtype=torch.uint8) for state in states])
+
+    return GlobalGenerator("torch.cuda", states, restore, torch.cuda.manual_seed_all)
 
 
 def _seed_numpy(seed: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from dpverify.conform.records import Promise
+from dpverify.conform.replay.devices import on_host
 from dpverify.conform.replay.sources import global_generators, global_generators_kept
 from dpverify.conform.training.data import TrainingData
 from dpverify.foreign import ForeignError, foreign_code
@@ -105,9 +106,7 @@ def flat(update: Any) -> Any:
     if isinstance(update, (list, tuple)):
         parts = [flat(part) for part in update]
         return np.concatenate(parts) if parts else np.zeros(0)
-    if hasattr(update, "detach"):  # a tensor of PyTorch, perhaps on a GPU or of a type that numpy does not have
-        update = update.detach().cpu().double().numpy()
-    return np.array(update, dtype=float).reshape(-1)
+    return np.array(on_host(update), dtype=float).reshape(-1)
 
 
 def checked(rows: list[Any], data: TrainingData) -> Any:

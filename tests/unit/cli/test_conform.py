@@ -204,3 +204,49 @@ def test_code_that_hangs_in_c_is_ended(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_limit_is_a_number_of_seconds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["conform", f"{EXAMPLE}:make", "--timeout", "-1"]) == 2
     assert "--timeout -1.0: must be at least 0" in capsys.readouterr().err
+
+
+ON_DEVICE = """
+import torch
+from dpverify.conform import PrivateOptimizer, Promise
+
+PROMISE = Promise(sigma=1.1, clip=0.7, divisor=8, steps=2, dimension=2, dtype="float32")
+
+
+def make(device):
+    def step(state, gradients, rng):
+        g = torch.from_numpy(gradients).to(device, torch.float32)
+        generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
+        g = g * (0.7 / g.norm(dim=1, keepdim=True).clamp(min=1e-12)).clamp(max=1.0)
+        return state, (g.sum(dim=0) + 0.77 * torch.randn(2, generator=generator, device=device)) / 8
+
+    return PrivateOptimizer(step), PROMISE
+
+
+def without():
+    return make("cpu")
+"""
+
+
+def test_a_target_gets_the_device_and_another_part_of_a_report_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    file = tmp_path / "on_device.py"
+    file.write_text(ON_DEVICE)
+    assert main(["conform", f"{file}:make", "--device", "cpu", "--report", str(tmp_path)]) == 0, capsys.readouterr().out
+    recorded = PEERS_PAGE.read(tmp_path)
+    assert recorded is not None
+    assert recorded.command.endswith("--device cpu")
+    assert recorded.card is None
+    capsys.readouterr()
+    for target, device, message in (
+        ("make", "meta", "--device meta: must be a device of this machine on which PyTorch computes"),
+        ("make", "cuda:99", "--device cuda:99: must be a device of this machine on which PyTorch computes"),
+        ("without", "cpu", "on_device.py:without: must have a parameter 'device' for --device"),
+        ("make", None, "make() missing 1 required positional argument: 'device'"),
+    ):
+        assert main(["conform", f"{file}:{target}", *(["--device", device] if device else [])]) == 2
+        error = capsys.readouterr().err
+        assert message in error
+        assert error.count("\n") == 1

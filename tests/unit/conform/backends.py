@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,27 +20,31 @@ Generator = Any  # draws as a numpy Generator does
 
 
 class TorchGenerator:
-    """Draws with PyTorch, from a generator with a seed."""
+    """Draws with PyTorch, from a generator with a seed, on a device."""
 
-    def __init__(self, seed: int | None) -> None:
+    def __init__(self, seed: int | None, device: str = "cpu") -> None:
         import torch
 
         self.torch = torch
-        self.generator = torch.Generator()
+        self.device = device
+        self.generator = torch.Generator(device)
         if seed is None:
             self.generator.seed()
         else:
             self.generator.manual_seed(seed)
 
+    def another(self, seed: int | None) -> TorchGenerator:
+        return TorchGenerator(seed, self.device)
+
     def standard_normal(self, size: int) -> Array:
-        return self.torch.randn(size, dtype=self.torch.float64, generator=self.generator)
+        return self.torch.randn(size, dtype=self.torch.float64, generator=self.generator, device=self.device)
 
     def normal(self, mean: float, deviation: float, size: int) -> Array:
-        empty = self.torch.empty(size, dtype=self.torch.float64)
+        empty = self.torch.empty(size, dtype=self.torch.float64, device=self.device)
         return empty.normal_(mean, deviation, generator=self.generator)
 
     def random(self, size: int) -> Array:
-        return self.torch.rand(size, dtype=self.torch.float64, generator=self.generator)
+        return self.torch.rand(size, dtype=self.torch.float64, generator=self.generator, device=self.device)
 
     def uniform(self, low: float, high: float, size: int) -> Array:
         return low + (high - low) * self.random(size)
@@ -49,14 +54,15 @@ class TorchGenerator:
         return -self.torch.sign(uniform) * self.torch.log1p(-self.torch.abs(uniform))
 
     def permutation(self, n: int) -> Array:
-        return self.torch.randperm(n, generator=self.generator)
+        return self.torch.randperm(n, generator=self.generator, device=self.device)
 
     def choice(self, n: int, size: int, replace: bool) -> Array:
         assert not replace
         return self.permutation(n)[:size]
 
     def integers(self, high: int, size: int | None = None) -> Any:
-        drawn = self.torch.randint(high, (1 if size is None else size,), generator=self.generator)
+        shape = (1 if size is None else size,)
+        drawn = self.torch.randint(high, shape, generator=self.generator, device=self.device)
         return int(drawn[0]) if size is None else drawn
 
 
@@ -69,6 +75,9 @@ class JaxGenerator:
         jax.config.update("jax_enable_x64", True)
         self.jax = jax
         self.seeds = np.random.default_rng(seed)
+
+    def another(self, seed: int | None) -> JaxGenerator:
+        return JaxGenerator(seed)
 
     def _key(self) -> Any:
         return self.jax.random.key(int(self.seeds.integers(2**62)))
@@ -110,12 +119,11 @@ class Backend(NamedTuple):
         """Return an optimizer that computes and draws with this library."""
 
         def step(state: Any, gradients: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-            state, released = optimizer.step(state, self.array(gradients), self.seeded(rng))
-            return state, np.asarray(released)
+            return optimizer.step(state, self.array(gradients), self.seeded(rng))
 
         def batches(examples: int, steps: int, rng: np.random.Generator) -> Any:
             assert optimizer.batches is not None
-            return (np.asarray(batch) for batch in optimizer.batches(examples, steps, self.seeded(rng)))
+            return optimizer.batches(examples, steps, self.seeded(rng))
 
         return replace(optimizer, step=step, batches=None if optimizer.batches is None else batches)
 
@@ -124,10 +132,10 @@ class Backend(NamedTuple):
         return rng if self.name == "numpy" else self.generator(int(rng.integers(2**62)))
 
 
-def _torch_array(array: Any) -> Array:
+def _torch_array(array: Any, device: str = "cpu") -> Array:
     import torch
 
-    return torch.from_numpy(np.array(array))
+    return torch.from_numpy(np.array(array)).to(device)
 
 
 def _jax_array(array: Any) -> Array:
@@ -149,9 +157,14 @@ def in_backend(pairs: Pairs, backend: Backend) -> Pairs:
     return {name: (backend.optimizer(optimizer), promise) for name, (optimizer, promise) in pairs.items()}
 
 
-def right_torch() -> Pairs:
+def torch_on(device: str) -> Backend:
+    """Return PyTorch on a device."""
+    return Backend("torch", partial(_torch_array, device=device), partial(TorchGenerator, device=device))
+
+
+def right_torch(device: str = "cpu") -> Pairs:
     """Optimizers without a mistake, in PyTorch."""
-    return in_backend(catalogue.right(), TORCH)
+    return in_backend(catalogue.right(), torch_on(device))
 
 
 def right_jax() -> Pairs:
@@ -159,9 +172,9 @@ def right_jax() -> Pairs:
     return in_backend(catalogue.right(), JAX)
 
 
-def mistakes_torch() -> Pairs:
+def mistakes_torch(device: str = "cpu") -> Pairs:
     """A mistake each, in PyTorch."""
-    return in_backend(catalogue.mistakes(), TORCH)
+    return in_backend(catalogue.mistakes(), torch_on(device))
 
 
 def mistakes_jax() -> Pairs:

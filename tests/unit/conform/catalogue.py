@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
+from dpverify.conform.replay.devices import on_host
 
 Array = Any
 SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64  # no powers of two, by which float32 stays float32
@@ -24,15 +25,15 @@ def namespace(array: Array) -> Any:
     """Return the functions of an array's library, under their names in numpy."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
-        return of_torch()
+        return of_torch(array.device)
     return array.__array_namespace__()
 
 
 @cache
-def of_torch() -> Any:
+def of_torch(device: Any) -> Any:
     torch = sys.modules["torch"]
     return SimpleNamespace(
-        arange=torch.arange,
+        arange=partial(torch.arange, device=device),
         clip=torch.clip,
         concat=torch.concat,
         hstack=torch.hstack,
@@ -53,7 +54,7 @@ def rounded(x: Array) -> Array:
 
 def another(rng: Any, seed: int | None) -> Any:
     """Return a generator of the same library with a seed of its own, or with one of the operating system."""
-    return np.random.default_rng(seed) if isinstance(rng, np.random.Generator) else type(rng)(seed)
+    return np.random.default_rng(seed) if isinstance(rng, np.random.Generator) else rng.another(seed)
 
 
 def norms(g: Array) -> Array:
@@ -170,7 +171,7 @@ def decays(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
 
 
 def adaptive(g: Array) -> Array:
-    return clipped(g, 1.1 * float(np.median(np.asarray(norms(g)))) if len(g) else CLIP).sum(axis=0)
+    return clipped(g, 1.1 * float(np.median(on_host(norms(g)))) if len(g) else CLIP).sum(axis=0)
 
 
 def without_bias(g: Array) -> Array:
@@ -189,7 +190,7 @@ def by_batch(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array
 def follows_unseen(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """The clip length follows the data below what the noise is for: no step changes too much, the next ones tell."""
     clip = CLIP if state is None else state
-    share = float(np.mean(np.asarray(norms(g) <= clip))) if len(g) else 0.5
+    share = float(np.mean(on_host(norms(g) <= clip))) if len(g) else 0.5
     return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (clipped(g, clip).sum(axis=0) + normal(rng, g)) / BATCH
 
 
@@ -281,7 +282,7 @@ STEPS: dict[str, Callable[..., Any]] = {
 
 
 def drawn(rng: Any, n: int) -> Array:
-    return np.asarray(rng.random(n))
+    return np.array(on_host(rng.random(n)))
 
 
 def rate(factor: float) -> Callable[..., Any]:

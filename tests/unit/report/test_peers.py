@@ -1,7 +1,12 @@
 from __future__ import annotations
 
-from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
-from dpverify.report.peers import peers_page
+from pathlib import Path
+
+import msgspec
+
+from dpverify.conform.peers import RunSettings, write_peers
+from dpverify.report.peer_records import Answer, CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.report.peers import PEERS_PAGE, peers_page
 
 GOOD = PeerTest(name="scale", passed=True, found="1.001", sees="noise 3% too small")
 AUDIT = PeerTest(name="outputs", passed=True, found="epsilon is at least 2", sees="more")
@@ -69,3 +74,38 @@ def test_the_page_names_tests_of_a_catalogue_that_were_not_run() -> None:
     catalogue = Catalogue(commit="a", seed=0, seeds=1, alpha=1e-4, command="x", entries=[untested], auditors={})
     page = peers_page(PeersRun(commit="a", seed=0, alpha=1e-4, command="x", peers=[], catalogue=catalogue))
     assert "| x | 0 of 1 | not tested: state |" in page
+
+
+def test_the_page_says_that_no_card_was_available_or_what_was_found_on_one() -> None:
+    run = PeersRun(commit="abc", seed=0, alpha=1e-4, command="x", peers=[])
+    assert "GPU: not run, because no card was available." in peers_page(run)
+    entries = [
+        entry("c.py:right", "good", 0, ""),
+        entry("c.py:wrong", "bad", 2, ""),
+        entry("c.py:wrong", "rare", 1, ""),
+    ]
+    peer = Peer(target="a.py:f", says="x", promise="poisson", epsilon=[], versions={"lib": "2.0"}, tests=[GOOD, BAD])
+    card = CardRun(card="A card", commit="def", seeds=2, command="conform c.py:right", peers=[peer], entries=entries)
+    page = peers_page(msgspec.structs.replace(run, card=card))
+    assert "GPU: A card." in page
+    assert "not run" not in page
+    assert "| `a.py:f` | lib 2.0 | ✗ sensitivity: 0.125 where 0.0625 is allowed |" in page
+    assert "| `c.py:right` |  | a fault in 0 of 1 optimizers with each of 2 seeds |" in page
+    assert "| `c.py:wrong` |  | a fault in 1 of 2 optimizers with each of 2 seeds, and in 1 with some seeds |" in page
+
+
+def test_a_run_on_a_card_changes_no_other_part_of_the_record(tmp_path: Path) -> None:
+    settings = RunSettings("dpverify conform a.py:f", 0, 1, 1e-4, {})
+    peer = Peer(target="a.py:f", says="x", promise="poisson", epsilon=[], versions={}, tests=[GOOD])
+    write_peers(tmp_path, [peer], [entry("c.py:right", "good", 0, "")], settings)
+    before = PEERS_PAGE.read(tmp_path)
+    on_card = msgspec.structs.replace(peer, tests=[BAD])
+    write_peers(tmp_path, [on_card], [], settings._replace(card="A card"))
+    after = PEERS_PAGE.read(tmp_path)
+    assert before is not None
+    assert after is not None
+    assert after.card is not None
+    assert (after.card.card, after.card.peers) == ("A card", [on_card])
+    assert msgspec.structs.replace(after, card=None) == before
+    write_peers(tmp_path, [peer], [], settings)
+    assert PEERS_PAGE.read(tmp_path) == after
