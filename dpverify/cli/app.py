@@ -43,9 +43,9 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  
 
 EXIT_CODES = """Exit codes:
   0    success
-  1    a pinned verdict is contradicted, our sources disagree, a check breaks or
-       misses its planted fault, a proof is lost, an audit refutes a claim, or
-       conform finds a fault
+  1    a pinned verdict is contradicted, our algebra and our code disagree, a
+       check raises an error or misses its planted fault, a proof is lost, an
+       audit refutes a claim, or conform finds a fault or cannot run a test
   2    bad input, or output that cannot be written
   3    internal failure; DPVERIFY_TRACEBACK=1 prints the traceback
   130  interrupted; the results so far are written

@@ -63,7 +63,7 @@ def audit(
     The bound comes from outputs of the mechanism on two neighbouring data sets. The mechanism is a Python function
     mechanism(dataset, rng) that returns an array of numbers, always of one shape. mechanism(dataset, rng, size) may
     return many independent outputs at once, which is faster. Calls must be independent of each other. A part of the
-    outputs (a quarter, or a tenth of many) trains the rule that judges the remaining outputs.
+    outputs (a quarter, or a tenth if there are many) trains the rule that judges the remaining outputs.
 
     The exit code is 1 if the claim is refuted.
 

@@ -60,7 +60,8 @@ def bench(
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     report
-        Write benchmarks.md, its figures and its data to this folder. Groups that were not measured are kept.
+        Write benchmarks.md, its figures and its data to this folder. Earlier results of groups that were not
+        measured are kept.
     against
         Compare with the benchmarks in this JSON file.
     list_

@@ -152,7 +152,7 @@ def calibrate(
     """Compute the noise multiplier sigma for a target (epsilon, delta).
 
     Prints three values: the sigma that the paper prints, the sigma that its proof supports, and the sigma that the
-    accountant certifies. The lower bound of the accountant shows how much smaller the noise could be at most.
+    accountant certifies. The lower bound of the accountant limits how much smaller the noise could be.
     Batches are drawn without replacement.
 
     dp-nsgd and sr-nsgd are from tran2022; dp-srm, ddp-srm and their baselines dp-gd, rrpsgd, dp-sgd and dp-agd from

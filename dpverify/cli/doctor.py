@@ -18,7 +18,7 @@ PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "m
 def doctor() -> int:
     """Check this machine: versions, cores, memory, records, compiler and cache.
 
-    The exit code is 0 if everything needed is there, otherwise 2.
+    The exit code is 0 if nothing that dpverify needs is missing, otherwise 2.
     """
     found = [(name, good, text) for name, look in _LOOKS.items() for good, text in look()]
     _print(found)

@@ -59,9 +59,9 @@ def train(
     the extra mpc.
 
     dpageem (zhang2021) has K stages. Stage k has 2^k T^0 steps of size eta/2^k, with momentum in its first 2^k
-    t_Mon^0 steps. dpages has no momentum, dpagem always has, and sgd-stages has no noise. The other optimizers have
-    one stage: dp-sgd, dp-sgd-linear (steps of size eta/t), dp-sgd-root (eta/sqrt(t)), dp-sgdm and dp-sgdem. All of
-    them clip gradients at 1.
+    t_Mon^0 steps. dpages has no momentum, dpagem has momentum in all steps, and sgd-stages has no noise. The other
+    optimizers have one stage: dp-sgd, dp-sgd-linear (steps of size eta/t), dp-sgd-root (eta/sqrt(t)), dp-sgdm and
+    dp-sgdem. All of them clip gradients at 1.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def party(
         Addresses of all parties: host:port,host:port,...
     data
         LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2 too), or one of the bundled
-        sets iris, wine and digits. Default: the bundled breast cancer data.
+        sets iris, wine and digits.
     sigma
         Noise multiplier.
     steps
@@ -191,7 +191,7 @@ def party(
     scale
         Rows: scaled to length 1, or clipped at length 1.
     seed
-        Seed that chooses the output only.
+        Seed of the choice of the output iterate. It does not determine batches or noise.
     timeout
         Seconds (at most 60) after which a silent party ends the run.
     patience

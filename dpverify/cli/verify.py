@@ -116,9 +116,9 @@ def verify(
         File in which finished work is stored, so that an interrupted run can continue. Default: the path in
         DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
     timeout
-        Seconds for one call of a check: its import, its plan, one block, and what joins the blocks. After that time
-        its process is ended, and the check is inconclusive. A check that is not imported in time is bad input.
-        0: no limit. Default: 600 if --checks or another package brings code, otherwise no limit.
+        Seconds for one call of a check: its import, its plan, one block, or the combination of its blocks. After
+        that time its process is ended, and the check is inconclusive. A check that is not imported in time is bad
+        input. 0: no limit. Default: 600 if --checks or another package brings code, otherwise no limit.
     verbose
         List every verdict with its reason. Default: only if there are few.
     refuted

@@ -74,7 +74,7 @@ def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[s
     if kept := [group for group, has_lines in groups.items() if has_lines]:
         yield f"These {' and '.join(kept)} replace the printed ones."
     if gone := [group for group, has_lines in groups.items() if not has_lines]:
-        yield f"Without the printed {' and '.join(gone)}."
+        yield f"The printed {' and '.join(gone)} are left out."
 
 
 def _key(line: Line) -> tuple[str, str]:

@@ -56,7 +56,11 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
             GENERATED,
             "# How fast it is",
             f"**{plural(len(found), 'target')}: {counted(found, words.MARKS)}.**" if found else "No case has a target.",
-            *(f"> [!WARNING]\n> {line} {', '.join(run.groups)}." for run in bench.runs for line in words.warnings(run)),
+            *(
+                f"> [!WARNING]\n> Groups {', '.join(run.groups)}: {line}"
+                for run in bench.runs
+                for line in words.warnings(run)
+            ),
             " ".join(INTRODUCTION.split()),
             *_front(bench, figures),
             "## Targets, one by one",

@@ -123,8 +123,8 @@ def warnings(info: BenchInfo) -> Iterator[str]:
     """What a reader should know before trusting a run."""
     if busy(info):
         at = "" if info.others is None else f" ({show_float(info.others, 2)} cores in the mean)"
-        yield f"Other processes were at work on the machine{at}; this makes times and intervals larger."
+        yield f"Other processes were at work on the machine{at}, which makes times and intervals larger."
     if info.interrupted:
         yield "The run was interrupted, so some of its passes are missing."
     if info.quick:
-        yield f"A quick run of {info.passes} passes: its intervals have a level of 75%; without --quick, 99%."
+        yield f"A quick run of {info.passes} passes. Its intervals have a level of 75%, and without --quick 99%."

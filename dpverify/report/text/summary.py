@@ -17,6 +17,10 @@ from dpverify.report.text.statement import formula_lines
 from dpverify.report.words import ASCII_MARKS, MARKS, exactly_if, kind_words, pin_words, readings_of
 
 LINES = 15
+REASONS = {  # how a reason of a run begins, and what a reader sees instead; the names of checks follow
+    "not refuted by ": "No violation was found. Checks: ",
+    "argued by ": "No violation was found at finitely many points. Checks: ",
+}
 LABEL = 9  # columns of a label on the left
 
 _TRUE: dict[Status, str] = {
@@ -46,7 +50,7 @@ def summary(
     lines = [StyledLine(spec.key, "bold")]
     lines += [StyledLine(line, "dim") for line in fitted([letters(place)], width, 1)]
     if stale:
-        warning = f"STALE: judged before a change. {stale[0]}"
+        warning = f"STALE: judged before a change. dpverify verify {spec.key} judges it again. {stale[0]}"
         lines += [StyledLine(line, "bold red") for line in fitted([letters(warning)], width, 2)]
     everything = [result for group in groups for result in group]
     blocks = [_blocks(group, everything if len(groups) > 1 else group, width, letters) for group in groups]
@@ -108,7 +112,9 @@ def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
         yield "Instead", [*instead_texts(result)] or ["No corrected statement is recorded."]
         return
     if result.reason and not result.reason.startswith("proved given "):  # it repeats what is given
-        reason = result.reason.replace("not refuted by ", "No violation was found by ", 1)
+        reason = result.reason
+        for start, words in REASONS.items():
+            reason = words + reason.removeprefix(start) if reason.startswith(start) else reason
         yield "Why", [prose_text(" ".join(reason.split()))]
     if result.given:
         yield "Given", [prose_text("; ".join(result.given))]

@@ -136,7 +136,8 @@ def test_any_width_and_alphabet_will_do(full: bool) -> None:
 
 def test_a_stale_result_is_said_at_once() -> None:
     stale = replace(known(results=[lemma_12("fresh")]), stale=["tran2022:lemma-12: the record has changed"])
-    assert explained(stale, full=False).splitlines()[2].startswith("STALE: judged before a change. tran2022:lemma-12")
+    line = explained(stale, full=False).splitlines()[2]
+    assert line.startswith("STALE: judged before a change. dpverify verify tran2022:lemma-12 ")
 
 
 @pytest.mark.parametrize("no_color", [False, True])

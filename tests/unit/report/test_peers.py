@@ -62,8 +62,8 @@ def test_the_page_counts_what_the_kit_and_others_found() -> None:
     page = peers_page(PeersRun(commit="abc", seed=0, alpha=1e-4, command="x", peers=[], catalogue=catalogue))
     assert "with 20 seeds from 2 on" in page
     assert "- `other.py:audit`: Another, on outputs. (lib 1.0)" in page
-    assert "| `c.py:right` | dpverify conform | 0 in every seed | 1 in any seed | 0 | 0.25 | 1 |" in page
-    assert "| `c.py:wrong` | dpverify conform | 2 in every seed, 1 in some | 0 in any seed | 0 | 0.25 | 1 |" in page
+    assert "| `c.py:right` | dpverify conform | 0 in every seed | 1 in every seed | 0 | 0.25 | 1 |" in page
+    assert "| `c.py:wrong` | dpverify conform | 2 in every seed, 1 in some | 0 in every seed | 0 | 0.25 | 1 |" in page
     assert "| `c.py:wrong` | other.py:audit | 1 | 1 | 1 | 0.5 | 2 |" in page
     assert "| quiet | 19 of 20 | scale | nothing |" in page
     assert "| empty | 20 of 20 | scale | raised |" in page

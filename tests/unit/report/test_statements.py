@@ -48,7 +48,7 @@ def test_a_correction_without_a_printed_condition_shows_all_its_conditions() -> 
     assert correction_block(corrected(FORMULA, NEW), PRINTED) == (
         "If $`T \\ge N`$. These conditions replace the printed ones."
     )
-    assert correction_block(corrected(FORMULA), PRINTED) == "Without the printed conditions."
+    assert correction_block(corrected(FORMULA), PRINTED) == "The printed conditions are left out."
 
 
 def test_a_chapter_shows_the_formula_and_all_conditions_of_a_correction() -> None:
