@@ -22,6 +22,7 @@ REASONS = {  # how a reason of a run begins, and what a reader sees instead; the
     "argued by ": "No violation was found at finitely many points. Checks: ",
 }
 LABEL = 9  # columns of a label on the left
+REASON = 1  # place of the reason among the parts of a verdict, after the verdict itself
 
 _TRUE: dict[Status, str] = {
     "proved": "True {stated} (proved)",
@@ -36,7 +37,7 @@ _TRUE: dict[Status, str] = {
 
 @dataclass(frozen=True)
 class Summary:
-    """Lines of a summary, and the results of which a text is cut in them."""
+    """Lines of a summary, and the results whose reason is cut in them."""
 
     lines: list[StyledLine]
     cut: list[Result]
@@ -58,7 +59,7 @@ def summary(
     cut_results = []
     for group, parts, room in zip(groups, blocks, shares(needs, LINES - len(lines)), strict=True):
         lengths = shares([len(part) for part in parts], room - 1)
-        if room - 1 < sum(map(len, parts)):
+        if len(parts) > REASON and lengths[REASON] < len(parts[REASON]):
             cut_results.append(group[0])
         shown = [line for part, length in zip(parts, lengths, strict=True) for line in cut(part, length, width)]
         styles = [STYLES[group[0].status]] * lengths[0] + [""] * len(shown)

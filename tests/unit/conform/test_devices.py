@@ -5,7 +5,6 @@ Without a card, a generator on the CPU takes the place of its generator, and PyT
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -57,7 +56,7 @@ def test_numbers_of_a_tape_go_to_the_device_of_the_draw(name: str) -> None:
 
 
 @pytest.fixture
-def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def card(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A generator in the place of the one that a graphics card has."""
     generator = torch.Generator().manual_seed(5)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
