@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpverify.report import markdown as md
 from dpverify.report.auditors import catalogue_blocks
-from dpverify.report.peer_records import Peer, PeersRun, PeerTest
+from dpverify.report.peer_records import SEVERITIES, Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
@@ -20,6 +20,18 @@ be private. The mistakes are those of the code in the thread at that time. The l
 CHANCE = (
     "All draws use seed {seed}. A correct optimizer fails any test with probability at most {alpha}. Epsilon is "
     "computed for the promise and certified from both sides. An audit bounds epsilon from below, for the code."
+)
+
+
+NOT_TESTED = (
+    "tensorflow-privacy 0.9.0: its installation, which needs TensorFlow, did not end within five minutes.",
+    "PipelineDP, antigranular: no adapter.",
+    "Flower, clipping at the client: no adapter. Opacus on several ranks: findings/opacus_distributed_sampler.py.",
+    """Opacus with ghost clipping on activations that nearly cancel: the sequence model of the training tests has such
+    activations, but findings/opacus_ghost_clipping.py tries larger ones.""",
+    "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
+    """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
+    changes or what the state remembers. Their audits need no seed.""",
 )
 
 
@@ -38,16 +50,28 @@ def peers_page(run: PeersRun) -> str:
                     "epsilon of 1,000 steps at delta = 1e-5",
                     "audit of outputs",
                     "found",
+                    "severity",
+                    "what the library documents",
                 ],
                 [_row(peer) for peer in run.peers],
             ),
+            md.bullets([f"{name}: {meaning}" for name, meaning in SEVERITIES.items()]),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
             *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
+            "## What was not tested",
+            md.bullets(" ".join(reason.split()) for reason in NOT_TESTED),
             "## What each test saw",
             *(block for peer in run.peers for block in _tests(peer)),
-            f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}",
+            *_commands(run),
         ]
     )
+
+
+def _commands(run: PeersRun) -> Iterator[str]:
+    """The commands that made the records, each once, with the commit of each."""
+    commands = {(peer.command or run.command, peer.commit or run.commit): None for peer in run.peers}
+    for command, commit in commands or {(run.command, run.commit): None}:
+        yield f"Made by {md.code(command)}. Commit: {md.code(commit)}"
 
 
 def _row(peer: Peer) -> list[str]:
@@ -56,8 +80,10 @@ def _row(peer: Peer) -> list[str]:
         found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
     libraries = ", ".join(f"{name} {version}" for name, version in peer.versions.items())
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    audit = next((_found(test) for test in peer.tests if test.name == "outputs"), "not asked for")
-    return [peer.says, md.prose(libraries), md.prose(peer.promise), bounds, md.prose(audit), md.prose(found)]
+    audit = next((_found(test) for test in peer.tests if test.name in ("outputs", "audit")), "not run")
+    severity = (peer.severity or "not judged") if peer.failed else ""
+    says = (peer.says, libraries, peer.promise, bounds, audit, found, severity, peer.documented)
+    return [md.prose(text) for text in says]
 
 
 def _tests(peer: Peer) -> Iterator[str]:

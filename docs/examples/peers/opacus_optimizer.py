@@ -1,8 +1,7 @@
-"""Opacus as it comes: DPOptimizer by itself, and a training loop on what PrivacyEngine makes."""
+"""Opacus: DPOptimizer and the loader of the library, in double and in single precision."""
 
 import numpy as np
 import torch
-from opacus import PrivacyEngine
 from opacus.data_loader import DPDataLoader
 from opacus.optimizers import DPOptimizer
 from torch.utils.data import DataLoader, TensorDataset
@@ -10,50 +9,34 @@ from torch.utils.data import DataLoader, TensorDataset
 from dpverify.conform import PrivateOptimizer, Promise
 
 CLIP, SIGMA, BATCH, EXAMPLES = 0.7, 1.1, 16, 208
-PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, examples=EXAMPLES, batch=BATCH)
 
 
 def seeded(rng):
-    """A generator of PyTorch from the one that is given."""
+    """Return a generator of PyTorch with a seed from the given generator."""
     return torch.Generator().manual_seed(int(rng.integers(2**62)))
 
 
-def step(state, gradients, rng):
-    """One step with the learning rate 1 from 0: where it ends is what was released."""
-    weights = torch.nn.Parameter(torch.zeros(gradients.shape[1], dtype=torch.float64))
-    optimizer = DPOptimizer(
-        torch.optim.SGD([weights], lr=1.0),
-        noise_multiplier=SIGMA,
-        max_grad_norm=CLIP,
-        expected_batch_size=BATCH,
-        generator=seeded(rng),
-    )
-    weights.grad_sample = torch.from_numpy(np.array(gradients))
-    optimizer.step()
-    return state, -weights.detach().numpy()
+def step_with(dtype, clip):
+    """Return a step with the learning rate 1 from 0: the weights after it are what was released."""
 
+    def step(state, gradients, rng):
+        weights = torch.nn.Parameter(torch.zeros(gradients.shape[1], dtype=dtype))
+        optimizer = DPOptimizer(
+            torch.optim.SGD([weights], lr=1.0),
+            noise_multiplier=SIGMA,
+            max_grad_norm=clip,
+            expected_batch_size=BATCH,
+            generator=seeded(rng),
+        )
+        weights.grad_sample = torch.from_numpy(np.array(gradients)).to(dtype)
+        optimizer.step()
+        return state, -weights.detach().numpy()
 
-def loop_step(state, gradients, rng):
-    """One turn of a training loop: a linear model's gradients are its inputs."""
-    size = gradients.shape[1]
-    linear = torch.nn.Linear(size, 1, bias=False, dtype=torch.float64)
-    torch.nn.init.zeros_(linear.weight)
-    data = DataLoader(TensorDataset(torch.zeros(EXAMPLES, size)), batch_size=BATCH)
-    model, optimizer, _ = PrivacyEngine().make_private(
-        module=linear,
-        optimizer=torch.optim.SGD(linear.parameters(), lr=1.0),
-        data_loader=data,
-        noise_multiplier=SIGMA,
-        max_grad_norm=CLIP,
-        noise_generator=seeded(rng),
-    )
-    model(torch.from_numpy(np.array(gradients))).mean().backward()
-    optimizer.step()
-    return state, -linear.weight.detach().numpy().reshape(-1)
+    return step
 
 
 def batches(examples, steps, rng):
-    """The loader's batches, epoch after epoch."""
+    """Yield the batches of the loader, epoch after epoch."""
     data = DataLoader(TensorDataset(torch.arange(examples)), batch_size=BATCH)
     loader = DPDataLoader.from_data_loader(data, generator=seeded(rng))
     while steps > 0:
@@ -63,11 +46,14 @@ def batches(examples, steps, rng):
             steps -= 1
 
 
-def make():
+def make(dtype="float64"):
     """Opacus, DPOptimizer and DPDataLoader: DP-SGD with Poisson batches, weights in double precision."""
-    return PrivateOptimizer(step, batches=batches), PROMISE
+    promise = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, examples=EXAMPLES, batch=BATCH, dtype=dtype)
+    kind = getattr(torch, dtype)
+    other = lambda clip: PrivateOptimizer(step_with(kind, clip), batches=batches)  # noqa: E731
+    return PrivateOptimizer(step_with(kind, CLIP), batches=batches, at_clip=other), promise
 
 
-def make_loop():
-    """Opacus, PrivacyEngine: a training loop with its model, optimizer and loader, weights in double precision."""
-    return PrivateOptimizer(loop_step, batches=batches), PROMISE
+def make_float32():
+    """Opacus, DPOptimizer and DPDataLoader: DP-SGD with Poisson batches, weights in single precision."""
+    return make("float32")
