@@ -1,4 +1,4 @@
-"""diffprivlib, with a scikit-learn before 1.6: its linear regression and its mean, for `dpverify audit`."""
+"""diffprivlib 0.6.6, with scikit-learn 1.5: its linear regression and its mean, for `dpverify audit`."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Flower: a round of its strategy whose clip norm follows the updates of the clients."""
+"""Flower, flwr 1.42.0: a round of its strategy whose clip norm follows the updates of the clients."""
 
 import numpy as np
 from flower_strategy import CLIENTS, CLIP, PROMISE, SIGMA, round_of

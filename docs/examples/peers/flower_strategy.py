@@ -1,4 +1,4 @@
-"""Flower: a round of its strategies that clip the updates of clients at the server and add noise to their mean."""
+"""Flower, flwr 1.42.0: a round of its strategies that clip the updates of clients and add noise to their mean."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""NVIDIA FLARE: two of its privacy filters for the update of a client, for `dpverify audit --epsilon 1 --delta 0`."""
+"""NVIDIA FLARE, nvflare 2.9.0: two of its privacy filters for the update of a client, for `dpverify audit`."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""OpenDP: its Gaussian measurement of a clipped sum of gradients, and its Laplace measurement for an audit."""
+"""OpenDP, opendp 0.16.0: its Gaussian measurement of a clipped sum, and its Laplace measurement for an audit."""
 
 import numpy as np
 import opendp.prelude as dp

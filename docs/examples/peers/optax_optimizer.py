@@ -21,14 +21,12 @@ def compiled(gradients, state, clip):
 
 
 def step_with(clip):
-    """Return a step. The first one seeds the key in the state of the transformation."""
+    """Return a step. The key of each step is seeded from the given generator, not taken from the state."""
 
     def step(state, gradients, rng):
-        if state is None:
-            private = optax.contrib.differentially_private_aggregate(clip, SIGMA, key=int(rng.integers(2**31)))
-            state = private.init(np.zeros(gradients.shape[1]))
-        update, after = compiled(np.array(gradients), state, clip)
-        return after, np.asarray(update)
+        private = optax.contrib.differentially_private_aggregate(clip, SIGMA, key=int(rng.integers(2**31)))
+        update, _ = compiled(np.array(gradients), private.init(np.zeros(gradients.shape[1])), clip)
+        return state, np.asarray(update)
 
     return step
 

@@ -1,4 +1,4 @@
-"""PyDP (python-dp): its sum, its mean and its Gaussian noise, for `dpverify audit --epsilon 1`."""
+"""PyDP, python-dp 1.1.5: its sum, its mean and its Gaussian noise, for `dpverify audit --epsilon 1`."""
 
 import numpy as np
 from pydp.algorithms.laplacian import BoundedMean, BoundedSum

@@ -10,7 +10,7 @@ import msgspec
 
 from dpverify.conform.peers import RunSettings, says_of, short_target, versions_of, write_peers
 from dpverify.harness.run.manifest import commit
-from dpverify.report.peer_records import SEVERITIES, CatalogueEntry, Peer, PeerTest
+from dpverify.report.peer_records import SEVERITIES, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report.peers import PEERS_PAGE
 
 if TYPE_CHECKING:
@@ -54,5 +54,10 @@ def record(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: 
     stored = PEERS_PAGE.read(report)
     made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
     tested = {peer.target for peer in made}
-    others = [peer for peer in stored.peers if peer.target not in tested] if stored and made else []
+    others = [_dated(peer, stored) for peer in stored.peers if peer.target not in tested] if stored and made else []
     return write_peers(report, [*others, *made], entries, run)
+
+
+def _dated(peer: Peer, run: PeersRun) -> Peer:
+    """Name the command and the commit of a stored record, which is kept in a later run."""
+    return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)
