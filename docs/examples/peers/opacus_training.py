@@ -18,7 +18,7 @@ PROMISE = Promise(sigma=SIGMA, clip=CLIP, steps=STEPS, examples=EXAMPLES, batch=
 DOCUMENTED = (
     "DPDataLoader derives the rate from the batch size of the given loader; nothing on a secret number of records"
 )
-FINDINGS = {"make": ("privacy", DOCUMENTED), "make_ghost": ("privacy", DOCUMENTED)}
+FINDINGS = {"make": ("privacy", DOCUMENTED), "make_ghost": ("privacy", f"{DOCUMENTED}, or on precision")}
 
 
 def training(dataset, seed, mode):

