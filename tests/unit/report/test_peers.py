@@ -18,10 +18,7 @@ def test_the_page_names_the_first_fault_and_the_versions() -> None:
     ]  # fmt: skip
     page = peers_page(PeersRun(commit="abc", seed=3, alpha=1e-4, command="dpverify conform a.py:right", peers=peers))
     assert "| right | lib 2.0 | poisson | 1 to 1.25 | epsilon is at least 2 | nothing |  |  |" in page
-    assert (
-        "| wrong | lib 2.0 | poisson | 1 to 1.25 | not run | ✗ sensitivity: 0.125 where 0.0625 is allowed | not judged |  |"
-        in page
-    )
+    assert "| poisson | 1 to 1.25 | not run | ✗ sensitivity: 0.125 where 0.0625 is allowed | not judged |  |" in page
     assert "use seed 3" in page
     assert page.count("✗") == 2
 
