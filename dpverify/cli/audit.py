@@ -24,6 +24,7 @@ from dpverify.cli.output import (
     Real,
     Target,
     Whole,
+    check_folder,
     check_json,
     complain,
     write_record,
@@ -57,6 +58,7 @@ def audit(
     store: Path | None = None,
     fresh: Fresh = False,
     timeout: Real = SECONDS,
+    report: Path | None = None,
 ) -> int:
     """Compute a lower confidence bound on the epsilon of a mechanism.
 
@@ -103,8 +105,15 @@ def audit(
     timeout
         Seconds that one call of your code, or with --cluster a block of calls, may take. Your code runs in a process of
         its own, which is ended after that time. 0: in this process without a limit, for a debugger.
+    report
+        Folder in which the result is added to the page peers.md and its data; not for kernels.
     """
     check_json(json)
+    if report is not None:
+        if mechanism in KERNELS:
+            raise BadInput("--report", str(report), "needs a mechanism that is module:function or file.py:function")
+        for inside in (report, report / "data"):
+            check_folder("--report", inside)
     if timeout < 0:
         raise BadInput("--timeout", timeout, "must be at least 0")
     from rich.console import Console
@@ -120,10 +129,27 @@ def audit(
     from dpverify.report.text.audit import lines
 
     _show(lines(result), Console(stderr=json == STDOUT))
+    if report is not None:
+        _record(result, report)
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
+
+
+def _record(result: AuditResult, report: Path) -> None:
+    """Add a result to the page peers.md."""
+    from dpverify.cli.conformance.records import audited, record
+    from dpverify.conform.peers import RunSettings, short_target
+
+    command = f"dpverify audit {short_target(result.mechanism)} --n {result.n} --seed {result.seed}"
+    if result.claim is not None:
+        command += f" --epsilon {result.claim.epsilon:g} --delta {result.claim.delta:g}"
+    module = load_function("MECHANISM", result.mechanism)[1]
+    alpha = 1.0 - result.confidence
+    settings = RunSettings(command, result.seed, 1, alpha, {})
+    for name in record(report, [audited(result.mechanism, module, result)], [], settings):
+        print(f"wrote {report / name}")
 
 
 def _show(texts: list[str], console: Console) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dpverify.conform.beside import Auditor
     from dpverify.conform.run import TestFamily
     from dpverify.conform.training.runs import Training
-    from dpverify.report.peer_records import CatalogueEntry
+    from dpverify.report.peer_records import CatalogueEntry, Peer
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
@@ -74,7 +74,7 @@ def conform(
     device
         Device of PyTorch, such as cuda. Each target is called with this name as its parameter "device".
     report
-        Folder in which the page peers.md and its data are written.
+        Folder in which the page peers.md and its data are written. Results of other targets stay.
     summary
         File to which a summary in markdown is appended, for example "$GITHUB_STEP_SUMMARY".
     verbose
@@ -111,14 +111,15 @@ def conform(
         finally:
             run.hide_progress()
     if report is not None:
-        from dpverify.conform.peers import RunSettings, short_target, write_peers
+        from dpverify.cli.conformance.records import record
+        from dpverify.conform.peers import RunSettings, short_target
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
         command += f" --device {device}" if device else ""
         about_run = RunSettings(command, seed, seeds, alpha, run.auditors, run.card)
-        for name in write_peers(report, run.peers, run.entries, about_run):
+        for name in record(report, run.peers, run.entries, about_run):
             print(f"wrote {report / name}")
     return run.code
 
@@ -144,7 +145,7 @@ def results(
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
-    from dpverify.conform.peers import about, described, short_target
+    from dpverify.conform.peers import about, short_target
 
     if options.device is not None:
         yield "card", _card_name(options.device)
@@ -163,12 +164,20 @@ def results(
                 if isinstance(several, dict):
                     yield "entry", _entry(short_target(target), name, pair, auditors, options)
                 else:
-                    yield "optimizer", (says, described(target, says, module, pair[1]) if options.pages else None)
+                    yield "optimizer", (says, _described(target, says, module, pair[1]) if options.pages else None)
                     yield from _tests(target, pair, options)
             except ValueError as error:
                 label = f"{target}, {name}" if name else target
                 raise BadInput("TARGET", label, str(error)) from error
             yield "end", (number, name)
+
+
+def _described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
+    """Return what a page has of an optimizer, without its tests."""
+    from dpverify.cli.conformance.records import annotated
+    from dpverify.conform.peers import described
+
+    return annotated(described(target, says, module, promise), target, module)
 
 
 def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest | TestFamily]]:

@@ -6,6 +6,13 @@ from typing import Literal
 
 from dpverify.ledger.records import Record
 
+SEVERITIES = {
+    "privacy": "the release is less private than promised",
+    "utility": "the release is as private as promised, but not what is wanted",
+    "numerical": "infinite or undefined numbers, or an error",
+    "documented": "the library documents this, or promises less than the adapter",
+}
+
 
 class PeerTest(Record, frozen=True, kw_only=True):
     """One test of the conformance kit, in its own words."""
@@ -26,6 +33,10 @@ class Peer(Record, frozen=True, kw_only=True):
     epsilon: list[float]  # bounds for a thousand such steps at delta = 1e-5; none where none is certified
     versions: dict[str, str]
     tests: list[PeerTest]
+    severity: str = ""  # of what was found: one of SEVERITIES
+    documented: str = ""  # what the library documents of it
+    command: str = ""  # that made this record, if it is not the command of the whole run
+    commit: str = ""
 
     @property
     def failed(self) -> list[PeerTest]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpverify.report import markdown as md
 from dpverify.report.auditors import catalogue_blocks
-from dpverify.report.peer_records import CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.report.peer_records import SEVERITIES, CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
@@ -20,6 +20,20 @@ be private. The mistakes are those of the code in the thread at that time. The l
 CHANCE = (
     "All draws use seed {seed}. A correct optimizer fails any test with probability at most {alpha}. Epsilon is "
     "computed for the promise and certified from both sides. An audit bounds epsilon from below, for the code."
+)
+
+
+NOT_TESTED = (
+    "tensorflow-privacy 0.9.0: its installation, which needs TensorFlow, did not end within five minutes.",
+    "PipelineDP, antigranular: no adapter.",
+    """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
+    docs/examples/findings/opacus_distributed_sampler.py shows.""",
+    """Adapters in docs/examples/peers that are missing in the table, such as flower_adaptive.py: their tests did not
+    end in ten minutes on the machine of the run. docs/examples/findings has scripts for Flower, PyVacy and the linear
+    regression of diffprivlib.""",
+    "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
+    """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
+    changes or what the state remembers. Their audits need no seed.""",
 )
 
 
@@ -38,16 +52,21 @@ def peers_page(run: PeersRun) -> str:
                     "epsilon of 1,000 steps at delta = 1e-5",
                     "audit of outputs",
                     "found",
+                    "severity",
+                    "what the library documents",
                 ],
                 [_row(peer) for peer in run.peers],
             ),
+            md.bullets([f"{name}: {meaning}" for name, meaning in SEVERITIES.items()]),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
             *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
             "## On a graphics card",
             *_card_blocks(run.card),
+            "## What was not tested",
+            md.bullets(" ".join(reason.split()) for reason in NOT_TESTED),
             "## What each test saw",
             *(block for peer in run.peers for block in _tests(peer)),
-            f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}",
+            *_commands(run),
         ]
     )
 
@@ -63,7 +82,7 @@ def _card_blocks(run: CardRun | None) -> Iterator[str]:
     yield md.table(
         ["optimizers", "libraries", "found"],
         [
-            *([md.code(peer.target), _libraries(peer), _summary(peer)] for peer in run.peers),
+            *([md.code(peer.target), md.prose(_libraries(peer)), md.prose(_summary(peer))] for peer in run.peers),
             *([md.code(target), "", _counts(entries, run.seeds)] for target, entries in groups),
         ],
     )
@@ -80,14 +99,23 @@ def _counts(entries: list[CatalogueEntry], seeds: int) -> str:
     return text + (f"; not fully tested: {untested}" if untested else "")
 
 
+def _commands(run: PeersRun) -> Iterator[str]:
+    """The commands that made the records, each once, with the commit of each."""
+    commands = {(peer.command or run.command, peer.commit or run.commit): None for peer in run.peers}
+    for command, commit in commands or {(run.command, run.commit): None}:
+        yield f"Made by {md.code(command)}. Commit: {md.code(commit)}"
+
+
 def _row(peer: Peer) -> list[str]:
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    audit = next((_found(test) for test in peer.tests if test.name == "outputs"), "not asked for")
-    return [peer.says, _libraries(peer), md.prose(peer.promise), bounds, md.prose(audit), _summary(peer)]
+    audit = next((_found(test) for test in peer.tests if test.name in ("outputs", "audit")), "not run")
+    severity = (peer.severity or "not judged") if peer.failed else ""
+    says = (peer.says, _libraries(peer), peer.promise, bounds, audit, _summary(peer), severity, peer.documented)
+    return [md.prose(text) for text in says]
 
 
 def _libraries(peer: Peer) -> str:
-    return md.prose(", ".join(f"{name} {version}" for name, version in peer.versions.items()))
+    return ", ".join(f"{name} {version}" for name, version in peer.versions.items())
 
 
 def _summary(peer: Peer) -> str:
@@ -95,7 +123,7 @@ def _summary(peer: Peer) -> str:
     found = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
     if peer.untested:
         found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
-    return md.prose(found)
+    return found
 
 
 def _tests(peer: Peer) -> Iterator[str]:

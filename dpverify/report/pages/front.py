@@ -27,7 +27,7 @@ FRONT_PAGE = "findings.toml"  # file in the folder of the specs with the texts o
 EXAMPLE_LINES = 12  # lines of the example, the command and the mark of what is left out included
 LEGEND = (
     "Each claim counts once. *Privacy*: less private than stated; *utility*: larger error or cost; "
-    "*constant*: wrong factor; *boundary*: false only at parameters that nobody uses; *proof*: wrong step; "
+    "*constant*: wrong factor; *boundary*: false only at unused parameters; *proof*: wrong step; "
     "*misprint*: the intended statement is clear."
 )
 
