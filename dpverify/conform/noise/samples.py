@@ -18,6 +18,7 @@ PAIRS = 150  # of releases at the same gradients, whose difference is noise
 LEAST_PAIRS = 20
 BLOCK = 2**16  # columns of a run that are whitened together
 KINDS = ("small", "clipped", "mixed")
+EARLY = 24  # steps of whole runs that are sampled at most
 
 
 class NoiseSample(NamedTuple):
@@ -48,8 +49,8 @@ def noise_samples(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> I
     for place, (kind, size, pairs) in enumerate(sample_cases(promise)):
         gradients = gradients_of_kind(kind, size, promise, np.random.default_rng([seed, 10, place]))
         try:
-            numbers = _differences(optimizer, promise, gradients, steps, pairs, [seed, 11, place])
-            yield NoiseSample(kind, size, numbers, steps)
+            numbers, sampled = _differences(optimizer, promise, gradients, steps, pairs, [seed, 11, place])
+            yield NoiseSample(kind, size, numbers, sampled)
         except ForeignError as error:
             yield NoiseSample(kind, size, None, steps, error)
 
@@ -68,13 +69,14 @@ def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Gen
 
 def _differences(
     optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: list[int], pairs: int, seed: list[int]
-) -> Any:
-    """Return differences of releases from the same state and gradients: standard normal, if the promise is kept."""
+) -> tuple[Any, list[int]]:
+    """Return differences of releases from the same state and gradients, and their steps.
+
+    They are standard normal, if the promise is kept.
+    """
     if promise.covariance is not None:
-        runs = np.array([_run(optimizer, promise, gradients, [*seed, run]) for run in range(2 * pairs)])
-        runs[~np.isfinite(runs)] = np.nan
-        halves = (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
-        return whitened(halves, promise).reshape(-1, promise.released_dimension)
+        halves = _run_differences(optimizer, promise, gradients, promise.steps, pairs, seed)
+        return whitened(halves, promise).reshape(-1, promise.released_dimension), steps
     found = []
     for step, state in states_before(optimizer, steps, gradients, seed):
         released = []
@@ -83,15 +85,29 @@ def _differences(
             released.append(optimizer.step(copied(state), gradients.copy(), rng)[1])
         array = np.array(released, dtype=float)
         array[~np.isfinite(array)] = np.nan
-        found.append((array[0::2] - array[1::2]) / math.sqrt(2.0) / promise.deviation)
-    return np.concatenate(found)
+        halves = (array[0::2] - array[1::2]) / math.sqrt(2.0)
+        if step > 0 and not halves.any():  # the state holds the generator, which was seeded in the first step
+            early = [step for step in steps if step < EARLY]
+            halves = _run_differences(optimizer, promise, gradients, early[-1] + 1, pairs, seed)[:, early]
+            return halves.reshape(-1, promise.released_dimension) / promise.deviation, early
+        found.append(halves / promise.deviation)
+    return np.concatenate(found), steps
 
 
-def _run(optimizer: PrivateOptimizer, promise: Promise, gradients: Any, seed: list[int]) -> Any:
+def _run_differences(
+    optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: int, pairs: int, seed: list[int]
+) -> Any:
+    """Return differences of whole runs with the same gradients; (pair, step, number)."""
+    runs = np.array([_run(optimizer, steps, gradients, [*seed, run]) for run in range(2 * pairs)])
+    runs[~np.isfinite(runs)] = np.nan
+    return (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
+
+
+def _run(optimizer: PrivateOptimizer, steps: int, gradients: Any, seed: list[int]) -> Any:
     rng = np.random.default_rng(seed)
     state = optimizer.start()
     found = []
-    for _ in range(promise.steps):
+    for _ in range(steps):
         state, released = optimizer.step(state, gradients.copy(), rng)
         found.append(np.asarray(released, dtype=float))
     return np.array(found)

@@ -161,6 +161,22 @@ def remembers(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Arra
     return (noise, total), (total + 0.1 * old + noise) / BATCH
 
 
+def seeded_once(state: Any, g: Array, rng: np.random.Generator, factor: float = 1.0) -> tuple[Any, Array]:
+    """Keep a generator in the state; where there are gradients, the noise has ``factor`` times its deviation."""
+    own = np.random.default_rng(int(rng.integers(2**62))) if state is None else state
+    noise = normal(own, g) * (factor if g.any() else 1.0)
+    return own, (clipped(g).sum(axis=0) + noise) / BATCH
+
+
+def test_a_generator_in_the_state_is_right_and_its_noise_is_measured_at_gradients() -> None:
+    found = conformance(PrivateOptimizer(seeded_once), PROMISE, seed=0)
+    assert found, str(found)
+    smaller = PrivateOptimizer(lambda state, g, rng: seeded_once(state, g, rng, 0.9))
+    names = {test.name for test in conformance(smaller, PROMISE, seed=0).failed}
+    assert "scale of noise, mixed gradients" in names
+    assert "scale of noise, batches of 1" not in names
+
+
 def remembers_short(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """Remember the last gradients that are shorter than half of the clip length."""
     old = 0.0 if state is None else state
