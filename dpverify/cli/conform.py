@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
-from dpverify.cli.audit import load_function
 from dpverify.cli.conformance.answers import ConformAnswers, Place
+from dpverify.cli.conformance.targets import load_function
 from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 

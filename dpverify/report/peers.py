@@ -28,9 +28,8 @@ NOT_TESTED = (
     "PipelineDP, antigranular: no adapter.",
     """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
     docs/examples/findings/opacus_distributed_sampler.py shows.""",
-    """Adapters in docs/examples/peers that are missing in the table, such as flower_adaptive.py: their tests did not
-    end in ten minutes on the machine of the run. docs/examples/findings has scripts for Flower, PyVacy and the linear
-    regression of diffprivlib.""",
+    """Adapters in docs/examples/peers that are missing in the table, such as flower_adaptive.py: their tests were not
+    run to the end. docs/examples/findings has scripts for Flower, PyVacy and the linear regression of diffprivlib.""",
     "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
     """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
     changes or what the state remembers. Their audits need no seed.""",

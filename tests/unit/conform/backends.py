@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,6 +155,8 @@ Pairs = dict[str, tuple[PrivateOptimizer, Promise]]
 
 
 def in_backend(pairs: Pairs, backend: Backend) -> Pairs:
+    """Return optimizers in a library, which is loaded here: its import is not a part of the first step's time."""
+    import_module(backend.name)
     return {name: (backend.optimizer(optimizer), promise) for name, (optimizer, promise) in pairs.items()}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.cli.audit import load_function
+from dpverify.cli.conformance.targets import load_function
 from dpverify.conform import PrivateOptimizer, Promise
 from dpverify.report.peer_records import SEVERITIES
 from dpverify.report.peers import PEERS_PAGE
