@@ -45,15 +45,13 @@ def batches(examples, steps, rng):
             steps -= 1
 
 
-def optimizer_at(clip, dtype, device):
-    """Return the optimizer at a clip norm."""
-    return PrivateOptimizer(partial(step, dtype=dtype, device=device, clip=clip), batches=batches)
-
-
 def make(device="cpu", dtype="float64"):
     """Opacus, DPOptimizer and DPDataLoader: DP-SGD with Poisson batches, weights in double precision."""
     promise = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, examples=EXAMPLES, batch=BATCH, dtype=dtype)
-    at_clip = partial(optimizer_at, dtype=getattr(torch, dtype), device=device)
+
+    def at_clip(clip):
+        return PrivateOptimizer(partial(step, dtype=getattr(torch, dtype), device=device, clip=clip), batches=batches)
+
     return replace(at_clip(CLIP), at_clip=at_clip), promise
 
 

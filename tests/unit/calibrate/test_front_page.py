@@ -40,11 +40,12 @@ def box_epsilon(epsilon: float) -> tuple[float, float]:
 
 def test_the_noise_of_theorem_4() -> None:
     found = tree_noise("dp-nsgd", 1)
-    assert f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}." in TEXT
-    assert f"Sigma {found.sigma.exact:.2f} suffices" in TEXT
-    assert f"{float(found.sigma.printed) / float(found.sigma.exact):.1f} times what is needed" in TEXT
+    printed = f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}"
+    assert f"{printed}; {found.sigma.exact:.2f} suffices." in TEXT
+    ratio = float(found.sigma.printed) / float(found.sigma.exact)
+    assert f"The printed noise is {ratio:.1f} times as large." in TEXT
     verdict = reason("theorem-4-dp")
-    assert f"the printed sigma, {found.sigma.printed:.2f}, gives epsilon {found.bought.printed:.2f}." in verdict
+    assert f"{printed}." in verdict
 
 
 def test_the_noise_of_algorithm_2_lacks_the_smoothness() -> None:
@@ -57,7 +58,8 @@ def test_the_noise_of_the_box_of_dp_srm() -> None:
     _, at_most = box_epsilon(2)
     at_least, _ = box_epsilon(4)
     rounded = math.ceil(100 * at_most) / 100
-    assert f"it gives epsilon {rounded:.2f} or less, but {math.floor(at_least)} or more if 4 is requested" in TEXT
+    sentence = f"epsilon at most {rounded:.2f} where 2 is requested, and at least {math.floor(at_least)} where 4 is"
+    assert sentence in TEXT
 
 
 def test_the_largest_epsilon_of_the_constants_for_abadi_et_al() -> None:

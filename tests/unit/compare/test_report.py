@@ -113,7 +113,7 @@ def test_the_first_page_of_a_report_names_it(tmp_path: Path) -> None:
     assert "comparison.md" not in before
     assert run_compare(**SMALL, report=tmp_path) == 0
     after = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "[optimizers compared on data, at equal privacy](comparison.md)" in after
+    assert "[optimizers compared at equal privacy](comparison.md)" in after
     assert regenerate_report(tmp_path) == []
     assert (tmp_path / "comparison.md").is_file(), "a report's own writer leaves it alone"
 
