@@ -11,7 +11,7 @@ from dpverify.report.recorded import RecordedPage
 from dpverify.report.selftest import FaultOutcome
 from dpverify.report.words import GENERATED, plural
 
-NOTHING_RUNS = "no test can be imported after any of its changes"
+NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # as the records have it
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):

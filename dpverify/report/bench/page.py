@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
+from textwrap import fill
 
 import msgspec
 from matplotlib.axes import Axes
@@ -224,6 +225,7 @@ def _rendered(folder: Path) -> dict[str, bytes]:
     return {} if bench is None else render_bench(bench)
 
 
+LEGEND_CHARACTERS = 64  # of a line of a legend, which must stay inside its panel
 LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"))
 """Colour and marker of each line."""
 
@@ -256,7 +258,7 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
         passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
         low, high = [min(values) for values in passes], [max(values) for values in passes]
-        label = f"{form}: power {words.show_interval(power, 'exponent')}"
+        label = fill(f"{form}: power {words.show_interval(power, 'exponent')}", LEGEND_CHARACTERS)
         axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
         axes.plot(
             sizes,

@@ -85,7 +85,7 @@ def test_the_page_says_that_no_card_was_available_or_what_was_found_on_one() -> 
     card = CardRun(card="A card", commit="def", seeds=2, command="conform c.py:right", peers=[peer], entries=entries)
     page = peers_page(msgspec.structs.replace(run, card=card))
     assert "GPU: A card." in page
-    assert "not run" not in page
+    assert "GPU: not run" not in page
     assert "| `a.py:f` | lib 2.0 | ✗ sensitivity: 0.125 where 0.0625 is allowed |" in page
     assert "| `c.py:right` |  | a fault in 0 of 1 optimizers with each of 2 seeds |" in page
     assert "| `c.py:wrong` |  | a fault in 1 of 2 optimizers with each of 2 seeds, and in 1 with some seeds |" in page
