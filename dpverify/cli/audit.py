@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpverify.privacy.audit.records import AuditResult, Law
+    from dpverify.report.peer_records import Peer
 
 REFUTED = 1
 
@@ -119,36 +120,34 @@ def audit(
 
     options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
     limit = 0.0 if mechanism in KERNELS else timeout
-    asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, options)
+    asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, report is not None, options)
     try:
-        (result,) = run_apart(limit, results, *asked)
+        ((result, peer),) = run_apart(limit, results, *asked)
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
     from dpverify.report.text.audit import lines
 
-    _show(lines(result), Console(stderr=json == STDOUT))
-    if report is not None:
-        _record(result, report)
+    console = Console(stderr=json == STDOUT)
+    _show(lines(result), console)
+    if report is not None and peer is not None:
+        _show([f"wrote {report / name}" for name in _record(result, peer, report)], console)
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
 
 
-def _record(result: AuditResult, report: Path) -> None:
-    """Add a result to the page peers.md."""
-    from dpverify.cli.conformance.records import audited, record
-    from dpverify.conform.peers import RunSettings, short_target
+def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:
+    """Add a result to the page peers.md, and return the written files."""
+    from dpverify.cli.conformance.records import record
+    from dpverify.conform.peers import RunSettings
 
-    command = f"dpverify audit {short_target(result.mechanism)} --n {result.n} --seed {result.seed}"
+    command = f"dpverify audit {peer.target} --n {result.n} --seed {result.seed}"
     if result.claim is not None:
         command += f" --epsilon {result.claim.epsilon:g} --delta {result.claim.delta:g}"
-    module = load_function("MECHANISM", result.mechanism)[1]
-    alpha = 1.0 - result.confidence
-    settings = RunSettings(command, result.seed, 1, alpha, {})
-    for name in record(report, [audited(result.mechanism, module, result)], [], settings):
-        print(f"wrote {report / name}")
+    settings = RunSettings(command, result.seed, 1, 1.0 - result.confidence, {})
+    return record(report, [peer], [], settings)
 
 
 def _show(texts: list[str], console: Console) -> None:
@@ -172,9 +171,10 @@ def results(
     store: Path | None,
     fresh: bool,
     limit: float,
+    is_recorded: bool,
     options: dict[str, Any],
-) -> Iterator[AuditResult]:
-    """Load what is audited, audit it with a progress bar, and yield the result."""
+) -> Iterator[tuple[AuditResult, Peer | None]]:
+    """Load what is audited, audit it with a progress bar, and yield the result, with its record if a page needs it."""
     from dpverify.cli.means import means_of
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.draws import Elsewhere
@@ -197,7 +197,14 @@ def results(
             )  # fmt: skip
     except AuditError as error:
         raise BadInput("audit", mechanism, str(error)) from error
-    yield result
+    yield result, _peer(mechanism, result) if is_recorded else None
+
+
+def _peer(mechanism: str, result: AuditResult) -> Peer:
+    """Describe what was audited, here where its module is loaded."""
+    from dpverify.cli.conformance.records import audited
+
+    return audited(mechanism, load_function("MECHANISM", mechanism)[1], result)
 
 
 def _asked(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:

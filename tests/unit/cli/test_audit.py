@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -177,3 +178,23 @@ def test_a_mechanism_that_does_not_return_is_a_named_failure(
 ) -> None:
     assert main(["audit", f"{module}:{name}", "--n", "100", "--timeout", "10"]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_report_has_the_audit_and_json_on_stdout_stays_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "reported.py"
+    file.write_text(
+        "import os\n"
+        f"open({str(tmp_path / 'loaded')!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
+        "def gauss(data, rng, size=1):\n"
+        "    '''Noise on a sum.'''\n"
+        "    return sum(data) + rng.standard_normal((size, 1))\n"
+    )
+    report = tmp_path / "report"
+    assert main(["audit", f"{file}:gauss", "--n", "400", "--report", str(report), "--json", "-"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["n"] == 400
+    assert f"wrote {report / 'peers.md'}" in " ".join(said.err.split())
+    assert "| Noise on a sum. |" in (report / "peers.md").read_text("utf-8")
+    assert str(os.getpid()) not in (tmp_path / "loaded").read_text().split(), "foreign code runs in its own process"
