@@ -44,13 +44,13 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     optimizer = PrivateOptimizer(lambda state, g, rng: (state, g.sum(axis=0)), batches=poisson)  # no clip, no noise
     cases = {case.name: case for case in given(optimizer, PROMISE, 1e-4, 0).cases}
     assert list(cases) == [
-        "nothing else",
-        "others negative",
-        "many others alike",
+        "no other examples",
+        "other gradients opposite",
+        "many equal gradients",
         "all coordinates",
         "batches as drawn",
     ]
-    one, other = cases["nothing else"].draws(2, 0)
+    one, other = cases["no other examples"].draws(2, 0)
     assert one.shape == (2, 2 * PROMISE.dimension)
     assert other.max() == 0.0
     assert one[0, 0] == 1e6 * CLIP
@@ -60,7 +60,7 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     drawn = (one.reshape(400, PROMISE.steps, -1)[:, :, 0] > 0).mean()
     assert abs(drawn - BATCH / N) < 0.05
     assert not other.any()
-    exact = cases["nothing else"].allowed(1e-5)
+    exact = cases["no other examples"].allowed(1e-5)
     assert 2.5 < exact < 3.2
     assert cases["batches as drawn"].allowed(1e-5) < exact
 

@@ -74,13 +74,13 @@ def test_what_only_outputs_show_is_found_in_them_and_nothing_else_is(neighbours:
     assert conformance(PrivateOptimizer(loud_batches), promised)
     (found,) = conformance(PrivateOptimizer(loud_batches), promised, outputs=outputs).failed
     assert found.name == "outputs"
-    assert "many others alike" in found.found
+    assert "many equal gradients" in found.found
 
 
 def test_what_outputs_cannot_tell_is_said_not_to_be_tested() -> None:
     last = conformance(PrivateOptimizer(dp_sgd), promise(neighbours="replace-one"), outputs=1000).tests[-1]
     assert (last.name, last.status, last.sees) == ("outputs", "not tested", "nothing")
-    assert last.found.startswith("so few outputs show no epsilon above")
+    assert last.found.startswith("so few outputs cannot show an epsilon above")
     result = conformance(PrivateOptimizer(tree), promise(covariance=SHARED), outputs=1000)
     assert not result
     assert not result.failed

@@ -26,7 +26,7 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_tells_parts_and_the_widest_bar() -> None:
     told = caption("bought", FIGURE)
     assert "0.055 to 0.1 with the box's noise and 0.25 to 0.3 with the theorem's noise" in told
-    assert "at most 1.5 times as much" in told
+    assert "at most 1.5 times the lower end" in told
 
 
 @pytest.mark.parametrize("column", sorted(FIGURE))

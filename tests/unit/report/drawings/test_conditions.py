@@ -14,7 +14,7 @@ FIGURE = {
 
 def test_caption_counts_what_lies_outside() -> None:
     assert "2 of 3 settings" in caption("conditions", FIGURE)
-    assert "a batch may hold 0.0001 of the data at most" in caption("conditions", FIGURE)
+    assert "a batch may contain at most the fraction 0.0001 of the data" in caption("conditions", FIGURE)
 
 
 @pytest.mark.parametrize("column", sorted(FIGURE))

@@ -14,8 +14,8 @@ FIGURE = {
 
 def test_caption_has_both_ends_and_the_region() -> None:
     text = caption("constants", FIGURE)
-    assert "at most 1 at ε = 0.1 and at least 2.5 at ε = 50" in text
-    assert "2.3 is proved to be enough up to ε = 11.5" in text
+    assert "at most 1 at ε = 0.1, and at least 2.5 at ε = 50" in text
+    assert "2.3 is argued to be enough up to ε = 11.5" in text
 
 
 @pytest.mark.parametrize("column", sorted(FIGURE))

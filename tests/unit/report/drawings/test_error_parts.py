@@ -21,7 +21,7 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_tells_the_room_and_what_is_not_printed() -> None:
     told = caption("error-parts", FIGURE)
     assert "sampling noise 2," in told
-    assert "No bound is printed for start-up bias and drift" in told
+    assert "The paper prints no bound for start-up bias and drift" in told
     assert "and sampling noise" not in told
 
 

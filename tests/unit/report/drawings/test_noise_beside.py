@@ -14,8 +14,8 @@ FIGURE = {
 
 def test_caption_compares_with_the_smaller_noise_of_both() -> None:
     words = caption("noise-beside", FIGURE)
-    assert "After 4 steps of DP-SRM the variance of its last estimate is 0.4 times" in words
-    assert "the mean of all estimates 5 times" in words
+    assert "After 4 steps of DP-SRM, the variance of its last estimate is 0.4 times" in words
+    assert "For the mean of all estimates the factor is 5." in words
 
 
 @pytest.mark.parametrize("column", sorted(FIGURE))

@@ -29,7 +29,7 @@ def test_caption_tells_the_ratio_the_onset_and_the_exponent() -> None:
     told = caption("utility-slopes-theorem-6", FIGURE)
     assert "10.2 to 10.3 times the simulated gradient" in told
     assert "below the trivial bound from N = 4000 on" in told
-    assert "-0.449 (-0.466 to -0.432), the bound with -0.449" in told
+    assert "-0.449 (-0.466 to -0.432) and the bound has -0.449" in told
     vacuous = caption("utility-slopes", FIGURE | {"corrected": [9.0, 8.0, 7.0]})
     assert "is vacuous at all of them" in vacuous
 

@@ -21,7 +21,9 @@ FIGURE: dict[str, list[float]] = {
 
 
 def test_caption_has_the_least_room_of_each_printed_bound_where_there_is_variance() -> None:
-    assert "the least over t: term 1 1.5, all five 3.333." in caption("variance-terms", FIGURE)
+    assert "Minimum over t of the printed bound divided by the exact value: term 1 1.5, all five 3.333." in caption(
+        "variance-terms", FIGURE
+    )
 
 
 @pytest.mark.parametrize("column", sorted(FIGURE))
