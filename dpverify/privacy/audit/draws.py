@@ -62,9 +62,7 @@ class Draws:
 
     def probe(self) -> None:
         """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
-        rng = self.rng(PROBE)
-        for which in (False, True):
-            self.source.draw(coins(np.array([which])), rng)
+        self.source.draw(halves(2), self.rng(PROBE))
 
     def coins(self, block: int) -> Coins:
         """Say on which data set each output of a block is drawn; the last answer is kept."""
