@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from dpverify.privacy.audit.records import AuditError, Floats

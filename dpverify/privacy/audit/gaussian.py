@@ -17,7 +17,7 @@ import numpy as np
 
 from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report, number
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
@@ -25,7 +25,7 @@ from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentralit
 
 MOST_DIMENSIONS = 2000  # numbers in an output, at most: the covariance is a matrix
 
-FEWEST = 5000  # outputs on each data set of a block, at least, where a call draws many: a block takes time by itself
+FEWEST = 10_000  # outputs on each data set of a block, at least, where a call draws many: a block takes time by itself
 
 NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which there is no noise in a direction
 
@@ -49,12 +49,13 @@ def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
     if rank == 0 or freedom - rank + 1 < 1:
         return MuBound(0.0, 0.0, rank)
     each = low.count * high.count / (low.count + high.count)
-    statistic = each * distance * (freedom - rank + 1) / (freedom * rank)
+    squared = each * distance
+    statistic = squared * (freedom - rank + 1) / (freedom * rank)
     return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
 
 
 def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
-    """Squared distance of the means, infinite if they differ in a direction without noise, and directions with noise."""
+    """Squared distance of the means, infinite if they differ where there is no noise, and directions with noise."""
     if len(low.first) == 1:
         return _distance_of_numbers(low, high, freedom)
     difference = (high.centre - low.centre) + (high.mean - low.mean)

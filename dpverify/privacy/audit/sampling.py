@@ -45,7 +45,9 @@ def coins(bits: Bits) -> Coins:
 
 def halves(size: int) -> Coins:
     """Draw the first half of a block on the first data set."""
-    return Coins(np.arange(size) >= size // 2, (slice(size // 2), slice(size // 2, size)))
+    bits = np.zeros(size, dtype=np.bool_)
+    bits[size // 2 :] = True
+    return Coins(bits, (slice(size // 2), slice(size // 2, size)))
 
 
 class Source:
