@@ -58,6 +58,7 @@ CONFIG = {
     "html_js_files": ["claims.js"],
     "html_copy_source": False,
     "html_show_copyright": False,
+    "html_codeblock_linenos_style": "table",
     "autodoc_typehints": "none",
     # Not warned of: an anchor that is HTML, which a test follows; headings that begin below the first level.
     "suppress_warnings": ["myst.xref_missing", "myst.header"],
