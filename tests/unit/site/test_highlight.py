@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 pytest.importorskip("sphinx")
@@ -18,7 +20,7 @@ SOURCE = 'class A:\n    """Text."""\n\n    def f(self, x):  # why\n        retur
 def test_no_letter_is_lost_and_neighbours_differ() -> None:
     tokens = list(FewColours().get_tokens(SOURCE))
     assert "".join(text for _, text in tokens) == SOURCE
-    assert all(before[0] is not after[0] for before, after in zip(tokens, tokens[1:], strict=False))
+    assert all(before[0] is not after[0] for before, after in pairwise(tokens))
     assert {kind for kind, _ in tokens} == {Text, *COLOURED}
 
 

@@ -88,6 +88,8 @@ def test_what_is_outside_of_the_tree_is_made_once_for_a_folder() -> None:
         "tree of c/x", "tree of c/x", "tree of d/z", "tree of a", "tree of README", "tree of top",
     ]  # fmt: skip
     assert made == ["c/x", "d/z", "a", "README", "top"]
+    navigation.read({})
+    assert toctree_of("c/y") == "tree of c/y"
 
 
 def test_pages_beside_the_tree_show_its_first_list() -> None:
@@ -96,8 +98,6 @@ def test_pages_beside_the_tree_show_its_first_list() -> None:
     first = '<p class="caption">Findings</p><ul><li>a</li></ul>'
     assert first_list(f"{first}<p>Guides</p><ul><li>b</li></ul>") == first
     assert first_list("") == ""
-    navigation.read({})
-    assert toctree_of("c/y") == "tree of c/y"
 
 
 def test_a_tree_with_other_options_is_another_one() -> None:
