@@ -25,7 +25,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class FewKinds(Filter):
+class FewKinds(Filter):  # type: ignore[misc]  # Pygments ships no types
     """Merge neighbouring tokens of one kind; all kinds without a colour of their own are one."""
 
     def filter(self, lexer: Lexer, stream: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
@@ -35,7 +35,7 @@ class FewKinds(Filter):
             yield kind, "".join(text for _, text in pieces)
 
 
-class FewColours(PythonLexer):
+class FewColours(PythonLexer):  # type: ignore[misc]  # Pygments ships no types
     """Python's lexer with few kinds of tokens."""
 
     def __init__(self, **options: Any) -> None:
