@@ -211,3 +211,11 @@ def test_an_epsilon_with_a_simple_bound_is_explained() -> None:
     assert 100.0 < upper < math.inf
     assert "at least 0: only the upper bound of epsilon is known there." in batch_summary(result)
     assert "at least 0:" not in batch_summary(calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3)))
+
+
+def test_the_space_between_both_bounds_is_explained_where_there_is_some() -> None:
+    apart = calibrate_batches(BatchRequest("dp-sgd", 1000, 8.0, 1e-5, batch=100, steps=200))
+    lower, upper = map(float, apart.noise["exact"].epsilon)
+    assert 0.0 < lower < 0.99 * upper
+    assert "none is known to reach the upper one" in batch_summary(apart)
+    assert "known to reach" not in batch_summary(calibrate_batches(BatchRequest("dp-gd", 100, 1.0, 1e-4, steps=10)))

@@ -92,6 +92,14 @@ def test_what_is_outside_of_the_tree_is_made_once_for_a_folder() -> None:
     assert toctree_of("c/y") == "tree of c/y"
 
 
+def test_pages_beside_the_tree_show_its_first_list() -> None:
+    from dpverify.site.navigation import first_list
+
+    first = '<p class="caption">Findings</p><ul><li>a</li></ul>'
+    assert first_list(f"{first}<p>Guides</p><ul><li>b</li></ul>") == first
+    assert first_list("") == ""
+
+
 def test_a_tree_with_other_options_is_another_one() -> None:
     from dpverify.site.navigation import Navigation
 

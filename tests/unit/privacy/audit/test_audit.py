@@ -283,9 +283,9 @@ def test_ctrl_c_keeps_what_was_drawn(law: Any) -> None:
         if done > total // 2:
             raise KeyboardInterrupt
 
-    result: AuditResult = audit(gaussian, n=20_000, law=law, report=interrupt)
+    result: AuditResult = audit(gaussian, n=40_000, law=law, report=interrupt)
     assert result.interrupted
-    assert 0 < result.evidence.trials < 36_000
+    assert 0 < result.evidence.trials < 72_000
     assert result.epsilon > 0.0
 
 

@@ -28,7 +28,7 @@ def test_scores_are_those_of_scipy_however_outputs_come(far: float, blocks: int)
         moments.add(part)
     n = len(x)
     expected = [stats.skew(x, axis=0) * np.sqrt(n / 6.0), stats.kurtosis(x, axis=0) * np.sqrt(n / 24.0)]
-    np.testing.assert_allclose(moments.shape_scores(), expected, rtol=1e-6)
+    np.testing.assert_allclose(np.transpose(moments.shape_scores()), expected, rtol=1e-6)
     np.testing.assert_allclose(moments.centre + moments.mean, x.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(moments.scatter, np.cov(x.T) * (n - 1), rtol=1e-9, atol=1e-9)
 
