@@ -10,6 +10,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 from tests.architecture import rules
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dpverify"
@@ -62,13 +63,13 @@ def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
     assert sorted(found) == []
 
 
-@pytest.mark.parametrize("path", rules.python_files(PACKAGE / "papers"), ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", rules.python_files(PACKAGE / "papers"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_only_checks_import_checks(path: Path) -> None:
     inside = "checks" in path.with_suffix("").parts
     assert inside or list(rules.imports_of_checks(path.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize("path", rules.python_files(PACKAGE), ids=lambda path: str(path.relative_to(ROOT)))
+@for_each("path", rules.python_files(PACKAGE), ids=lambda path: str(path.relative_to(ROOT)))
 def test_one_place_owns_the_jit_options(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     if path != PACKAGE / "kernels" / "jit.py":
@@ -76,6 +77,6 @@ def test_one_place_owns_the_jit_options(path: Path) -> None:
     assert list(rules.fastmath_uses(source)) == [], "fastmath changes the numbers that are verified"
 
 
-@pytest.mark.parametrize("path", rules.python_files(PACKAGE / "report"), ids=lambda path: path.name)
+@for_each("path", rules.python_files(PACKAGE / "report"), ids=lambda path: path.name)
 def test_the_report_draws_no_sample(path: Path) -> None:
     assert list(rules.random_uses(path.read_text(encoding="utf-8"))) == []

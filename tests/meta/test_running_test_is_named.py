@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.for_each import for_each
 
 CONFTEST = Path(__file__).parents[1] / "conftest.py"
 
@@ -58,7 +58,7 @@ def run(folder: Path, name: str, **environment: str) -> subprocess.CompletedProc
     )
 
 
-@pytest.mark.parametrize("name", ["test_abort", "test_killed"])
+@for_each("name", ["test_abort", "test_killed"])
 def test_a_test_that_ends_the_process_is_named(name: str, tmp_path: Path) -> None:
     ended = run(tmp_path, f"{name} or test_that_ends")
     assert ended.returncode < 0

@@ -13,6 +13,7 @@ import pytest
 
 from dpverify.conform import PrivateOptimizer, Promise, conformance
 from dpverify.conform.replay.krylov import solve_noise
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import BATCH, PROMISE, Array, clipped, dp_sgd, normal, reuses
 
 D = 20_000
@@ -63,7 +64,7 @@ def last_layer_unclipped(state: Any, g: Array, rng: np.random.Generator) -> tupl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     ("step", "test"),
     [
         (with_noise(halves_a_layer), "noise of two coordinates"),
@@ -93,7 +94,7 @@ def peak(dimension: int, examples: int, connection: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dimension", "examples", "megabytes"), [(100_000, 64, 1500), (8, 1_000_000, 200)])
+@for_each(("dimension", "examples", "megabytes"), [(100_000, 64, 1500), (8, 1_000_000, 200)])
 def test_what_is_right_passes_in_little_memory(dimension: int, examples: int, megabytes: int) -> None:
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
@@ -111,7 +112,7 @@ def test_what_does_not_fit_is_refused_with_the_memory_that_it_takes() -> None:
         conformance(PrivateOptimizer(dp_sgd), huge)
 
 
-@pytest.mark.parametrize("layers", [1, 3])
+@for_each("layers", [1, 3])
 def test_few_steps_solve_for_noise_that_has_few_scales(layers: int) -> None:
     rng = np.random.default_rng(0)
     scales = np.resize(rng.uniform(0.5, 2.0, layers), 3000)

@@ -7,6 +7,7 @@ import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.rounding import DTYPES, Dtype, accumulated, change_rounding, has_digits_of, rounded
+from tests.for_each import for_each
 from tests.unit.conform.precision import Step, clips_in, in_torch, keeps_clean, momentum, promise, reuses, right, scaled
 
 LOW: tuple[Dtype, ...] = ("float32", "bfloat16", "float16")
@@ -20,7 +21,7 @@ def failed(found: Conformance) -> set[str]:
     return {test.name.partition(",")[0] for test in found.failed}
 
 
-@pytest.mark.parametrize("dtype", LOW)
+@for_each("dtype", LOW)
 def test_what_is_right_in_a_type_passes_with_a_note_on_its_grid(dtype: Dtype) -> None:
     for step in (right(dtype), momentum(dtype)):
         found = judged(step, dtype)
@@ -28,27 +29,25 @@ def test_what_is_right_in_a_type_passes_with_a_note_on_its_grid(dtype: Dtype) ->
         assert "Mironov 2012" in " ".join(str(found).split())
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@for_each("dtype", ["bfloat16", "float16"])
 def test_clipping_in_the_type_itself_is_a_fault(dtype: Dtype) -> None:
     assert failed(judged(clips_in(dtype), dtype)) == {"sensitivity"}
 
 
-@pytest.mark.parametrize("dtype", LOW)
+@for_each("dtype", LOW)
 def test_other_mistakes_are_found_in_low_precision(dtype: Dtype) -> None:
     assert "scale of noise" in failed(judged(scaled(dtype, 0.95), dtype))
     assert failed(judged(keeps_clean(dtype), dtype)) == {"state"}
     assert "noise of two steps" in failed(judged(reuses(dtype), dtype))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "promised"), [("float32", "float64"), ("bfloat16", "float32"), ("float16", "float32")]
-)
+@for_each(("dtype", "promised"), [("float32", "float64"), ("bfloat16", "float32"), ("float16", "float32")])
 def test_a_coarser_type_than_promised_is_a_fault(dtype: Dtype, promised: Dtype) -> None:
     found = judged(right(dtype), promised)
     assert "precision" in failed(found)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@for_each("dtype", ["float32", "bfloat16", "float16"])
 def test_tensors_that_are_clipped_in_float32_pass(dtype: Dtype) -> None:
     pytest.importorskip("torch", reason="the extra `torch` is not installed")
     found = conformance(in_torch(dtype, "float32"), promise(dtype))
@@ -70,7 +69,7 @@ def test_the_excess_of_an_optimizer_that_clips_in_bfloat16_is_no_rounding_of_its
     assert 0.0625 * 2.0**-8 < extra < 0.0003
 
 
-@pytest.mark.parametrize(("dtype", "numpy_type"), [("float32", np.float32), ("float16", np.float16)])
+@for_each(("dtype", "numpy_type"), [("float32", np.float32), ("float16", np.float16)])
 def test_numbers_are_rounded_like_those_of_numpy(dtype: Dtype, numpy_type: type) -> None:
     x = np.random.default_rng(0).standard_normal(1000)
     np.testing.assert_array_equal(rounded(x, dtype), x.astype(numpy_type).astype(float))

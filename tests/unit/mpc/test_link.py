@@ -11,6 +11,7 @@ import pytest
 
 from dpverify.mpc.limits import MOST_INSIDE, MOST_NUMBERS
 from dpverify.mpc.session import load_mpyc, start_runtime
+from tests.for_each import for_each
 from tests.unit.mpc.test_session import ends, running
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
@@ -103,8 +104,8 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("size", [1, 7, 1 << 20])
-@pytest.mark.parametrize("name", NAMES)
+@for_each("size", [1, 7, 1 << 20])
+@for_each("name", NAMES)
 def test_a_stranger_is_dropped_and_the_run_goes_on(name: str, size: int, peers: Any) -> None:
     """However its bytes are cut."""
     link, transport = connect(peers)
@@ -124,7 +125,7 @@ def test_a_stranger_is_dropped_and_the_run_goes_on(name: str, size: int, peers: 
     assert peers.links == [real], "the party that it named still can come"
 
 
-@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+@for_each("size", [1, 7, 1 << 20])
 def test_a_party_is_known_by_its_whole_greeting(size: int, peers: Any) -> None:
     link, transport = connect(peers)
     data = greeting(peers, 1)
@@ -148,8 +149,8 @@ def test_a_stranger_that_says_nothing_is_dropped_for_further_ones(peers: Any) ->
     assert len(peers.made) == MOST_STRANGERS
 
 
-@pytest.mark.parametrize("numbers", [0, 4, MOST_INSIDE + 1, MOST_NUMBERS, 10**7, 10**12])
-@pytest.mark.parametrize("mine", [True, False])
+@for_each("numbers", [0, 4, MOST_INSIDE + 1, MOST_NUMBERS, 10**7, 10**12])
+@for_each("mine", [True, False])
 def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool, peers: Any) -> None:
     from dpverify.mpc.link import HEADER, OPENS
 
@@ -171,7 +172,7 @@ def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool,
     assert not link.bytes
 
 
-@pytest.mark.parametrize("label", range(5))
+@for_each("label", range(5))
 def test_messages_of_our_own_are_short(label: int, peers: Any) -> None:
     from dpverify.mpc.link import HEADER, HELLO, MOST_HELLO
 
@@ -182,7 +183,7 @@ def test_messages_of_our_own_are_short(label: int, peers: Any) -> None:
     assert transport.closed
 
 
-@pytest.mark.parametrize(("inside", "size"), [(None, 70_000), ("bits", 300), ("ratio", 300)])
+@for_each(("inside", "size"), [(None, 70_000), ("bits", 300), ("ratio", 300)])
 def test_no_message_of_a_run_is_longer_than_the_limit(inside: str | None, size: int) -> None:
     """The limit is reached: 8 bytes a number, and 256 bits of 256 coordinates at a time."""
     body = (

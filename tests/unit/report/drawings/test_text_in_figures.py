@@ -27,6 +27,7 @@ from dpverify.report.pages.figures import drawing
 from dpverify.report.pages.index import totals
 from dpverify.report.pages.write import read_runs
 from dpverify.report.style import look
+from tests.for_each import for_each
 
 REPORTS = Path(__file__).parents[4] / "reports"
 TOUCH = 1.0  # points by which boxes may overlap: a box is higher than the letters in it
@@ -105,13 +106,13 @@ def test_every_figure_of_the_report_is_looked_at() -> None:
     assert {*FIGURES, *OTHER_FIGURES} == {path.name for path in (REPORTS / "figures").iterdir()}
 
 
-@pytest.mark.parametrize("name", OTHER_FIGURES)
+@for_each("name", OTHER_FIGURES)
 def test_text_of_other_figures_stays_inside_the_frame_and_apart(name: str) -> None:
     with look():
         assert not list(misplaced_text(OTHER_FIGURES[name]))
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@for_each("name", FIGURES)
 def test_text_stays_inside_the_frame_and_apart(name: str) -> None:
     with look():
         assert not list(misplaced_text(FIGURES[name]()))
