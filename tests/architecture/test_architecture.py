@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from importlinter.cli import lint_imports
 
 from tests.architecture import rules
-from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dpverify"
@@ -63,20 +63,25 @@ def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
     assert sorted(found) == []
 
 
-@for_each("path", rules.python_files(PACKAGE / "papers"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_checks_import_checks(path: Path) -> None:
-    inside = "checks" in path.with_suffix("").parts
-    assert inside or list(rules.imports_of_checks(path.read_text(encoding="utf-8"))) == []
+def offences(paths: Iterable[Path], rule: Callable[[str], Iterable[object]]) -> list[str]:
+    """Every offence against a rule about a file's text, with the file."""
+    return [
+        f"{path.relative_to(ROOT)}: {offence}" for path in paths for offence in rule(path.read_text(encoding="utf-8"))
+    ]
 
 
-@for_each("path", rules.python_files(PACKAGE), ids=lambda path: str(path.relative_to(ROOT)))
-def test_one_place_owns_the_jit_options(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    if path != PACKAGE / "kernels" / "jit.py":
-        assert list(rules.jit_uses(source)) == [], "use @kernel of dpverify.kernels.jit"
-    assert list(rules.fastmath_uses(source)) == [], "fastmath changes the numbers that are verified"
+def test_only_checks_import_checks() -> None:
+    paths = rules.python_files(PACKAGE / "papers")
+    outside = [path for path in paths if "checks" not in path.with_suffix("").parts]
+    assert offences(outside, rules.imports_of_checks) == []
 
 
-@for_each("path", rules.python_files(PACKAGE / "report"), ids=lambda path: path.name)
-def test_the_report_draws_no_sample(path: Path) -> None:
-    assert list(rules.random_uses(path.read_text(encoding="utf-8"))) == []
+def test_one_place_owns_the_jit_options() -> None:
+    paths = rules.python_files(PACKAGE)
+    others = [path for path in paths if path != PACKAGE / "kernels" / "jit.py"]
+    assert offences(others, rules.jit_uses) == [], "use @kernel of dpverify.kernels.jit"
+    assert offences(paths, rules.fastmath_uses) == [], "fastmath changes the numbers that are verified"
+
+
+def test_the_report_draws_no_sample() -> None:
+    assert offences(rules.python_files(PACKAGE / "report"), rules.random_uses) == []

@@ -92,7 +92,7 @@ def compared(name: str) -> Iterator[tuple[float, float]]:
     return itertools.islice(pairs(), POINTS)
 
 
-@for_each("name", measured())
+@for_each("name", measured)
 def test_a_definition_is_no_less_than_what_is_measured(name: str) -> None:
     pairs = list(compared(name))
     assert pairs, f"no point of {name} could be compared"
