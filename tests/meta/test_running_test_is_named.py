@@ -10,7 +10,8 @@ from pathlib import Path
 
 from tests.for_each import for_each
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+ROOT = Path(__file__).parents[2]
+CONFTEST = ROOT / "tests" / "conftest.py"
 
 TESTS = """
 import os
@@ -53,9 +54,8 @@ def run(folder: Path, name: str, **environment: str) -> subprocess.CompletedProc
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "test_inner.py").write_text(TESTS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", name]
-    return subprocess.run(
-        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @for_each("name", ["test_abort", "test_killed"])
