@@ -47,6 +47,11 @@ def test_no_two_classes_have_one_name() -> None:
     assert list(rules.shared_class_names(rules.python_files(PACKAGE))) == []
 
 
+def test_there_are_not_too_many_items(request: pytest.FixtureRequest) -> None:
+    """Of the whole suite if all of it is collected. A table of cases is one item: see tests/README.md."""
+    assert list(rules.many_items([item.nodeid for item in request.session.items])) == []
+
+
 def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
     """Elsewhere types and one to three sentences are enough. The help of commands is made from their docstrings."""
     paths = rules.python_files(PACKAGE)

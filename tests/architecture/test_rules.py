@@ -153,3 +153,10 @@ def plain():
 
 def test_sections() -> None:
     assert list(rules.sections(DOCUMENTED)) == [("Face", "Face"), ("Face", "Face.method")]
+
+
+def test_many_items() -> None:
+    names = ["tests/a.py::test_one", *(f"tests/a.py::test_many[{n}]" for n in range(rules.MOST_TESTS))]
+    assert list(rules.many_items(names[1:])) == []
+    first, *_ = rules.many_items(names)
+    assert first == f"{rules.MOST_TESTS} items of tests/a.py::test_many"
