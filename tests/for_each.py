@@ -24,7 +24,7 @@ TABLES = "tables_of_for_each"
 def for_each(
     names: str | Sequence[str],
     values: Iterable[object] | Callable[[], Iterable[object]],
-    ids: Sequence[str] | Callable[[Any], object] | None = None,
+    ids: Iterable[object] | Callable[[Any], object] | None = None,
 ) -> Callable[[Test], Test]:
     """Run the test with each of the values, like `pytest.mark.parametrize`, but as one item.
 
@@ -35,13 +35,17 @@ def for_each(
     """
     split = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
-    @functools.cache
-    def rows() -> Sequence[Row]:
-        given = values() if callable(values) else values
-        return [_row(split, value, ids, number) for number, value in enumerate(given)]
-
     if not callable(values):
         values = list(values)  # an iterator would be used up by the first run
+    if ids is not None and not callable(ids):
+        ids = [str(label) for label in ids]
+
+    @functools.cache
+    def rows() -> Sequence[Row]:
+        given = list(values() if callable(values) else values)
+        labels = ids if isinstance(ids, list) else [None] * len(given)
+        label_of = ids if callable(ids) else None
+        return [_row(split, value, label_of or label) for value, label in zip(given, labels, strict=True)]
 
     def decorate(test: Test) -> Test:
         wrapper = test if hasattr(test, TABLES) else _over_tables(test)
@@ -119,19 +123,16 @@ def _global_generator() -> tuple[bytes, int]:
     return state["key"].tobytes(), state["pos"]
 
 
-def _row(names: list[str], value: object, ids: Sequence[str] | Callable[[Any], object] | None, number: int) -> Row:
-    label = None
+def _row(names: list[str], value: object, label: object) -> Row:
+    """Return a row with its label, which may be a text or a function of each value, as for `pytest.param`."""
+    values: Sequence[object] = [value]
     if isinstance(value, ParameterSet):
         assert not value.marks, f"for_each applies no marks: {value}"
-        label = value.id
-        values: Sequence[object] = value.values
-    else:
-        values = [value] if len(names) == 1 else list(value)  # type: ignore[call-overload]  # a row of the table
+        label = value.id or label
+        values = value.values
+    elif len(names) > 1:
+        values = list(value)  # type: ignore[call-overload]  # a row of the table
     row = dict(zip(names, values, strict=True))
-    if isinstance(label, str):
-        return label, row
-    if callable(ids):
-        return "-".join(str(ids(part)) for part in values), row
-    if ids is not None:
-        return ids[number], row
-    return ", ".join(f"{name}={saferepr(part, 80)}" for name, part in row.items()), row
+    if callable(label):
+        label = "-".join(str(label(part)) for part in values)
+    return str(label or ", ".join(f"{name}={saferepr(part, 80)}" for name, part in row.items())), row

@@ -231,8 +231,8 @@ def test_malformed_toml_says_where(write: Write) -> None:
     assert "line 2" in broken(write(('key = "toy2024"', 'key = "toy'))).rule
 
 
-@for_each("name", ["claims.toml", "verdicts.toml"])
-@for_each("kind", ["folder", "link", "broken link", "pipe", "socket"])
+@pytest.mark.parametrize("name", ["claims.toml", "verdicts.toml"])
+@pytest.mark.parametrize("kind", ["folder", "link", "broken link", "pipe", "socket"])
 def test_only_regular_files_are_read(write: Write, name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write()
     path = folder / "toy2024" / name
