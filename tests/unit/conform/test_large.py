@@ -94,7 +94,7 @@ def peak(dimension: int, examples: int, connection: Any) -> None:
 
 
 @pytest.mark.slow
-@for_each(("dimension", "examples", "megabytes"), [(100_000, 64, 1500), (8, 1_000_000, 200)])
+@pytest.mark.parametrize(("dimension", "examples", "megabytes"), [(100_000, 64, 1500), (8, 1_000_000, 200)])
 def test_what_is_right_passes_in_little_memory(dimension: int, examples: int, megabytes: int) -> None:
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)

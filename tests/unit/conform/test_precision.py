@@ -21,7 +21,7 @@ def failed(found: Conformance) -> set[str]:
     return {test.name.partition(",")[0] for test in found.failed}
 
 
-@for_each("dtype", LOW)
+@pytest.mark.parametrize("dtype", LOW)
 def test_what_is_right_in_a_type_passes_with_a_note_on_its_grid(dtype: Dtype) -> None:
     for step in (right(dtype), momentum(dtype)):
         found = judged(step, dtype)
@@ -29,25 +29,27 @@ def test_what_is_right_in_a_type_passes_with_a_note_on_its_grid(dtype: Dtype) ->
         assert "Mironov 2012" in " ".join(str(found).split())
 
 
-@for_each("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_clipping_in_the_type_itself_is_a_fault(dtype: Dtype) -> None:
     assert failed(judged(clips_in(dtype), dtype)) == {"sensitivity"}
 
 
-@for_each("dtype", LOW)
+@pytest.mark.parametrize("dtype", LOW)
 def test_other_mistakes_are_found_in_low_precision(dtype: Dtype) -> None:
     assert "scale of noise" in failed(judged(scaled(dtype, 0.95), dtype))
     assert failed(judged(keeps_clean(dtype), dtype)) == {"state"}
     assert "noise of two steps" in failed(judged(reuses(dtype), dtype))
 
 
-@for_each(("dtype", "promised"), [("float32", "float64"), ("bfloat16", "float32"), ("float16", "float32")])
+@pytest.mark.parametrize(
+    ("dtype", "promised"), [("float32", "float64"), ("bfloat16", "float32"), ("float16", "float32")]
+)
 def test_a_coarser_type_than_promised_is_a_fault(dtype: Dtype, promised: Dtype) -> None:
     found = judged(right(dtype), promised)
     assert "precision" in failed(found)
 
 
-@for_each("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_tensors_that_are_clipped_in_float32_pass(dtype: Dtype) -> None:
     pytest.importorskip("torch", reason="the extra `torch` is not installed")
     found = conformance(in_torch(dtype, "float32"), promise(dtype))

@@ -9,7 +9,6 @@ import pytest
 from dpverify.conform import Conformance
 from dpverify.conform.causes import SAMPLING, faults, subject
 from dpverify.conform.training import conformance_of_training
-from tests.for_each import for_each
 
 pytest.importorskip("torch", reason="the extra `torch` is not installed")
 COUNT = 60
@@ -31,14 +30,14 @@ def of(make: Any, ranks: int = 1) -> Conformance:
 
 
 @pytest.mark.slow
-@for_each("name", catalogue.RIGHT)
+@pytest.mark.parametrize("name", catalogue.RIGHT)
 def test_a_loop_of_pytorch_without_a_mistake_passes(name: str) -> None:
     result = of(catalogue.RIGHT[name])
     assert result, str(result)
 
 
 @pytest.mark.slow
-@for_each("name", catalogue.MISTAKES)
+@pytest.mark.parametrize("name", catalogue.MISTAKES)
 def test_a_mistake_in_a_loop_of_pytorch_is_found(name: str) -> None:
     make, cause = catalogue.MISTAKES[name]
     (fault, *_) = faults(of(make).tests)
@@ -46,7 +45,7 @@ def test_a_mistake_in_a_loop_of_pytorch_is_found(name: str) -> None:
 
 
 @pytest.mark.slow
-@for_each(("name", "ranks"), [("noise on rank 0", 3), ("DistributedDataParallel", 2)])
+@pytest.mark.parametrize(("name", "ranks"), [("noise on rank 0", 3), ("DistributedDataParallel", 2)])
 def test_ranks_without_a_mistake_pass(name: str, ranks: int) -> None:
     result = of(catalogue.RIGHT_ON_RANKS[name], ranks=ranks)
     assert result, str(result)
@@ -54,7 +53,7 @@ def test_ranks_without_a_mistake_pass(name: str, ranks: int) -> None:
 
 
 @pytest.mark.slow
-@for_each("name", catalogue.MISTAKES_ON_RANKS)
+@pytest.mark.parametrize("name", catalogue.MISTAKES_ON_RANKS)
 def test_a_mistake_on_ranks_is_found(name: str) -> None:
     make, cause = catalogue.MISTAKES_ON_RANKS[name]
     (fault, *_) = faults(of(make, ranks=2).tests)
