@@ -122,7 +122,7 @@ def test_ctrl_c_ends_with_what_was_drawn(module: Path, capsys: pytest.CaptureFix
     assert 0 < result["evidence"]["trials"] < 3000
 
 
-@pytest.mark.parametrize(("words", "message"), [
+@for_each(("words", "message"), [
     (["{m}:raises"], "mechanism: raised RuntimeError: line one line two (call 1, data set 0)"),
     (["{m}:undefined"], "mechanism: returned nan (call 1, data set 0): must be finite"),
     (["{m}:god"], "did you mean 'good'?"),

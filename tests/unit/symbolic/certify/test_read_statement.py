@@ -156,7 +156,7 @@ OTHERS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@for_each("name", OTHERS)
 def test_another_statement_is_refused(name: str, specs: Path) -> None:
     data, words = OTHERS[name]
     assert words in refused(sealed(copy.deepcopy(data)), specs)
@@ -345,7 +345,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@for_each("name", UNREADABLE)
 def test_a_file_that_is_no_certificate_is_refused(name: str, specs: Path, tmp_path: Path) -> None:
     file = tmp_path / "toy-square-printed.json"
     file.write_text(UNREADABLE[name])
