@@ -65,7 +65,7 @@ def loud_batches(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, A
 
 
 @pytest.mark.slow
-@for_each(("neighbours", "outputs"), [("add-remove", 3000), ("replace-one", 12_000)])
+@pytest.mark.parametrize(("neighbours", "outputs"), [("add-remove", 3000), ("replace-one", 12_000)])
 def test_what_only_outputs_show_is_found_in_them_and_nothing_else_is(neighbours: str, outputs: int) -> None:
     promised = promise(neighbours=neighbours)
     right = conformance(PrivateOptimizer(dp_sgd), promised, outputs=outputs)

@@ -191,7 +191,7 @@ def test_messages_of_our_own_are_short(label: int, mpyc: ModuleType) -> None:
     assert transport.closed
 
 
-@for_each(("inside", "size"), [(None, 70_000), ("bits", 300), ("ratio", 300)])
+@pytest.mark.parametrize(("inside", "size"), [(None, 70_000), ("bits", 300), ("ratio", 300)])
 def test_no_message_of_a_run_is_longer_than_the_limit(inside: str | None, size: int) -> None:
     """The limit is reached: 8 bytes a number, and 256 bits of 256 coordinates at a time."""
     body = (
