@@ -20,7 +20,6 @@ from dpverify.conform.replay.patches import rerouted
 from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import global_generators_kept, used_generators
 from dpverify.conform.replay.tape import Tape
-from tests.for_each import for_each
 from tests.unit.conform.backends import BACKENDS
 from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, mistakes, promise, right
 
@@ -98,7 +97,7 @@ def _kept() -> Iterator[None]:
         yield
 
 
-@for_each("library", SOURCES)
+@pytest.mark.parametrize("library", SOURCES)
 def test_normal_numbers_come_from_the_tape_and_afterwards_from_their_generators(library: str) -> None:
     for name, draw in SOURCES[library]().items():
         tape = Tape(NUMBERS)
@@ -177,7 +176,7 @@ def unchanged(name: str) -> Iterator[None]:
     assert states[name]() == before
 
 
-@for_each("name", SHARED)
+@pytest.mark.parametrize("name", SHARED)
 def test_a_shared_generator_is_seeded_before_each_step_and_left_as_it_was(name: str) -> None:
     if name == "torch":
         pytest.importorskip("torch", reason="the extra `torch` is not installed")
@@ -265,7 +264,7 @@ OF_THE_STATE = (
 
 
 @pytest.mark.slow
-@for_each("library", BACKENDS)
+@pytest.mark.parametrize("library", BACKENDS)
 def test_every_library_has_its_state_tested(library: str) -> None:
     pytest.importorskip(library)
     backend = BACKENDS[library]
