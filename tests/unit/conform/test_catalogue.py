@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.conform import PrivateOptimizer
 from dpverify.conform.beside import Given, given
 from dpverify.conform.catalogue import judge
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, N, dp_sgd, mistakes, poisson, promise, right, tree
 
 
@@ -82,7 +82,7 @@ def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_c
     assert max(marks) == 0.0
 
 
-@pytest.mark.parametrize("word", ["seed", "steps"])
+@for_each("word", ["seed", "steps"])
 def test_a_draw_is_the_same_for_a_seed(word: str) -> None:
     case = given(PrivateOptimizer(dp_sgd, batches=poisson), PROMISE, 1e-4, 0).cases[0 if word == "seed" else -1]
     np.testing.assert_array_equal(case.draws(3, 7)[0], case.draws(3, 7)[0])

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.for_each import for_each
+
 pytest.importorskip("sphinx")
 
 PAGES = {
@@ -50,7 +52,7 @@ def test_a_branch_is_open_on_its_own_pages_only(site: Path) -> None:
     assert 'href="two/c.html"' in side(site, "reports/two")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("reports/")])
+@for_each("page", [page for page in PAGES if page.startswith("reports/")])
 def test_a_page_of_the_tree_is_marked_on_itself(site: Path, page: str) -> None:
     marked = side(site, page).partition("current-page")[2]
     assert marked.partition("</a>")[0].rpartition(">")[2] == page.rpartition("/")[2].title()

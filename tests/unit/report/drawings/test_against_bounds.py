@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE = {
     "x": [1.0, 2.0, 3.0], "exact": [0.5, 0.3, 0.2], "printed": [0.6, 0.35, 0.1], "corrected": [2.0, 1.0, 0.4],
@@ -31,7 +30,7 @@ def test_caption_says_from_where_on_the_corrected_bound_is_of_use() -> None:
     assert "trivial bound from n = 3 on" in caption("risk-over-n", FIGURE | {"corrected": [3.0, 3.0, 0.4]})
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_each_column(column: str) -> None:
     values = FIGURE[column]
     assert svg("risk", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("risk", FIGURE)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [1.0, 2.0, 3.0],
@@ -29,7 +28,7 @@ def test_caption_tells_parts_and_the_widest_bar() -> None:
     assert "at most 1.5 times the lower end" in told
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("bought", FIGURE | {column: [*values[:-1], values[-1] * 1.1]}) != plain("bought")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [500.0, 1000.0, 4000.0],
@@ -34,7 +33,7 @@ def test_caption_tells_the_ratio_the_onset_and_the_exponent() -> None:
     assert "is vacuous at all of them" in vacuous
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("utility-slopes", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("utility-slopes")

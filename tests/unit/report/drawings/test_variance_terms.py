@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.drawings.columns import Data
 from dpverify.report.drawings.variance_terms import PANELS, _range
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [1.0, 2.0, 4.0],
@@ -26,7 +25,7 @@ def test_caption_has_the_least_room_of_each_printed_bound_where_there_is_varianc
     )
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("variance-terms", FIGURE | {column: [*values[:-1], values[-1] * 1.3]}) != plain("variance-terms")
