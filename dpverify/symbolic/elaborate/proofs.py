@@ -1,0 +1,195 @@
+"""The chain of a proof or lemma that is written as text, built from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.errors import suggest
+from dpverify.ledger.formula import Compare, FormulaError, free_names, parse, parse_relation
+from dpverify.ledger.proofs.book import ProofBook
+from dpverify.ledger.proofs.chains import Chain, Line, Reason, parse_chain
+from dpverify.ledger.proofs.records import Lemma, Proof
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.define import define, known_fact
+from dpverify.symbolic.derive.referenced import refer
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
+from dpverify.symbolic.elaborate.errors import ProofError
+from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.elaborate.letters import Letters, letters_of, read_conditions, sampled, with_own
+from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, to_relations
+
+
+def derivation_of(statement: Statement) -> Derivation:
+    """Build the chain of the proof that ``proofs.toml`` has of a statement.
+
+    Parameters
+    ----------
+    statement
+        Of a claim, printed or amended, in one choice of its readings.
+
+    Returns
+    -------
+    Derivation
+        Its last expression is the bound that the proof derives, as a sympy expression.
+
+    Raises
+    ------
+    ProofError
+        If there is no proof, or if one of its lines cannot be read as a step: which, and what was tried.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> from dpverify.symbolic.elaborate.proofs import derivation_of
+    >>> statement = dv.load_specs().claim("tran2022:lemma-12-count").statement({}, "amended")
+    >>> derivation_of(statement).last
+    Log2(T + 1)
+    """
+    book = statement.proofs
+    proof = None if book is None else book.find(statement)
+    if book is None or proof is None:
+        raise ProofError(str(statement.reference), 0, "", "there is no proof as text in proofs.toml")
+    return _Builder(statement, book).proof(proof)
+
+
+def lemma_of(statement: Statement, name: str) -> Derivation:
+    """Build the chain of a lemma of the statement's paper."""
+    if statement.proofs is None:
+        raise ProofError(name, 0, "", "the paper has no proofs as text")
+    return _Builder(statement, statement.proofs).lemma(name, Reason(name))
+
+
+class _Builder:
+    """Builds chains for one statement; each lemma is built once."""
+
+    def __init__(self, statement: Statement, book: ProofBook) -> None:
+        self.statement = statement
+        self.book = book
+        self.lemmas: dict[str, Derivation] = {}
+        self.open: list[str] = []  # lemmas that are being built
+
+    def proof(self, proof: Proof) -> Derivation:
+        """The chain of a proof."""
+        statement, name = self.statement, f"proof of {self.statement.reference}"
+        abbreviations = Abbreviations.read(self.book.let, proof.let)
+        if taken := sorted(proof.letters.keys() & statement.domains.keys()):
+            raise ProofError(name, 0, taken[0], "a letter of a proof's own is none of the claim's letters")
+        domains = {name: statement.domains[name] for name in statement.free}
+        variables = sampled(domains, _asked(domains, statement.requires), sympy_definitions(statement))
+        stated = Letters(sympy_definitions(statement), variables, sympy_conditions(statement), abbreviations)
+        try:
+            letters = with_own(stated, proof.letters)
+        except (FormulaError, ValueError) as error:
+            raise ProofError(name, 0, "", _rule(error)) from None
+        return self._chain(name, parse_chain(proof.chain), letters, tuple(proof.letters))
+
+    def lemma(self, name: str, reason: Reason) -> Derivation:
+        """The chain of a lemma."""
+        if name in self.open:
+            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.open, name])}")
+        if name not in self.lemmas:
+            if name not in self.book.lemmas:
+                raise ValueError(f"there is no lemma {reason.name!r}{suggest(name, self.book.lemmas)}")
+            self.open.append(name)
+            try:
+                self.lemmas[name] = self._lemma(self.book.lemmas[name])
+            finally:
+                self.open.pop()
+        return self.lemmas[name]
+
+    def _lemma(self, lemma: Lemma) -> Derivation:
+        name = f"lemma {lemma.id}"
+        try:
+            abbreviations = Abbreviations.read(self.book.let, lemma.let)
+            chain = parse_chain(lemma.chain)
+            requires = read_conditions(lemma.requires, abbreviations)
+            domains = self._domains(lemma, chain, requires, abbreviations)
+            letters = letters_of(domains, requires, {}, abbreviations)
+        except FormulaError as error:
+            raise ProofError(name, 0, error.value, error.rule) from None
+        return self._chain(lemma.id, chain, letters, ())
+
+    def _domains(
+        self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
+    ) -> dict[str, Domain]:
+        """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
+        own = {name: parse_domain(text) for name, text in lemma.letters.items()}
+        vocabulary = self.book.vocabulary
+        formulas = [chain.start, *(line.formula for line in chain.lines)]
+        used = [free_names(abbreviations.expanded(formula)) for formula in formulas]
+        used += [free_names(condition) for condition in requires]
+        used += [domain.names for domain in own.values()]
+        names = frozenset[str]().union(*used) - own.keys()
+        if unknown := sorted(names - vocabulary.domains.keys()):
+            raise FormulaError(unknown[0], f"unknown letter {unknown[0]!r}{suggest(unknown[0], vocabulary.domains)}")
+        return own | {name: vocabulary.domains[name] for name in sorted(vocabulary.with_domains(names) - own.keys())}
+
+    def _chain(self, name: str, chain: Chain, letters: Letters, own: tuple[str, ...]) -> Derivation:
+        elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas))
+        first = Line(1, "=", chain.start, "")
+        start = elaborator.expr(first, chain.start)
+        steps = self._links(elaborator, start, chain.lines)
+        return Derivation(
+            name=name,
+            whose="ours",
+            variables=_declared(letters, own),
+            assumptions=letters.conditions,
+            start=start,
+            steps=steps,
+            premises=elaborator.premises,
+            local=own,
+        )
+
+    def _links(self, elaborator: Elaborator, old: Any, lines: tuple[Line, ...]) -> tuple[Link, ...]:
+        links: list[Link] = []
+        for line in lines:
+            link = self._split(elaborator, old, line) if line.cases else elaborator.step(old, line)
+            links.append(link)
+            old = link.expr
+        return tuple(links)
+
+    def _split(self, elaborator: Elaborator, old: Any, line: Line) -> Cases:
+        cases = []
+        for condition, lines in line.cases:
+            full = elaborator.letters.abbreviations.expanded(condition)
+            try:
+                relations = to_relations(full, elaborator.letters.symbols)
+            except (KeyError, ValueError) as error:
+                raise elaborator.error(line, str(error)) from None
+            cases.append(Case(sympy.And(*relations), self._links(elaborator, old, lines)))
+        return Cases(elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note)
+
+    def cite(self, reason: Reason, where: Mapping[str, Any]) -> Premise:
+        """Make a premise of what a line cites."""
+        given = {name: value for name, value in where.items() if name != QUANTITY}
+        letter = where.get(QUANTITY)
+        if reason.cited == "claim":
+            return refer(self.statement, reason.name, letter, reason.variant, **given)
+        if reason.cited == "definition":
+            name, _, part = reason.name.partition(".")  # such as momentum.start
+            return define(self.statement, name, letter, part, **given)
+        if reason.cited == "fact":
+            return known_fact(self.statement, reason.name, **given)
+        return cite(self.lemma(reason.name, reason), letter, **given)
+
+
+def _asked(domains: Mapping[str, Domain], requires: tuple[Compare, ...]) -> list[Compare]:
+    return [*(c for domain in domains.values() for c in domain.constraints), *requires]
+
+
+def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:
+    """Ranges of the letters, those of a proof's own last."""
+    return {name: letters.variables[name] for name in (*(n for n in letters.variables if n not in own), *own)}
+
+
+def _rule(error: Exception) -> str:
+    return error.rule if isinstance(error, FormulaError) else str(error)
+
+
+__all__ = ["ProofError", "Step", "derivation_of", "lemma_of", "parse", "parse_relation"]
