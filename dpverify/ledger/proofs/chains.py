@@ -54,7 +54,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Line:
+class ChainLine:
     """One line of a chain."""
 
     number: int  # from 1, for the expression that the chain begins with
@@ -63,7 +63,7 @@ class Line:
     text: str
     reason: Reason | None = None  # None: algebra, or a comparison that the conditions show
     note: str = ""
-    cases: tuple[tuple[Compare, tuple[Line, ...]], ...] = ()
+    cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Chain:
     """An expression, and the lines that lead from it."""
 
     start: Formula
-    lines: tuple[Line, ...] = field(default=())
+    lines: tuple[ChainLine, ...] = field(default=())
 
 
 Text: TypeAlias = tuple[int, str, str]  # number, text and comment of one line
@@ -112,7 +112,7 @@ def _joined(text: str) -> Iterator[Text]:
         yield held
 
 
-def _lines(todo: list[Text], *, inside: bool) -> Iterator[Line]:
+def _lines(todo: list[Text], *, inside: bool) -> Iterator[ChainLine]:
     """Yield lines up to the end of the chain, or of a case."""
     while todo:
         number, body, note = todo[-1]
@@ -125,22 +125,22 @@ def _lines(todo: list[Text], *, inside: bool) -> Iterator[Line]:
         yield _line(number, match, note, todo)
 
 
-def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> Line:
+def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> ChainLine:
     relation, body = match.groups()
     parts = re.split(r"\sby\s", body, maxsplit=1)
     text = match.group().strip()
     formula = parse(parts[0].strip())
     reason = parts[1].strip() if len(parts) > 1 else ""
-    cases: tuple[tuple[Compare, tuple[Line, ...]], ...] = ()
+    cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
     if reason == "cases":
         cases = tuple(_cases(todo))
         if len(cases) < 2:
             raise FormulaError(text, "a split has two cases or more, each below a line such as: case t <= N")
     cited = read_reason(reason) if reason and not cases else None
-    return Line(number, relation, formula, text, cited, note, cases)  # type: ignore[arg-type]
+    return ChainLine(number, relation, formula, text, cited, note, cases)  # type: ignore[arg-type]
 
 
-def _cases(todo: list[Text]) -> Iterator[tuple[Compare, tuple[Line, ...]]]:
+def _cases(todo: list[Text]) -> Iterator[tuple[Compare, tuple[ChainLine, ...]]]:
     while todo:
         _, body, _ = todo[-1]
         if body.strip() == "end":

@@ -6,7 +6,7 @@ from dpverify.ledger.records import Record
 from dpverify.ledger.statements import Variant
 
 
-class Induction(Record, frozen=True, kw_only=True):
+class InductionRecord(Record, frozen=True, kw_only=True):
     """How a lemma is proved by induction: two chains, at the first number and at the number after ``on``."""
 
     on: str  # the whole number
@@ -27,7 +27,7 @@ class Lemma(Record, frozen=True, kw_only=True):
     let: dict[str, str] = {}
     chain: str = ""
     states: str = ""  # the relation that an induction proves, which a chain shows by its ends
-    induction: Induction | None = None
+    induction: InductionRecord | None = None
 
 
 class Proof(Record, frozen=True, kw_only=True):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from dpverify.ledger.proofs.chains import Line, parse_chain
+from dpverify.ledger.proofs.chains import ChainLine, parse_chain
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k, rules
@@ -20,9 +20,6 @@ from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, 
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.elaborate.steps import says
-from dpverify.symbolic.elaborate.text import text_of
-from dpverify.symbolic.rules import CATALOGUE
-from dpverify.symbolic.rules.base import Condition, Holds, IsInteger
 
 POINTS = 100  # at which a line is evaluated that the certificate does not reach
 NOT_CLAIMED: dict[str, str] = {
@@ -83,13 +80,13 @@ def problems_of(statement: Statement, derivation: Derivation, points: int) -> It
             yield f"{NOT_CLAIMED.get(conclusion.relation, UNDECIDED)}{why}"
 
 
-def _numbers(statement: Statement) -> Iterator[Line]:
+def _numbers(statement: Statement) -> Iterator[ChainLine]:
     """The lines of the proof, those of cases before the line of their split's end."""
     assert statement.proofs is not None
     proof = statement.proofs.find(statement)
     assert proof is not None
 
-    def walked(lines: tuple[Line, ...]) -> Iterator[Line]:
+    def walked(lines: tuple[ChainLine, ...]) -> Iterator[ChainLine]:
         for line in lines:
             for _, inside in line.cases:
                 yield from walked(inside)
@@ -98,7 +95,7 @@ def _numbers(statement: Statement) -> Iterator[Line]:
     return walked(parse_chain(proof.chain).lines)
 
 
-def _wrong_links(old: Any, links: Any, lines: Iterator[Line], checker: Checker, setting: Setting) -> Iterator[str]:
+def _wrong_links(old: Any, links: Any, lines: Iterator[ChainLine], checker: Checker, setting: Setting) -> Iterator[str]:
     for link in links:
         if isinstance(link, Cases):
             for case in link.cases:
@@ -129,22 +126,4 @@ def step_problem(old: Any, step: Step, checker: Checker, setting: Setting) -> st
     return "; ".join(part.removesuffix(".") for part in parts if part)
 
 
-def conditions_of_step(derivation: Derivation, step: Step) -> tuple[str, ...]:
-    """What a step says beside its two sides: the instance of its rule, and the conditions of that."""
-    if step.rule in {ALGEBRA, PREMISE}:
-        return ()
-    instance = CATALOGUE[step.rule].instance(step.where)
-    needs = [said for condition in instance.conditions if (said := condition_text(condition)) != "True"]
-    return (says(replace(instance, conditions=())), *needs)
-
-
-def condition_text(condition: Condition) -> str:
-    """A side condition in the formula language."""
-    if isinstance(condition, Holds):
-        return text_of(condition.relation)
-    if isinstance(condition, IsInteger):
-        return f"{text_of(condition.expr)} is an integer"
-    return str(condition)
-
-
-__all__ = ["Examined", "ProofError", "conditions_of_step", "examine", "problems_of"]
+__all__ = ["Examined", "ProofError", "examine", "problems_of"]

@@ -10,7 +10,7 @@ import sympy
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import Compare, FormulaError, free_names, parse, parse_relation
 from dpverify.ledger.proofs.book import ProofBook
-from dpverify.ledger.proofs.chains import Chain, Line, Reason, parse_chain
+from dpverify.ledger.proofs.chains import Chain, ChainLine, Reason, parse_chain
 from dpverify.ledger.proofs.records import Lemma, Proof
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
@@ -28,28 +28,8 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_defin
 def derivation_of(statement: Statement) -> Derivation:
     """Build the chain of the proof that ``proofs.toml`` has of a statement.
 
-    Parameters
-    ----------
-    statement
-        Of a claim, printed or amended, in one choice of its readings.
-
-    Returns
-    -------
-    Derivation
-        Its last expression is the bound that the proof derives, as a sympy expression.
-
-    Raises
-    ------
-    ProofError
-        If there is no proof, or if one of its lines cannot be read as a step: which, and what was tried.
-
-    Examples
-    --------
-    >>> import dpverify as dv
-    >>> from dpverify.symbolic.elaborate.proofs import derivation_of
-    >>> statement = dv.load_specs().claim("tran2022:lemma-12-count").statement({}, "amended")
-    >>> derivation_of(statement).last
-    Log2(T + 1)
+    Its last expression is the bound that the proof derives. A `ProofError` says that there is no proof, or which of its
+    lines cannot be read as a step, and what was tried.
     """
     book = statement.proofs
     proof = None if book is None else book.find(statement)
@@ -132,7 +112,7 @@ class _Builder:
 
     def _chain(self, name: str, chain: Chain, letters: Letters, own: tuple[str, ...]) -> Derivation:
         elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas))
-        first = Line(1, "=", chain.start, "")
+        first = ChainLine(1, "=", chain.start, "")
         start = elaborator.expr(first, chain.start)
         steps = self._links(elaborator, start, chain.lines)
         return Derivation(
@@ -146,7 +126,7 @@ class _Builder:
             local=own,
         )
 
-    def _links(self, elaborator: Elaborator, old: Any, lines: tuple[Line, ...]) -> tuple[Link, ...]:
+    def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
         links: list[Link] = []
         for line in lines:
             link = self._split(elaborator, old, line) if line.cases else elaborator.step(old, line)
@@ -154,7 +134,7 @@ class _Builder:
             old = link.expr
         return tuple(links)
 
-    def _split(self, elaborator: Elaborator, old: Any, line: Line) -> Cases:
+    def _split(self, elaborator: Elaborator, old: Any, line: ChainLine) -> Cases:
         cases = []
         for condition, lines in line.cases:
             full = elaborator.letters.abbreviations.expanded(condition)

@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.formula import FormulaError, to_text
-from dpverify.ledger.proofs.chains import HERE, Line, Reason
+from dpverify.ledger.proofs.chains import HERE, ChainLine, Reason
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Premise, Step
@@ -52,7 +52,7 @@ class Elaborator:
     cited_names: tuple[str, ...]  # lemmas that lines may name
     premises: dict[str, Premise] = field(default_factory=dict)
 
-    def step(self, old: Any, line: Line) -> Step:
+    def step(self, old: Any, line: ChainLine) -> Step:
         """The step from an expression to that of a line.
 
         A `ProofError` says what was tried, and where the line is false if a point of the domain shows that.
@@ -73,7 +73,7 @@ class Elaborator:
             return ""
         return f"; false {violation.removesuffix(' is false')}" if violation else ""
 
-    def _step(self, old: Any, new: Any, line: Line) -> Step:
+    def _step(self, old: Any, new: Any, line: ChainLine) -> Step:
         reason = line.reason
         if reason is None:
             return self._unreasoned(old, new, line)
@@ -87,31 +87,31 @@ class Elaborator:
             raise self.error(line, self._unknown(reason.name, old, new, line.relation))
         return self._by_premise(reason, given, context, old, new, line)
 
-    def error(self, line: Line, problem: str) -> ProofError:
+    def error(self, line: ChainLine, problem: str) -> ProofError:
         """An error about a line."""
         return ProofError(self.name, line.number, line.text, problem)
 
-    def expr(self, line: Line, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
+    def expr(self, line: ChainLine, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
         """The expression of a formula of a line."""
         try:
             return self.letters.expr(formula, more)
         except (FormulaError, KeyError, ValueError, TypeError) as error:
             raise self.error(line, error.rule if isinstance(error, FormulaError) else str(error)) from None
 
-    def _unreasoned(self, old: Any, new: Any, line: Line) -> Step:
+    def _unreasoned(self, old: Any, new: Any, line: ChainLine) -> Step:
         """A line without a reason: algebra, or a comparison that the conditions show."""
         if line.relation == "=":
             return Step(new, "=", note=line.note)
         small, large = (old, new) if line.relation == "<=" else (new, old)
         return Step(new, line.relation, "order", {"a": small, "b": large}, note=line.note, context=HOLE)
 
-    def _context(self, reason: Reason, line: Line, old: Any) -> Any:
+    def _context(self, reason: Reason, line: ChainLine, old: Any) -> Any:
         context = self.expr(line, reason.place, {HERE: HOLE, **_indices(old)})
         if not context.has(HOLE):
             raise self.error(line, f"the place has the letter {HERE} where the rule is applied: within 2*{HERE} + 1")
         return context
 
-    def _given(self, reason: Reason, line: Line, *sides: Any) -> dict[str, Any]:
+    def _given(self, reason: Reason, line: ChainLine, *sides: Any) -> dict[str, Any]:
         """What the line says that letters become."""
         indices = _indices(*sides)
         given: dict[str, Any] = {}
@@ -127,7 +127,7 @@ class Elaborator:
             given[argument.name] = known if is_function else self.expr(line, argument.value, indices)
         return given
 
-    def _by_rule(self, rule: Rule, given: dict[str, Any], context: Any, old: Any, new: Any, line: Line) -> Step:
+    def _by_rule(self, rule: Rule, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine) -> Step:
         if wrong := sorted(given.keys() - rule.variables):
             known = ", ".join(sorted(rule.variables))
             raise self.error(line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}")
@@ -140,7 +140,9 @@ class Elaborator:
         place = context if context is not None else _shown_place(rule.instance(found.where), found.context, old, new)
         return Step(new, line.relation, rule.name, dict(found.where), note=line.note, context=place)
 
-    def _by_premise(self, reason: Reason, given: dict[str, Any], context: Any, old: Any, new: Any, line: Line) -> Step:
+    def _by_premise(
+        self, reason: Reason, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine
+    ) -> Step:
         try:
             plain = self.cite(reason, {name: value for name, value in given.items() if name == QUANTITY})
             names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
@@ -183,7 +185,7 @@ class Elaborator:
         context: Any,
         old: Any,
         new: Any,
-        line: Line,
+        line: ChainLine,
         instance: Callable[[Where], Instance] | None,
     ) -> Candidate | None:
         """The instance that fits; of several the one whose conditions are proven."""

@@ -21,6 +21,8 @@ _NAMES = {
     "Abs": "abs",
 }
 
+_SIGNS = {sympy.Eq: "=", sympy.Ne: "!="}
+
 
 def text_of(expr: Any) -> str:
     """Write an expression or a relation as a proof would; a function of an index by its term."""
@@ -31,6 +33,8 @@ def _plain(expr: Any) -> Any:
     """The expression with functions and sums under their names in the language."""
     if isinstance(expr, sympy.Lambda):
         return _plain(expr.expr)
+    if isinstance(expr, sympy.Eq | sympy.Ne):
+        return sympy.Symbol(f" {_SIGNS[type(expr)]} ".join(str(_plain(side)) for side in expr.args))
     if isinstance(expr, sympy.Dummy):
         return sympy.Symbol(expr.name)
     if isinstance(expr, sympy.Sum):
