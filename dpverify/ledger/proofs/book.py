@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
-_LAWS = re.compile(r"vector|random|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
+LAWS = re.compile(r"vector|random|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
 """Domains of letters that are not numbers, and of a number that a cited claim measures."""
 
 
@@ -124,7 +124,7 @@ def _problems_of_letters(record: Lemma | Proof, place: Place) -> Iterator[SpecEr
     yield from _problems_of_let(record.let, place)
     for name, domain in record.letters.items():
         here = place.at(f"letters.{name}")
-        if _LAWS.fullmatch(domain):
+        if LAWS.fullmatch(domain):
             continue
         try:
             parse_domain(domain)

@@ -39,6 +39,7 @@ class Proof(Record, frozen=True, kw_only=True):
     words: str = ""
     letters: dict[str, str] = {}  # what the measured quantity ranges over and the claim does not mention
     let: dict[str, str] = {}
+    known: list[str] = []  # lemmas of which every line may use what they say
     chain: str
 
 

@@ -58,13 +58,23 @@ def _of_operands(operation: Any, old: Any, new: Any, around: Around) -> Iterator
 
 
 def _of_sums(old: Any, new: Any, around: Around) -> Iterator[Difference]:
-    """Compare the terms of two sums over the same numbers."""
-    ours = tuple(limit[1:] for limit in old.limits)
-    theirs = tuple(limit[1:] for limit in new.limits)
+    """Compare the terms of two sums over the same numbers, or one end of two sums of the same terms."""
+    renamed = {there[0]: here[0] for here, there in zip(old.limits, new.limits, strict=True)}
+    body = new.function.xreplace(renamed)
+    ours = [end for limit in old.limits for end in limit[1:]]
+    theirs = [end.xreplace(renamed) for limit in new.limits for end in limit[1:]]
     if ours == theirs:
-        renamed = {there[0]: here[0] for here, there in zip(old.limits, new.limits, strict=True)}
-        body = new.function.xreplace(renamed)
         yield from _within(old.function, body, lambda part: around(old.func(part, *old.limits)))
+    elif body == old.function and len(old.limits) == 1:
+        places = [k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
+        index = old.limits[0][0]
+        if len(places) == 1:
+            (k,) = places
+
+            def with_end(part: Any) -> Any:
+                return around(old.func(old.function, (index, *ours[:k], part, *ours[k + 1 :])))
+
+            yield from _within(ours[k], theirs[k], with_end)
 
 
 def _with_argument(expr: Any, place: int, part: Any) -> Any:

@@ -50,6 +50,11 @@ class Abbreviations:
                 values[head.id] = (), parse(value)
         return Abbreviations(values)
 
+    def with_sides(self, left: Formula | None, right: Formula | None) -> Abbreviations:
+        """The same, with ``left`` and ``right`` for the two sides of a claim where nothing else has these names."""
+        sides = {name: ((), side) for name, side in (("left", left), ("right", right)) if side is not None}
+        return Abbreviations({**sides, **self.values})
+
     def expanded(self, node: Any) -> Any:
         """A formula or comparison without abbreviations."""
         for _ in range(MOST_ROUNDS):
@@ -64,7 +69,7 @@ class Abbreviations:
     def _once(self, node: Formula) -> Formula:
         names = {Name(name): value for name, (letters, value) in self.values.items() if not letters}
         node = substitute(node, {name: value for name, value in names.items() if name.id in free_names(node)})
-        calls = {
+        calls: dict[Formula, Formula] = {
             part: self._applied(part)
             for part in walk(node)
             if isinstance(part, Call) and part.name in self.values and part.name not in BUILTINS

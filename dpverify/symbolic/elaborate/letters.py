@@ -10,6 +10,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.formula import Compare, FormulaError, Name, free_names, parse, parse_relation
+from dpverify.ledger.proofs.book import LAWS
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.elaborate.formulas import Abbreviations
 from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, GaussianNorm, Range, SetBits, Variable
@@ -75,6 +76,11 @@ def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
     return Letters(symbols, {**letters.variables, **numbers, **laws}, conditions, letters.abbreviations)
 
 
+def is_law(text: str) -> bool:
+    """Whether the domain of a letter declares something that is not a number."""
+    return LAWS.fullmatch(text) is not None
+
+
 def _law(text: str, letters: Letters) -> Variable | None:
     if text in {"vector", "random"}:
         return AnyVector()
@@ -131,7 +137,8 @@ def _range(is_whole: bool, ends: list[tuple[str, Any]], symbols: Mapping[str, An
     if is_whole:
         lo += int(open_lo and lo.is_integer is True)
         hi -= int(open_hi and hi.is_integer is True)
-        return Range("integer", _end(lo), _end(hi))
+        least = sympy.ceiling(lo)  # where there is no number, one is drawn that breaks a condition
+        return Range("integer", _end(least), _end(sympy.Max(hi, least)))
     return Range("real", _end(lo), _end(hi), open_lo, open_hi)
 
 
@@ -144,4 +151,4 @@ def read_conditions(texts: Iterable[str], abbreviations: Abbreviations) -> list[
     return [abbreviations.expanded(parse_relation(text)) for text in texts]
 
 
-__all__ = ["FormulaError", "Letters", "letters_of", "read_conditions", "sampled", "with_own"]
+__all__ = ["FormulaError", "Letters", "is_law", "letters_of", "read_conditions", "sampled", "with_own"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -20,8 +21,9 @@ from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.formulas import Abbreviations
-from dpverify.symbolic.elaborate.letters import Letters, letters_of, read_conditions, sampled, with_own
+from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
+from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, to_relations
 
 
@@ -57,7 +59,7 @@ class _Builder:
     def proof(self, proof: Proof) -> Derivation:
         """The chain of a proof."""
         statement, name = self.statement, f"proof of {self.statement.reference}"
-        abbreviations = Abbreviations.read(self.book.let, proof.let)
+        abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(statement.lhs, statement.rhs)
         if taken := sorted(proof.letters.keys() & statement.domains.keys()):
             raise ProofError(name, 0, taken[0], "a letter of a proof's own is none of the claim's letters")
         domains = {name: statement.domains[name] for name in statement.free}
@@ -67,7 +69,18 @@ class _Builder:
             letters = with_own(stated, proof.letters)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
-        return self._chain(name, parse_chain(proof.chain), letters, tuple(proof.letters))
+        made = self._chain(name, parse_chain(proof.chain), letters, _own(letters, proof.letters))
+        return self._with_known(made, proof.known)
+
+    def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
+        """The chain with lemmas of which every line may use what they say."""
+        try:
+            known: dict[str, Premise] = {name: cite(self.lemma(name, Reason(name))) for name in names}
+        except ProofError:
+            raise
+        except ValueError as error:
+            raise ProofError(made.name, 0, "known", str(error)) from None
+        return replace(made, premises={**made.premises, **known}, shown=tuple(names))
 
     def lemma(self, name: str, reason: Reason) -> Derivation:
         """The chain of a lemma."""
@@ -89,17 +102,18 @@ class _Builder:
             abbreviations = Abbreviations.read(self.book.let, lemma.let)
             chain = parse_chain(lemma.chain)
             requires = read_conditions(lemma.requires, abbreviations)
+            laws = {name: text for name, text in lemma.letters.items() if is_law(text)}
             domains = self._domains(lemma, chain, requires, abbreviations)
-            letters = letters_of(domains, requires, {}, abbreviations)
+            letters = with_own(letters_of(domains, requires, {}, abbreviations), laws)
         except FormulaError as error:
             raise ProofError(name, 0, error.value, error.rule) from None
-        return self._chain(lemma.id, chain, letters, ())
+        return self._chain(name, chain, letters, ())  # what is declared is no letter of its own
 
     def _domains(
         self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
     ) -> dict[str, Domain]:
         """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
-        own = {name: parse_domain(text) for name, text in lemma.letters.items()}
+        own = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
         vocabulary = self.book.vocabulary
         formulas = [chain.start, *(line.formula for line in chain.lines)]
         used = [free_names(abbreviations.expanded(formula)) for formula in formulas]
@@ -142,7 +156,8 @@ class _Builder:
                 relations = to_relations(full, elaborator.letters.symbols)
             except (KeyError, ValueError) as error:
                 raise elaborator.error(line, str(error)) from None
-            cases.append(Case(sympy.And(*relations), self._links(elaborator, old, lines)))
+            inside = elaborator.under(relations)
+            cases.append(Case(sympy.And(*relations), self._links(inside, old, lines)))
         return Cases(elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note)
 
     def cite(self, reason: Reason, where: Mapping[str, Any]) -> Premise:
@@ -161,6 +176,11 @@ class _Builder:
 
 def _asked(domains: Mapping[str, Domain], requires: tuple[Compare, ...]) -> list[Compare]:
     return [*(c for domain in domains.values() for c in domain.constraints), *requires]
+
+
+def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The letters that only the proof has; a function that lists set bits is no letter."""
+    return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
 
 
 def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
@@ -22,9 +22,10 @@ from dpverify.symbolic.elaborate.text import text_of
 from dpverify.symbolic.elaborate.unify import Where, unify
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises
+from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
-from dpverify.symbolic.rules.base import Instance, Relation, Rule
+from dpverify.symbolic.rules.base import Instance, Relation, Rule, substitute
 
 QUANTITY = "quantity"  # the argument of a citation that stands for what a record measures, or a lemma begins with
 POINTS = 60  # at which a line is evaluated that cannot be read as a step
@@ -61,6 +62,8 @@ class Elaborator:
         try:
             return self._step(old, new, line)
         except ProofError as error:
+            if error.where != self.name:  # a line of a lemma, which says so itself
+                raise
             raise self.error(line, f"{error.problem}{self._false_at(old, new, line.relation)}") from None
 
     def _false_at(self, old: Any, new: Any, relation: Relation) -> str:
@@ -86,6 +89,11 @@ class Elaborator:
         if not reason.cited and reason.name not in self.cited_names:
             raise self.error(line, self._unknown(reason.name, old, new, line.relation))
         return self._by_premise(reason, given, context, old, new, line)
+
+    def under(self, conditions: Iterable[Any]) -> Elaborator:
+        """The same for the lines of a case, in which more conditions hold; premises are collected together."""
+        letters = replace(self.letters, conditions=(*self.letters.conditions, *conditions))
+        return replace(self, letters=letters)
 
     def error(self, line: ChainLine, problem: str) -> ProofError:
         """An error about a line."""
@@ -190,6 +198,8 @@ class Elaborator:
     ) -> Candidate | None:
         """The instance that fits; of several the one whose conditions are proven."""
         found = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
+        if not found and instance is not None:
+            found = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
         if len(found) < 2 or instance is None:
             return found[0] if found else None
         facts = Facts().given(self.letters.conditions)
@@ -198,6 +208,26 @@ class Elaborator:
             if not justified(Move(old, new, line.relation, one.context, *known), instance(one.where)):
                 return one
         return found[0]
+
+    def _one_sided(
+        self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
+    ) -> Iterator[Candidate]:
+        """Yield instances of which one side is part of one expression, and the other side gives the other one.
+
+        That is how a rule is found whose other side is not to be seen, since it was multiplied out.
+        """
+        facts = Facts().given(self.letters.conditions)
+        for whole, other in ((old, new), (new, old)):
+            for part in dict.fromkeys(sympy.preorder_traversal(whole)):
+                if part.is_Atom or isinstance(part, sympy.Tuple):
+                    continue
+                around = whole.xreplace({part: HOLE}) if context is None else context
+                for held, put in ((sides.lhs, sides.rhs), (sides.rhs, sides.lhs)):
+                    for where in unify(held, part, given, names):
+                        if where.keys() < names:
+                            continue
+                        if are_equal(around.xreplace({HOLE: substitute(put, where)}), other, facts):
+                            yield Candidate(where, around)
 
     def _no_instance(self, rule: Rule, given: Mapping[str, Any]) -> str:
         missing = ", ".join(sorted(rule.variables - given.keys()))

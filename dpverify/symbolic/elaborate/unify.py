@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import sympy
@@ -38,6 +38,10 @@ def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Ite
         yield from _operation(pattern, expr, where, letters)
     elif pattern.is_Pow:
         yield from _power(pattern, expr, where, letters)
+    elif isinstance(pattern, sympy.Max | sympy.Min):
+        if pattern.func == expr.func and len(pattern.args) == len(expr.args):
+            for order in permutations(expr.args):
+                yield from _all(list(zip(pattern.args, order, strict=True)), where, letters)
     elif pattern.func == expr.func and len(pattern.args) == len(expr.args):
         yield from _all(list(zip(pattern.args, expr.args, strict=True)), where, letters)
 
@@ -87,14 +91,25 @@ def _operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -
 
 def _power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
     base, exponent = pattern.args
-    if expr.is_Pow:
-        yield from _all([(exponent, expr.exp), (base, expr.base)], where, letters)
+    whole = sympy.powsimp(expr) if expr.is_Mul else expr  # 2*2**n is a power, too
+    if whole.is_Pow:
+        yield from _all([(exponent, whole.exp), (base, whole.base)], where, letters)
+    if _names(exponent) & letters <= where.keys():
+        yield from _with_exponent(base, substitute(exponent, where), whole, where, letters)
+    elif not whole.is_Pow:
+        yield from _all([(exponent, sympy.Integer(1)), (base, whole)], where, letters)
+
+
+def _with_exponent(base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    """What a base is whose power of a known exponent is an expression, such as ``x**n`` for ``x**(n*i)``."""
     if exponent == -1:
         yield from unify(base, 1 / expr, where, letters)
     elif exponent == _HALF and not (expr.is_Pow and expr.exp == _HALF):
         yield from unify(base, expr**2, where, letters)
-    elif not expr.is_Pow and _names(exponent) & letters:
-        yield from _all([(exponent, sympy.Integer(1)), (base, expr)], where, letters)
+    elif expr.is_Pow and expr.exp != exponent and not exponent.is_number:
+        ratio = expr.exp / exponent
+        if not ratio.free_symbols & exponent.free_symbols:
+            yield from unify(base, expr.base**ratio, where, letters)
 
 
 def _same(one: Any, other: Any) -> bool:
