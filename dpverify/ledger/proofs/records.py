@@ -6,17 +6,6 @@ from dpverify.ledger.records import Record
 from dpverify.ledger.statements import Variant
 
 
-class InductionRecord(Record, frozen=True, kw_only=True):
-    """How a lemma is proved by induction: two chains, at the first number and at the number after ``on``."""
-
-    on: str  # the whole number
-    start: str
-    base: str
-    step: str
-    last: str | None = None  # the last number, where the lemma is about a finite range
-    every: list[str] = []  # letters for all of whose values the hypothesis is assumed
-
-
 class Lemma(Record, frozen=True, kw_only=True):
     """A relation of two formulas that proofs of the same paper may cite by its id."""
 
@@ -25,9 +14,7 @@ class Lemma(Record, frozen=True, kw_only=True):
     letters: dict[str, str] = {}  # domains of letters; those of the paper's symbols are in claims.toml
     requires: list[str] = []
     let: dict[str, str] = {}
-    chain: str = ""
-    states: str = ""  # the relation that an induction proves, which a chain shows by its ends
-    induction: InductionRecord | None = None
+    chain: str
 
 
 class Proof(Record, frozen=True, kw_only=True):

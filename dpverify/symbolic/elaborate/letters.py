@@ -82,7 +82,7 @@ def is_law(text: str) -> bool:
 
 
 def _law(text: str, letters: Letters) -> Variable | None:
-    if text in {"vector", "random"}:
+    if text == "random":
         return AnyVector()
     if text == "measured":
         return FromPremises()
@@ -95,13 +95,13 @@ def _law(text: str, letters: Letters) -> Variable | None:
 
 def sampled(
     domains: Mapping[str, Domain], conditions: Iterable[Compare], symbols: Mapping[str, Any]
-) -> dict[str, Range]:
+) -> dict[str, Variable]:
     """Where sample points are drawn: between the ends that conditions give, each after the letters that these use.
 
     Proofs use none of it; points that break a condition are left out.
     """
-    bounds = {name: _bounds(name, conditions) for name in domains}
-    found: dict[str, Range] = {}
+    found: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
+    bounds = {name: _bounds(name, conditions) for name in domains.keys() - found.keys()}
     while waiting := [name for name in domains if name not in found]:
         # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
         name = min(waiting, key=lambda n: sum(not free_names(f) <= found.keys() for _, f in bounds[n]))

@@ -85,7 +85,7 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
         ("<= 1 by first", "<= open('x') by first", "strings are not part of the language"),
         ('id = "second"', 'id = "first"', "an id is given once"),
         ('id = "second"', 'id = "Second Lemma"', "an id is words in small letters"),
-        ('chain = "n"', "", "a lemma has a chain"),
+        ('chain = "n"', "", "this field is required"),
         ('n = "integer"}', 'n = "whole"}', "a domain begins with real or integer"),
         ('"twice(x)"', '"twice(2)"', "an abbreviation is a name"),
     ],

@@ -16,9 +16,9 @@ Changed = Callable[..., Statement]
 
 @pytest.fixture
 def changed(tmp_path: Path) -> Changed:
-    """The amended statement of a claim, in specs whose proofs have a text replaced."""
+    """The statement of a claim that is proved first, in specs whose proofs have a text replaced."""
 
-    def statement_of(claim: str, old: str, new: str, variant: str = "amended") -> Statement:
+    def statement_of(claim: str, old: str, new: str) -> Statement:
         folder = tmp_path / "specs"
         shutil.copytree(bundled_specs() / "tran2022", folder / "tran2022", dirs_exist_ok=True)
         file = folder / "tran2022" / "proofs.toml"
@@ -27,6 +27,6 @@ def changed(tmp_path: Path) -> Changed:
         assert old in text[begin:], old
         file.write_text(text[:begin] + text[begin:].replace(old, new, 1), encoding="utf-8")
         spec = load_specs(folder).claim(f"tran2022:{claim}")
-        return spec.statement(spec.readings()[0], variant)  # type: ignore[arg-type]
+        return spec.statement(spec.readings()[0], spec.proofs.of(claim)[0].variant)
 
     return statement_of

@@ -56,6 +56,13 @@ FALSE = [
     ("lemma-12", "quantity = variance", "quantity = noise", ["no premise bounds variance"]),
     ("lemma-12", "amended claim lemma-12-var", "amended claim lemma-11", ["line 3"]),
     ("lemma-12", 'gaussian norm(d, variance)"', 'gaussian norm(d, 2*variance)"', ["line 2", "GaussianNorm"]),
+    ("proposition-13", "case y >= 1", "case y >= 2", ["not proven to cover the domain"]),
+    ("proposition-13", "case y <= 1", "case y <= 2", ["exp-chord", "not proven: N*alpha <= 1"]),
+    ("proposition-16", "k, 1, top_bit + 1)", "k, 1, top_bit)", ["line 6", "popcount-digits", "false at"]),
+    ("theorem-4-geometric", "<= 4*alpha*G", "<= 3*alpha*G", ["line 6", "false at"]),
+    ("theorem-9-gamma", "<= 1/2", "<= 49/100", ["line 3", "false at"]),
+    ("lemma-5-case-1", "-norm(g) + 2*norm(e)", "-norm(g) + 99/100*norm(e)", ["line 3", "false at"]),
+    ("lemma-5-case-1", "by along", "by cosines", ["line 2"]),
     ("lemma-12", 'variance = "measured"', 'variance = "measured", T = "integer"', ["none of the claim's letters"]),
 ]
 
@@ -65,6 +72,8 @@ def test_a_false_proof_is_refused_with_the_reason(
     changed: Changed, claim: str, old: str, new: str, said: list[str]
 ) -> None:
     statement = changed(claim, old, new)
+    assert statement.proofs is not None
+    assert statement.proofs.find(statement) is not None
     try:
         found = examine(statement)
         problems = "\n".join(found.problems)

@@ -204,7 +204,6 @@ CHECKS.add(
             {"loss": 1, "alignment": "-1/2", "eta": "1/4", "L": "1/3"},
         ],
     ),
-    DerivationCheck("lemma-5-smoothness", "derivation", build=descent.smoothness, variants=("amended",)),
     RuleCheck(
         "lemma-5-case-1-norm",
         "ends",
@@ -219,10 +218,6 @@ CHECKS.add(
         SearchCheck(f"lemma-5-{case}", "worst-angle", lhs=_alignment, corners=TURNED)
         for case in ("case-1", "case-2-sign", "case-2", "cases")
     ),
-    DerivationCheck("lemma-5-case-1", "derivation", build=descent.alignment),
-    DerivationCheck("lemma-5-case-2-sign", "derivation", build=descent.angle, variants=("amended",)),
-    DerivationCheck("lemma-5-case-2", "derivation", build=descent.large_error, variants=("amended",)),
-    DerivationCheck("lemma-5-cases", "derivation", build=descent.alignment),
     *(SearchCheck(claim, "runs-on-a-line", lhs=_mean, corners=RUNS) for claim in ("lemma-5-telescoped", "lemma-5")),
     *(DerivationCheck(claim, "derivation", build=descent.telescoped) for claim in ("lemma-5-telescoped", "lemma-5")),
 )
