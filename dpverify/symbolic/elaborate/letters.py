@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,7 @@ def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
             )
     asked = [c for domain in domains.values() for c in domain.constraints]
     relations = [relation for condition in asked for relation in to_relations(condition, symbols)]
-    numbers = sampled(domains, asked, symbols)
+    numbers = sampled(domains, asked, symbols, letters.variables.keys())
     conditions = tuple(dict.fromkeys((*letters.conditions, *relations)))
     return Letters(symbols, {**letters.variables, **numbers, **laws}, conditions, letters.abbreviations)
 
@@ -94,38 +94,60 @@ def _law(text: str, letters: Letters) -> Variable | None:
 
 
 def sampled(
-    domains: Mapping[str, Domain], conditions: Iterable[Compare], symbols: Mapping[str, Any]
+    domains: Mapping[str, Domain],
+    conditions: Iterable[Compare],
+    symbols: Mapping[str, Any],
+    drawn: Collection[str] = (),
 ) -> dict[str, Variable]:
     """Where sample points are drawn: between the ends that conditions give, each after the letters that these use.
 
-    Proofs use none of it; points that break a condition are left out.
+    Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before.
     """
     found: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
-    bounds = {name: _bounds(name, conditions) for name in domains.keys() - found.keys()}
+    ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - found.keys()}
     while waiting := [name for name in domains if name not in found]:
+        known = found.keys() | set(drawn)
         # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
-        name = min(waiting, key=lambda n: sum(not free_names(f) <= found.keys() for _, f in bounds[n]))
-        known = [(sign, formula) for sign, formula in bounds[name] if free_names(formula) <= found.keys()]
-        found[name] = _range(domains[name].kind == "integer", known, symbols)
+        name = min(waiting, key=lambda n: sum(not _names(value) <= known for _, value in ends[n]))
+        usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
+        found[name] = _range(domains[name].kind == "integer", usable)
     return found
 
 
-def _bounds(name: str, conditions: Iterable[Compare]) -> list[tuple[str, Any]]:
-    """Ends of a letter: the sign that it has beside a formula without it."""
-    ends = []
+def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the ends of a letter: the sign that it has beside an expression without it."""
+    letter = symbols[name]
     for condition in conditions:
         pairs = zip(condition.operands, condition.ops, condition.operands[1:], strict=False)
         for left, op, right in pairs:
             for one, sign, other in ((left, op, right), (right, op.translate(_TURNED), left)):
                 if one == Name(name) and name not in free_names(other):
-                    ends.append((sign, other))
-    return ends
+                    yield sign, to_sympy(other, symbols)
+            if op == "==" and name in free_names(left) | free_names(right):
+                difference = sympy.expand(to_sympy(left, symbols) - to_sympy(right, symbols))
+                slope = difference.coeff(letter)
+                value = difference - slope * letter
+                if slope in {1, -1} and letter not in value.free_symbols:
+                    yield op, -value / slope
+                    yield from _without_others(-value / slope)
 
 
-def _range(is_whole: bool, ends: list[tuple[str, Any]], symbols: Mapping[str, Any]) -> Range:
-    values = [(sign, to_sympy(formula, symbols)) for sign, formula in ends]
-    low = [(value, sign == ">") for sign, value in values if sign in {">", ">=", "=="}]
-    high = [(value, sign == "<") for sign, value in values if sign in {"<", "<=", "=="}]
+def _without_others(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the ends that follow from a value by the least value of another letter in it: ``p <= n`` from p = n - v."""
+    for other in value.free_symbols:
+        slope = value.coeff(other)
+        if other.is_nonnegative and slope in {1, -1}:
+            least = int(bool(other.is_integer and other.is_positive))
+            yield ("<=" if slope == -1 else ">="), value.xreplace({other: sympy.Integer(least)})
+
+
+def _names(expr: Any) -> set[str]:
+    return {symbol.name for symbol in expr.free_symbols}
+
+
+def _range(is_whole: bool, ends: list[tuple[str, Any]]) -> Range:
+    low = [(value, sign == ">") for sign, value in ends if sign in {">", ">=", "=="}]
+    high = [(value, sign == "<") for sign, value in ends if sign in {"<", "<=", "=="}]
     lo = sympy.Max(*(value for value, _ in low)) if low else None
     hi = sympy.Min(*(value for value, _ in high)) if high else None
     if lo is None:

@@ -167,6 +167,8 @@ class Elaborator:
                     rule = f"say what {letters} of {reason.name} becomes: {says(plain)} was not found in the line"
                     raise self.error(line, rule)
                 where = {n: found.where[n] for n in sorted(unknown)} | given
+            if not reason.cited:  # a letter that stays itself is the proof's, whatever the lemma knows of it
+                where = {**self._same_letters(plain, where), **where}
             premise = self.cite(reason, where)
         except ProofError:
             raise
@@ -184,6 +186,12 @@ class Elaborator:
                 None,
             )
         return Step(new, line.relation, PREMISE, {}, (name,), line.note, context)
+
+    def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
+        """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""
+        symbols = {symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols}
+        own = self.letters.symbols
+        return {s.name: own[s.name] for s in symbols if s.name not in where and own.get(s.name, s) != s}
 
     def _chosen(
         self,

@@ -301,7 +301,6 @@ CHECKS.add(
             ("lemma-5-case-1-norm", "printed", derivations.derive_norm_shift),
             ("proposition-18-cover", "printed", derivations.derive_cover),
             ("lemma-11-cross-same-epoch", "amended", derivations.derive_directly),
-            ("section-3-cover", "printed", terms.derive_cover_count),
             ("lemma-11-split", "amended", terms.derive_split),
             ("algorithm-2-node-range", "printed", terms.derive_node_range),
         )
