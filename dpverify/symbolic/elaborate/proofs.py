@@ -16,7 +16,7 @@ from dpverify.ledger.proofs.records import Lemma, Proof
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.define import define, known_fact
+from dpverify.symbolic.derive.define import define, known_fact, meant_by
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
 from dpverify.symbolic.elaborate.errors import ProofError
@@ -64,7 +64,8 @@ class _Builder:
             raise ProofError(name, 0, taken[0], "a letter of a proof's own is none of the claim's letters")
         domains = {name: statement.domains[name] for name in statement.free}
         variables = sampled(domains, _asked(domains, statement.requires), sympy_definitions(statement))
-        stated = Letters(sympy_definitions(statement), variables, sympy_conditions(statement), abbreviations)
+        symbols = {**_measured(statement), **sympy_definitions(statement)}
+        stated = Letters(symbols, variables, sympy_conditions(statement), abbreviations)
         try:
             letters = with_own(stated, proof.letters)
         except (FormulaError, ValueError) as error:
@@ -172,6 +173,12 @@ class _Builder:
         if reason.cited == "fact":
             return known_fact(self.statement, reason.name, **given)
         return cite(self.lemma(reason.name, reason), letter, **given)
+
+
+def _measured(statement: Statement) -> dict[str, Any]:
+    """The name ``left`` for a formula that a definition gives the claim's quantity, without letters of its own."""
+    meant = None if statement.quantity is None else meant_by(statement)
+    return {"left": meant.formula} if meant is not None and not meant.letters and not meant.obstacle else {}
 
 
 def _asked(domains: Mapping[str, Domain], requires: tuple[Compare, ...]) -> list[Compare]:
