@@ -6,6 +6,7 @@ import pytest
 
 from dpverify.ledger.formula import FormulaError, to_text
 from dpverify.ledger.proofs.chains import parse_chain, read_reason
+from tests.for_each import for_each
 
 CHAIN = """
    a + b
@@ -53,7 +54,7 @@ def test_cases_hold_lines_and_end_where_the_split_does() -> None:
     assert split.reason is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rule"),
     [
         ("", "a chain begins with an expression"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Integer, Rational, Sum, Symbol, exp, sqrt
 
 from dpverify.symbolic.elaborate.differences import differences
 from dpverify.symbolic.elaborate.unify import unify
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.rules import CATALOGUE
+from tests.for_each import for_each
 
 x, y, z = (Symbol(name, positive=True) for name in "xyz")
 i = Symbol("i", integer=True)
@@ -35,7 +35,7 @@ def test_sums_over_the_same_numbers_differ_in_their_terms() -> None:
     assert (first.context, first.old, first.new) == (Sum(x * HOLE, (i, 0, 3)), y**i, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "left", "right", "where"),
     [
         ("power-at-most-one", x ** (2 * y), Integer(1), {"x": x, "p": 2 * y}),
