@@ -17,7 +17,6 @@ from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.shown import shown_relations
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
-from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.elaborate.steps import says
 
@@ -124,6 +123,3 @@ def step_problem(old: Any, step: Step, checker: Checker, setting: Setting) -> st
     elif seen.undefined:
         parts.append(f"without a value {seen.undefined}")
     return "; ".join(part.removesuffix(".") for part in parts if part)
-
-
-__all__ = ["Examined", "ProofError", "examine", "problems_of"]

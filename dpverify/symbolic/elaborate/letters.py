@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import Compare, FormulaError, Name, free_names, parse, parse_relation
+from dpverify.ledger.formula import Compare, Name, free_names, parse, parse_relation
 from dpverify.ledger.proofs.book import LAWS
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.elaborate.formulas import Abbreviations
@@ -171,6 +171,3 @@ def _end(value: Any) -> Any:
 def read_conditions(texts: Iterable[str], abbreviations: Abbreviations) -> list[Compare]:
     """Parse conditions, abbreviations expanded."""
     return [abbreviations.expanded(parse_relation(text)) for text in texts]
-
-
-__all__ = ["FormulaError", "Letters", "is_law", "letters_of", "read_conditions", "sampled", "with_own"]

@@ -9,7 +9,7 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.errors import suggest
-from dpverify.ledger.formula import Compare, FormulaError, free_names, parse, parse_relation
+from dpverify.ledger.formula import Compare, FormulaError, free_names
 from dpverify.ledger.proofs.book import ProofBook
 from dpverify.ledger.proofs.chains import Chain, ChainLine, Reason, parse_chain
 from dpverify.ledger.proofs.records import Lemma, Proof
@@ -18,7 +18,7 @@ from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.define import define, known_fact, meant_by
 from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.formulas import Abbreviations
 from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
@@ -38,13 +38,6 @@ def derivation_of(statement: Statement) -> Derivation:
     if book is None or proof is None:
         raise ProofError(str(statement.reference), 0, "", "there is no proof as text in proofs.toml")
     return _Builder(statement, book).proof(proof)
-
-
-def lemma_of(statement: Statement, name: str) -> Derivation:
-    """Build the chain of a lemma of the statement's paper."""
-    if statement.proofs is None:
-        raise ProofError(name, 0, "", "the paper has no proofs as text")
-    return _Builder(statement, statement.proofs).lemma(name, Reason(name))
 
 
 class _Builder:
@@ -76,20 +69,20 @@ class _Builder:
     def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
         """The chain with lemmas of which every line may use what they say."""
         try:
-            known: dict[str, Premise] = {name: cite(self.lemma(name, Reason(name))) for name in names}
+            known: dict[str, Premise] = {name: cite(self.lemma(name)) for name in names}
         except ProofError:
             raise
         except ValueError as error:
             raise ProofError(made.name, 0, "known", str(error)) from None
         return replace(made, premises={**made.premises, **known}, shown=tuple(names))
 
-    def lemma(self, name: str, reason: Reason) -> Derivation:
+    def lemma(self, name: str) -> Derivation:
         """The chain of a lemma."""
         if name in self.open:
             raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.open, name])}")
         if name not in self.lemmas:
             if name not in self.book.lemmas:
-                raise ValueError(f"there is no lemma {reason.name!r}{suggest(name, self.book.lemmas)}")
+                raise ValueError(f"there is no lemma {name!r}{suggest(name, self.book.lemmas)}")
             self.open.append(name)
             try:
                 self.lemmas[name] = self._lemma(self.book.lemmas[name])
@@ -108,7 +101,9 @@ class _Builder:
             letters = with_own(letters_of(domains, requires, {}, abbreviations), laws)
         except FormulaError as error:
             raise ProofError(name, 0, error.value, error.rule) from None
-        return self._chain(name, chain, letters, ())  # what is declared is no letter of its own
+        if listed := [letter for letter in laws if isinstance(letters.variables[letter], SetBits)]:
+            raise ProofError(name, 0, listed[0], "the set bits of a number are listed in a proof, not in a lemma")
+        return self._chain(name, chain, letters, ())
 
     def _domains(
         self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
@@ -172,7 +167,7 @@ class _Builder:
             return define(self.statement, name, letter, part, **given)
         if reason.cited == "fact":
             return known_fact(self.statement, reason.name, **given)
-        return cite(self.lemma(reason.name, reason), letter, **given)
+        return cite(self.lemma(reason.name), letter, **given)
 
 
 def _measured(statement: Statement) -> dict[str, Any]:
@@ -197,6 +192,3 @@ def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:
 
 def _rule(error: Exception) -> str:
     return error.rule if isinstance(error, FormulaError) else str(error)
-
-
-__all__ = ["ProofError", "Step", "derivation_of", "lemma_of", "parse", "parse_relation"]
