@@ -64,9 +64,9 @@ def _with_proof(claim: ClaimSpec) -> Iterator[Statement]:
 
 def _prove(statement: Statement, *, suggest: bool) -> bool:
     """Print one proof; whether its certificate is accepted."""
+    from dpverify.symbolic.elaborate.errors import ProofError
     from dpverify.symbolic.elaborate.examine import examine
     from dpverify.symbolic.elaborate.present import lines_of, next_lines, statement_lines
-    from dpverify.symbolic.elaborate.proofs import ProofError
 
     print("\n".join(statement_lines(statement)))
     try:
