@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
-from dpverify.harness.finished.code_cache import keep_new_code
+from dpverify.harness.evidence.code_cache import keep_new_code
 from dpverify.harness.finished.whole_run import WholeRun
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.cluster import Cluster

@@ -11,8 +11,9 @@ from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
+from dpverify.harness.evidence.hashes import evidence_hash
+from dpverify.harness.evidence.places import Place
 from dpverify.harness.recorded_proof import RecordedRun
-from dpverify.harness.run.hashes import evidence_hash
 from dpverify.harness.run.judge import judge, without_proof
 from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
@@ -37,7 +38,7 @@ class JudgedReading:
         Job, ...
     ]  # checks of the printed statement, of the corrected one, and of where the printed one holds
     amended: tuple[Job, ...]
-    modules: tuple[str, ...]  # where the checks are from
+    made_at: tuple[Place, ...]  # where the checks are from
     held: tuple[Job, ...] = ()
     uncertified: Collection[str] = ()  # statements of all claims whose derivation has no certificate
 
@@ -49,7 +50,7 @@ class JudgedReading:
         judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
         if any(job.find().method == "derivation" for job in self.jobs):
             judged += self.claim.glossary.digest + "".join(sorted(self.uncertified))
-        return evidence_hash(judged, self.modules)
+        return evidence_hash(judged, self.made_at)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -131,9 +132,9 @@ class Suite:
             if verdict is not None and verdict.holds is not None:
                 held = self._jobs(claim, claim.statement(reading, "held"), entries)
             used = {job.check for job in (*printed, *amended, *held)}
-            modules = tuple(entry.module for entry in entries if entry.check.name in used)
+            made_at = tuple(entry.place for entry in entries if entry.check.name in used)
             listed = self.specs.without_certificate
-            cases.append(self._with_proofs(JudgedReading(claim, reading, printed, amended, modules, held, listed)))
+            cases.append(self._with_proofs(JudgedReading(claim, reading, printed, amended, made_at, held, listed)))
         return cases
 
     def _with_proofs(self, case: JudgedReading) -> JudgedReading:
@@ -167,7 +168,7 @@ class Suite:
                 entries = checks.entries(missing[0])
                 names = ", ".join(repr(entry.check.name) for entry in entries)
                 rule = f"{paper} must have the claim {missing[0]!r}, which the check {names} judges"
-                raise SpecError(entries[0].module, "", "", "", rule)
+                raise SpecError(entries[0].place.module, "", "", "", rule)
         return self._checks[paper]
 
     def _has_checks(self, paper: str) -> bool:

@@ -20,7 +20,7 @@ def test_checks_are_found_by_claim_and_name() -> None:
     checks.add(first, second)
     assert checks.find("lemma-2", "a") is second
     assert checks.of("lemma-1") == [first]
-    assert [entry.module for entry in checks.entries()] == ["module.one", "module.one"]
+    assert [entry.place.module for entry in checks.entries()] == ["module.one", "module.one"]
     with pytest.raises(KeyError):
         checks.find("lemma-3", "a")
 
