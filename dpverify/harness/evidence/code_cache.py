@@ -28,6 +28,7 @@ class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
     names: list[tuple[str, str | None]]
     package: str | None = None  # None for ``import name``
     level: int = 0  # number of leading dots
+    after: int = 0  # number of units before it
 
 
 class Unit(msgspec.Struct, frozen=True, array_like=True):
@@ -40,7 +41,7 @@ class Unit(msgspec.Struct, frozen=True, array_like=True):
     imports: list[ImportedNames]  # of ours, made when its functions run; a module taken whole is called "*"
     called: list[str]  # names that are called when the module is imported
     has_effect: bool = False  # whether to import the module does more than to bind names
-    changes: bool = False  # whether its functions may change what the module's names stand for
+    changes: list[str] = []  # names of the module whose values its functions may change
     reads_module: bool = False  # whether it may use any name of the module
     is_registered: bool = False  # whether it adds checks
 

@@ -14,10 +14,9 @@ from dpverify.harness.evidence.modules import Find, Module, bindings_of, find_so
 from dpverify.harness.evidence.places import Place
 from dpverify.harness.evidence.units import ADD
 
+Node = tuple[str, int]  # a module and the number of a unit, or
+WHOLE = -1  # everything in the module, in its order
 Seen = frozenset[tuple[str, str]]  # names of modules that are being looked up: two may import each other's
-Node = tuple[str, int]  # a module and the number of a unit, or one of these two:
-LOADED = -1  # what an import of the module executes, names aside
-WHOLE = -2  # everything in the module
 
 ON_USE = "__getattr__"
 BY_TEXT = "*"  # what a module is called that is imported by a text
@@ -49,9 +48,13 @@ class CodeGraph:
             raise ValueError(f"module must have Python source, got module={name!r}.")
         return module
 
-    def unit(self, node: Node) -> Unit | None:
-        """The unit of a node; None for a whole module and for its import."""
-        return self.known(node[0]).code.units[node[1]] if node[1] >= 0 else None
+    def digest(self, node: Node) -> str:
+        """What a node is, without what it uses: the code of a unit, or the order of what is in a module."""
+        code = self.known(node[0]).code
+        if node[1] >= 0:
+            return code.units[node[1]].digest
+        imports = (f"{each.after} {alias or own}" for each in code.imports for own, alias in each.names)
+        return "\0".join([*(unit.digest for unit in code.units), *imports])
 
     def made_at(self, place: Place) -> list[Node]:
         """Units that make a check; the whole module where it is not certain which these are."""
@@ -85,27 +88,38 @@ class CodeGraph:
 
     def _targets(self, node: Node) -> Iterator[tuple[str, Node]]:
         module, place = self.known(node[0]), node[1]
-        if place == LOADED:
-            yield from (("", target) for home in self.loads(module.name) for target in self._effects(home))
-            return
-        yield "", (module.name, LOADED)
         if place == WHOLE:
             yield from (("", (module.name, number)) for number in range(len(module.code.units)))
-            for name in module.imports:
-                yield from ((name, target) for target in self._named(module, [name]))
+            yield from self._taken(module, [*module.code.imports, *module.code.on_use], is_whole=True)
             return
         unit = module.code.units[place]
         if unit.reads_module:
             yield "", (module.name, WHOLE)
-        yield from (("", (home, LOADED)) for home in self._imported(module, unit.imports))
-        for late in unit.imports:
-            for own, alias in late.names:
-                if late.package is not None:
-                    yield from ((own, target) for target in self._from(module.absolute(late), own, []))
-                elif alias == BY_TEXT and self.module(own) is not None:
-                    yield own, (own, WHOLE)
+        yield from self._taken(module, unit.imports)
         for used in unit.uses:
-            yield from ((used, target) for target in self._named(module, used.split("."), unit.imports))
+            targets = self._named(module, used.split("."), unit.imports)
+            yield from ((f"{used} {number}", target) for number, target in enumerate(targets))
+
+    def _taken(
+        self, module: Module, imports: list[ImportedNames], *, is_whole: bool = False
+    ) -> Iterator[tuple[str, Node]]:
+        """What some imports take, by their order: which of two is made may depend on it."""
+        for number, node in enumerate(imports):
+            for own, alias in node.names:
+                if node.package is not None:
+                    yield from ((f"{number} {own}", target) for target in self._from(module.absolute(node), own, []))
+                elif (is_whole or alias == BY_TEXT) and self.module(own) is not None:
+                    yield f"{number} {own}", (own, WHOLE)
+
+    def loading(self, node: Node) -> set[str]:
+        """Modules that must be loaded for a node, those aside that are loaded for what it uses."""
+        module = self.known(node[0])
+        units = module.code.units if node[1] == WHOLE else [module.code.units[node[1]]]
+        return {node[0]}.union(*(self._imported(module, unit.imports) for unit in units))
+
+    def effects(self, loaded: Iterable[str]) -> set[Node]:
+        """What imports of some modules execute besides binding names, other modules that they import included."""
+        return {node for home in set[str]().union(*map(self.loads, loaded)) for node in self._effects(home)}
 
     def loads(self, name: str) -> set[str]:
         """Modules of ours that an import of a module executes, itself included."""
@@ -140,11 +154,9 @@ class CodeGraph:
 
     def _registers(self, module: Module, name: str) -> bool:
         """Whether a function or class, called when a module is imported, may change what a module's names stand for."""
-        return any(
-            unit.changes
-            for node in self._named(module, name.split("."))
-            if (unit := self.unit(node)) is not None and not unit.is_registered
-        )
+        nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE)
+        units = (self.known(home).code.units[place] for home, place in nodes)
+        return any(unit.changes and not unit.is_registered for unit in units)
 
     def _imported(self, module: Module, imports: Iterable[ImportedNames]) -> Iterator[str]:
         """Modules of ours that some imports of a module load, with those that packages load for the names in them."""
@@ -167,30 +179,26 @@ class CodeGraph:
             yield own, ""
             return
         for home, place in self._from(module.absolute(node), own, []):
-            if place != LOADED:
-                yield home, "" if place == WHOLE else own
+            yield home, "" if place == WHOLE else own
 
     def _named(
         self, module: Module, name: list[str], late: list[ImportedNames] | None = None, seen: Seen = frozenset()
     ) -> Iterator[Node]:
         """Nodes that a name with attributes may stand for in a module; none where it is Python's own."""
         first, *rest = name
-        yield from ((module.name, place) for place in module.units.get(first, ()))
+        units, imports, stars = module.units.get(first, []), module.imports.get(first, []), module.imports.get("*", [])
+        yield from ((module.name, place) for place in (*units, *module.changed.get(first, ())))
         if first == module.code.registry and rest[:1] != [ADD]:
             yield from ((module.name, place) for place, unit in enumerate(module.code.units) if unit.is_registered)
-        imports = list(module.imports.get(first, ()))
-        if late:
-            imports += bindings_of(late).get(first, [])
-        for node, own in imports:
+        if (imports or stars) and len(units) + len(imports) + len(stars) > 1:
+            yield module.name, WHOLE  # which one it is depends on the order of them all
+        for node, own in (*imports, *(bindings_of(late or []).get(first, ()))):
             if node.package is not None:
                 yield from self._from(module.absolute(node), own, rest, seen)
-            elif any(alias == first for taken, alias in node.names if taken == own):
-                yield from self._inside(own, rest, seen)
             else:
-                yield from self._inside(first, rest, seen)
-        for node, own in module.imports.get("*", ()):
-            if own == "*" and self.module(module.absolute(node)) is not None:
-                yield module.absolute(node), WHOLE
+                is_renamed = any(alias == first for taken, alias in node.names if taken == own)
+                yield from self._inside(own if is_renamed else first, rest, seen)
+        yield from ((home, WHOLE) for node, _ in stars if self.module(home := module.absolute(node)) is not None)
 
     def _inside(self, home: str, name: list[str], seen: Seen = frozenset()) -> Iterator[Node]:
         """Nodes that attributes of a module stand for; all of it where the module itself is the value."""
@@ -209,7 +217,6 @@ class CodeGraph:
         if module is None or (home, own) in seen:
             return
         seen |= {(home, own)}
-        yield home, LOADED
         inner = f"{home}.{own}"
         is_module = module.is_package and self.module(inner) is not None
         if is_module:

@@ -26,11 +26,28 @@ class CodeHashes:
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
         self._hashes: dict[Node, str] = {}
+        self._loaded: dict[Node, frozenset[str]] = {}  # modules that a node and all that it depends on need
 
     def evidence(self, record_hash: str, places: Iterable[Place]) -> str:
         """Hash a claim's record and the code that makes its checks: 16 hex digits."""
-        nodes = {node for place in places for node in self.graph.made_at(place)}
-        return _digest([record_hash, *sorted(map(self.of, nodes))])[:DIGITS]
+        made, effects = self.roots(places)
+        parts = [sorted(set(map(self.of, nodes))) for nodes in (made, effects)]
+        return _digest([record_hash, *parts[0], "", *parts[1]])[:DIGITS]
+
+    def roots(self, places: Iterable[Place]) -> tuple[set[Node], set[Node]]:
+        """Units that make some checks, and those that are executed when all that these depend on is imported."""
+        made = {node for place in places for node in self.graph.made_at(place)}
+        effects: set[Node] = set()
+        while True:
+            loaded = set[str]().union(*map(self._loaded_for, made | effects))
+            found = self.graph.effects(loaded)
+            if found == effects:
+                return made, effects
+            effects = found
+
+    def _loaded_for(self, node: Node) -> frozenset[str]:
+        self.of(node)
+        return self._loaded[node]
 
     def of(self, node: Node) -> str:
         """Hash of a node."""
@@ -44,14 +61,13 @@ class CodeHashes:
         inside = set(group)
         hashes: dict[Node, str] = {}
         for node in group:
-            unit = self.graph.unit(node)
             outer = {
                 f"{name} {self._hashes[target]}"
                 for name, targets in self.graph.uses(node).items()
                 for target in targets
                 if target not in inside
             }
-            hashes[node] = _digest(["" if unit is None else unit.digest, *sorted(outer)])
+            hashes[node] = _digest([self.graph.digest(node), *sorted(outer)])
         inner = {
             node: [(name, t) for name, targets in self.graph.uses(node).items() for t in targets & inside]
             for node in group
@@ -68,6 +84,11 @@ class CodeHashes:
             together = _digest(sorted(hashes.values()))
             hashes = {node: _digest([own, together]) for node, own in hashes.items()}
         self._hashes |= hashes
+        targets = {t for node in group for found in self.graph.uses(node).values() for t in found} - inside
+        loaded = frozenset[str]().union(
+            *(self._loaded[target] for target in targets), *map(self.graph.loading, group)
+        )
+        self._loaded |= dict.fromkeys(group, loaded)
 
     def _groups(self, start: Node) -> Iterator[list[Node]]:
         """Yield the nodes below one that have no hash, those that depend on each other together, innermost first.

@@ -14,12 +14,12 @@ LATE = "lazy_names"  # the function of dpverify.lazy
 ON_USE = "__getattr__"
 
 
-def imported(node: ast.Import | ast.ImportFrom) -> ImportedNames:
-    """Write down an import."""
+def imported(node: ast.Import | ast.ImportFrom, after: int = 0) -> ImportedNames:
+    """Write down an import; ``after``: number of units before it."""
     names = [(alias.name, alias.asname) for alias in node.names]
     if isinstance(node, ast.Import):
-        return ImportedNames(names=names)
-    return ImportedNames(names=names, package=node.module or "", level=node.level)
+        return ImportedNames(names=names, after=after)
+    return ImportedNames(names=names, package=node.module or "", level=node.level, after=after)
 
 
 def is_ours(node: ast.Import | ast.ImportFrom, top: str) -> bool:

@@ -53,7 +53,7 @@ class _Reader:
     def _read(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             if is_ours(statement, self.top):
-                self.imports.append(imported(statement))
+                self.imports.append(imported(statement, len(self.units)))
             elif not _is_future(statement):
                 self.units += _foreign_imports(statement)
             return
@@ -87,7 +87,7 @@ class _Reader:
         found.visit(node)
         late = [imported(one) for one, in_function in found.imports if in_function]
         late += [ImportedNames(names=[(module, "*")]) for module in sorted(found.imported_by_text) if is_below(module, self.top)]
-        self.imports += [imported(one) for one, in_function in found.imports if not in_function]
+        self.imports += [imported(one, len(self.units)) for one, in_function in found.imports if not in_function]
         called = {name for name in found.called if name.partition(".")[0] not in self.foreign}
         changed = {name for name in found.changed if name.partition(".")[0] not in self.foreign}
         has_effect |= any(map(self._may_register, found.decorators))
@@ -102,7 +102,7 @@ class _Reader:
                 imports=late,
                 called=sorted(called),
                 has_effect=has_effect,
-                changes=bool(changed),
+                changes=sorted(changed),
                 reads_module=found.reads_module,
                 is_registered=is_registered,
             )
@@ -163,13 +163,17 @@ class _Reader:
         used = {name.partition(".")[0] for unit in self.units for name in unit.uses}
         return [
             Unit(unit.digest, unit.lines, unit.binds, [], [], [], has_effect=True)
-            if unit.digest.startswith(_FOREIGN) and not used.intersection(unit.binds)
+            if unit.digest.startswith(_FOREIGN) and not used.intersection(unit.binds) and not _is_harmless(unit)
             else unit
             for unit in self.units
         ]
 
 
 _FOREIGN = "import "
+
+
+def _is_harmless(unit: Unit) -> bool:
+    return unit.digest.removeprefix(_FOREIGN).partition(".")[0] in HARMLESS
 
 
 def _foreign_imports(statement: ast.Import | ast.ImportFrom) -> Iterator[Unit]:
@@ -227,9 +231,10 @@ def _lines(node: ast.stmt | ast.expr) -> tuple[int, int]:
 
 
 def _spell(node: object, top: str, words: list[str]) -> None:
-    """Spell a syntax tree into a list: no places, documentation, imports of ours, nor fields empty in some Pythons."""
+    """Spell a syntax tree into a list: no places, documentation, homes of ours, nor fields empty in some Pythons."""
     if isinstance(node, ast.AST):
         if isinstance(node, ast.Import | ast.ImportFrom) and is_ours(node, top):
+            words += [f"import {alias.asname or alias.name}\0" for alias in node.names]
             return
         kind = type(node)
         words.append(f"({kind.__name__}\0")

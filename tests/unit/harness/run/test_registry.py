@@ -45,7 +45,7 @@ def test_announced_files_are_imported_for_their_claims_only(monkeypatch: pytest.
     whole.add(Nothing("lemma-1", "own"))
     assert whole.claims() == {"lemma-1", "lemma-2", "lemma-3"}
     assert [check.name for check in whole.of("lemma-1")] == ["own", "a", "b"]
-    assert whole.entries("lemma-2")[0].module == "announced_first"
+    assert whole.entries("lemma-2")[0].place.module == "announced_first"
     assert whole.of("lemma-4") == []
     with pytest.raises(SpecError, match="No module named 'no'"):
         whole.of("lemma-3")
