@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dpverify.harness.evidence.code_cache import ImportedNames, Unit
+from dpverify.harness.evidence.code_cache import ImportedNames
 from dpverify.harness.evidence.modules import Find, Module, bindings_of, find_source, packages_above
 from dpverify.harness.evidence.places import Place
 from dpverify.harness.evidence.units import ADD
@@ -209,9 +209,7 @@ class CodeGraph:
         else:
             yield from self._from(home, name[0], name[1:], seen)
 
-    def _from(
-        self, home: str, own: str, rest: list[str], seen: Seen = frozenset()
-    ) -> Iterator[Node]:
+    def _from(self, home: str, own: str, rest: list[str], seen: Seen = frozenset()) -> Iterator[Node]:
         """Nodes that a name of a module, or a module of a package, stands for."""
         module = self.module(home)
         if module is None or (home, own) in seen:

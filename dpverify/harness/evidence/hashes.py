@@ -85,9 +85,7 @@ class CodeHashes:
             hashes = {node: _digest([own, together]) for node, own in hashes.items()}
         self._hashes |= hashes
         targets = {t for node in group for found in self.graph.uses(node).values() for t in found} - inside
-        loaded = frozenset[str]().union(
-            *(self._loaded[target] for target in targets), *map(self.graph.loading, group)
-        )
+        loaded = frozenset[str]().union(*(self._loaded[target] for target in targets), *map(self.graph.loading, group))
         self._loaded |= dict.fromkeys(group, loaded)
 
     def _groups(self, start: Node) -> Iterator[list[Node]]:

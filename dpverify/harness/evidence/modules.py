@@ -65,8 +65,8 @@ class Module:
                 self.units.setdefault(bound, []).append(place)
         self.changed: dict[str, list[int]] = {}  # by the names that their functions may change
         for place, unit in enumerate(self.code.units):
-            for name in unit.changes:
-                self.changed.setdefault(name.partition(".")[0], []).append(place)
+            for changed in unit.changes:
+                self.changed.setdefault(changed.partition(".")[0], []).append(place)
         self.imports: dict[str, list[tuple[ImportedNames, str]]] = bindings_of([*self.code.imports, *self.code.on_use])
 
     def absolute(self, node: ImportedNames) -> str:

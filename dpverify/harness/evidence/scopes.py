@@ -51,7 +51,31 @@ class Uses(ast.NodeVisitor):
         self._global: frozenset[str] = frozenset()
         self._depth = 0  # of functions around
 
-    def visit_Name(self, node: ast.Name) -> None:
+    def visit(self, node: ast.AST) -> None:
+        """Look at a piece of code."""
+        match node:
+            case ast.Name():
+                self._name(node)
+            case ast.Attribute():
+                self._attribute(node)
+            case ast.Subscript():
+                self._subscript(node)
+            case ast.Call():
+                self._call_of(node)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                self._definition(node)
+            case ast.Lambda():
+                self._function(node, [node.body])
+            case ast.ClassDef():
+                self._class(node)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                self._comprehension(node)
+            case ast.Import() | ast.ImportFrom():
+                self._import(node)
+            case _:
+                self.generic_visit(node)
+
+    def _name(self, node: ast.Name) -> None:
         """A variable."""
         if isinstance(node.ctx, ast.Load):
             self._use(node.id, [])
@@ -59,10 +83,10 @@ class Uses(ast.NodeVisitor):
             self._use(node.id, [])
             self.changed.add(node.id)
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:
+    def _attribute(self, node: ast.Attribute) -> None:
         """A variable with attributes, or a value with some."""
         parts = chain(node)
-        if node.attr in READS_MODULE:
+        if not READS_MODULE.isdisjoint(parts[1:] if parts else [node.attr]):
             self.reads_module = True
         if not isinstance(node.ctx, ast.Load):
             self._change(node.value)
@@ -71,13 +95,13 @@ class Uses(ast.NodeVisitor):
         else:
             self._use(parts[0], parts[1:])
 
-    def visit_Subscript(self, node: ast.Subscript) -> None:
+    def _subscript(self, node: ast.Subscript) -> None:
         """An item."""
         if not isinstance(node.ctx, ast.Load):
             self._change(node.value)
         self.generic_visit(node)
 
-    def visit_Call(self, node: ast.Call) -> None:
+    def _call_of(self, node: ast.Call) -> None:
         """A call."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
             self._change(node.func.value)
@@ -88,20 +112,14 @@ class Uses(ast.NodeVisitor):
         self._call(node.func)
         self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """A function: its decorators, defaults and annotations belong to the scope around it."""
         self._decorate(node.decorator_list)
         if node.name in ON_SUBCLASSES:
             self.changed.add(node.name)
         self._function(node, node.body)
 
-    visit_AsyncFunctionDef = visit_FunctionDef
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        """A function without a name."""
-        self._function(node, [node.body])
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+    def _class(self, node: ast.ClassDef) -> None:
         """A class: all of it is evaluated with it, its methods' bodies aside."""
         self._decorate(node.decorator_list)
         for base in (*node.bases, *(keyword.value for keyword in node.keywords)):
@@ -120,17 +138,10 @@ class Uses(ast.NodeVisitor):
             self.visit(part)
         self._local = around
 
-    visit_ListComp = _comprehension
-    visit_SetComp = _comprehension
-    visit_DictComp = _comprehension
-    visit_GeneratorExp = _comprehension
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         """An import."""
         if is_ours(node, self.top):
             self.imports.append((node, self._depth > 0))
-
-    visit_ImportFrom = visit_Import
 
     def _function(self, node: Function, body: Sequence[ast.AST]) -> None:
         arguments = node.args

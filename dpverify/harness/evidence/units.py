@@ -86,7 +86,11 @@ class _Reader:
         found = Uses(self.top)
         found.visit(node)
         late = [imported(one) for one, in_function in found.imports if in_function]
-        late += [ImportedNames(names=[(module, "*")]) for module in sorted(found.imported_by_text) if is_below(module, self.top)]
+        late += [
+            ImportedNames(names=[(module, "*")])
+            for module in sorted(found.imported_by_text)
+            if is_below(module, self.top)
+        ]
         self.imports += [imported(one, len(self.units)) for one, in_function in found.imports if not in_function]
         called = {name for name in found.called if name.partition(".")[0] not in self.foreign}
         changed = {name for name in found.changed if name.partition(".")[0] not in self.foreign}
@@ -116,11 +120,7 @@ class _Reader:
         return None if call.keywords else list(call.args)
 
     def _adds(self, node: ast.AST) -> bool:
-        return (
-            isinstance(node, ast.Call)
-            and self.registry != ""
-            and chain(node.func) == [self.registry, ADD]
-        )
+        return isinstance(node, ast.Call) and self.registry != "" and chain(node.func) == [self.registry, ADD]
 
     def _only_binds(self, statement: ast.stmt) -> bool:
         """Whether a statement does no more than bind names and add checks, as far as its form says."""

@@ -10,7 +10,6 @@ from functools import cache
 from types import CodeType
 
 import pytest
-from tests.unit.harness.evidence.executed import executed, node_of
 
 from dpverify.harness.evidence.graph import WHOLE, CodeGraph, Node
 from dpverify.harness.evidence.hashes import CodeHashes, today
@@ -19,6 +18,7 @@ from dpverify.harness.evidence.places import Place
 from dpverify.harness.run.sources import entries_of, load_checks
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
+from tests.unit.harness.evidence.executed import executed, node_of
 
 CHECKS = [
     ("tran2022:lemma-12-count", "derivation"),

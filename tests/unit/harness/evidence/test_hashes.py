@@ -149,7 +149,9 @@ def test_code_counts(package: Path, name: str, old: str, new: str) -> None:
 def test_what_stands_beside_what_is_used_does_not_count(package: Path) -> None:
     before = digest()
     kernel = package / "sub" / "kernel.py"
-    kernel.write_text(kernel.read_text() + "\nfrom .other import unused\nY = 3\n\ndef stray():\n    return unused() + Y\n")
+    kernel.write_text(
+        kernel.read_text() + "\nfrom .other import unused\nY = 3\n\ndef stray():\n    return unused() + Y\n"
+    )
     assert digest() == before
 
 
@@ -177,9 +179,7 @@ def test_a_package_that_loads_names_on_use_is_read_by_its_table(package: Path) -
     front = package / "sub" / "__init__.py"
     front.write_text(LATE)
     assert closure() == {KERNEL}
-    front.write_text(
-        LATE.replace('"kernel": "run", "other": "unused"', '"kernel": "nothing", "other": "run=unused"')
-    )
+    front.write_text(LATE.replace('"kernel": "run", "other": "unused"', '"kernel": "nothing", "other": "run=unused"'))
     assert closure() == {OTHER}  # whatever it tells type checkers
 
 
