@@ -73,7 +73,9 @@ ENTRY = enter(1, 2)
 OTHER = 5
 """,
     "toy.bounds": """class Base:
-    def holds(self): return True
+    def holds(self): return allowed(True)
+
+def allowed(x): return x
 
 class Law(Base):
     size = 1
@@ -146,7 +148,8 @@ WITH_COMPARE = {"two", "three", "three again"}
         ("toy.tables", "_TABLE[key] = value", "_TABLE[key] = -value", ALL),
         ("toy.bounds", "size = 1", "size = 2", WITH_COMPARE),
         ("toy.bounds", "return self.size", "return 2 * self.size", WITH_COMPARE),
-        ("toy.bounds", "return True", "return False", WITH_COMPARE),
+        ("toy.bounds", "allowed(True)", "allowed(False)", WITH_COMPARE),
+        ("toy.bounds", "def allowed(x): return x", "def allowed(x): return 1", WITH_COMPARE),
         ("toy.bounds", "def bound(x): return x", "def bound(x): return 1", WITH_COMPARE),
         ("toy.bounds", "def stray(x): return x", "def stray(x): return 1", set()),
         ("toy.late", "<=", "<", WITH_COMPARE),
@@ -260,6 +263,25 @@ def test_a_local_variable_is_not_that_of_the_module(old: str, new: str) -> None:
     sources["toy.kernels"] = kernels.replace(old, new, 1)
     is_local = old in rest
     assert changed("toy.kernels", "SCALE = 2", "SCALE = 3", sources) == (set() if is_local else WITH_MEASURE)
+
+
+@pytest.mark.parametrize(
+    ("expression", "is_local"),
+    [
+        ("[SCALE for SCALE in x]", True),
+        ("[SCALE for SCALE in x] and SCALE", False),
+        ("[1 for SCALE in SCALE]", False),
+        ("[1 for y in x for SCALE in SCALE]", True),
+        ("{y: SCALE for y in x}", False),
+        ("(lambda SCALE: SCALE)(x)", True),
+        ("(lambda y=SCALE: y)(x)", False),
+    ],
+)
+def test_a_variable_of_a_comprehension_or_a_lambda_is_local_to_it(expression: str, is_local: bool) -> None:
+    inner = f"def inner(x): return {expression}"
+    kernels = SOURCES["toy.kernels"].replace("def inner(x): return x", inner).replace(" * SCALE", "")
+    stale = changed("toy.kernels", "SCALE = 2", "SCALE = 3", {**SOURCES, "toy.kernels": kernels})
+    assert stale == (set() if is_local else WITH_MEASURE)
 
 
 @pytest.mark.parametrize("place", [Place("toy.checks"), Place("toy.checks", 1, 0, 1)])
