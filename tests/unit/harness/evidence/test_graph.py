@@ -208,7 +208,9 @@ def test_where_two_definitions_are_exchanged_the_hash_changes() -> None:
 
 
 def test_definitions_that_call_each_other_count_with_all_that_they_reach() -> None:
-    even = "def bound(x): return odd(x)\n\ndef odd(x): return {} and bound(x) and far(x)\n\ndef far(x): return odd({})\n"
+    even = (
+        "def bound(x): return odd(x)\n\ndef odd(x): return {} and bound(x) and far(x)\n\ndef far(x): return odd({})\n"
+    )
     sources = {**SOURCES, "toy.bounds": SOURCES["toy.bounds"].replace("def bound(x): return x\n", even.format(1, 1))}
     assert changed("toy.bounds", "return 1 and", "return 2 and", sources) == WITH_COMPARE
     assert changed("toy.bounds", "odd(1)", "odd(2)", sources) == WITH_COMPARE
