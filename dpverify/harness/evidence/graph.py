@@ -228,10 +228,10 @@ class CodeGraph:
 def _arguments(units: list[int], starred: list[int], place: Place) -> list[int]:
     """Units of the arguments that may have given a check; a starred one gives any number of checks."""
     if not starred:
-        return units[place.index : place.index + 1] if len(units) == place.count else units
+        return units[place.argument : place.argument + 1] if len(units) == place.arguments else units
     after = len(units) - 1 - starred[-1]
-    if place.index < starred[0]:
-        return [units[place.index]]
-    if place.count - place.index <= after:
-        return [units[place.index - place.count]]
+    if place.argument < starred[0]:
+        return [units[place.argument]]
+    if place.arguments - place.argument <= after:
+        return [units[place.argument - place.arguments]]
     return units[starred[0] : starred[-1] + 1]

@@ -11,8 +11,8 @@ class Place(NamedTuple):
 
     module: str
     line: int = 0
-    index: int = 0
-    count: int = 0
+    argument: int = 0  # its number
+    arguments: int = 0  # how many there are
 
 
 def first_line(module: str) -> int:
