@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from dpverify.harness.evidence.code_cache import ImportedNames
 from dpverify.harness.evidence.modules import Find, Module, bindings_of, find_source, packages_above
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.evidence.units import ADD
 
 Node = tuple[str, int]  # a module and the number of a unit, or
@@ -56,7 +56,7 @@ class CodeGraph:
         imports = (f"{each.after} {alias or own}" for each in code.imports for own, alias in each.names)
         return "\0".join([*(unit.digest for unit in code.units), *imports])
 
-    def made_at(self, place: Place) -> list[Node]:
+    def made_at(self, place: CheckPlace) -> list[Node]:
         """Units that make a check; the whole module where it is not certain which these are."""
         module = self.known(place.module)
         for lines, units, starred in (
@@ -225,7 +225,7 @@ class CodeGraph:
             yield home, WHOLE
 
 
-def _arguments(units: list[int], starred: list[int], place: Place) -> list[int]:
+def _arguments(units: list[int], starred: list[int], place: CheckPlace) -> list[int]:
     """Units of the arguments that may have given a check; a starred one gives any number of checks."""
     if not starred:
         return units[place.argument : place.argument + 1] if len(units) == place.arguments else units

@@ -12,7 +12,7 @@ from functools import cache
 
 from dpverify.harness.evidence.graph import CodeGraph, Node
 from dpverify.harness.evidence.modules import find_source
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.places import CheckPlace
 
 DIGITS = 16
 
@@ -28,13 +28,13 @@ class CodeHashes:
         self._hashes: dict[Node, str] = {}
         self._loaded: dict[Node, frozenset[str]] = {}  # modules that a node and all that it depends on need
 
-    def evidence(self, record_hash: str, places: Iterable[Place]) -> str:
+    def evidence(self, record_hash: str, places: Iterable[CheckPlace]) -> str:
         """Hash a claim's record and the code that makes its checks: 16 hex digits."""
         made, effects = self.roots(places)
         parts = [sorted(set(map(self.of, nodes))) for nodes in (made, effects)]
         return _digest([record_hash, *parts[0], "", *parts[1]])[:DIGITS]
 
-    def roots(self, places: Iterable[Place]) -> tuple[set[Node], set[Node]]:
+    def roots(self, places: Iterable[CheckPlace]) -> tuple[set[Node], set[Node]]:
         """Units that make some checks, and those that are executed when all that these depend on is imported."""
         made = {node for place in places for node in self.graph.made_at(place)}
         effects: set[Node] = set()
@@ -129,7 +129,7 @@ def today() -> CodeHashes:
     return CodeHashes(CodeGraph(find_source))
 
 
-def evidence_hash(record_hash: str, places: tuple[Place, ...]) -> str:
+def evidence_hash(record_hash: str, places: tuple[CheckPlace, ...]) -> str:
     """Hash a claim's record and the code that makes its checks, as it is now: 16 hex digits."""
     return today().evidence(record_hash, places)
 

@@ -13,20 +13,20 @@ from dpverify.harness.evidence.code_cache import Code, ImportedNames, code_of
 from dpverify.harness.evidence.units import parse
 
 
-class Source(NamedTuple):
-    """Source text of a module."""
+class SourceText(NamedTuple):
+    """SourceText text of a module."""
 
     text: bytes
     is_package: bool
 
 
-Find = Callable[[str], Source | None]
+Find = Callable[[str], SourceText | None]
 
 
-def find_source(module: str) -> Source | None:
+def find_source(module: str) -> SourceText | None:
     """Read the source of a module; None where there is no such module or it is not Python source."""
     path = _path(module)
-    return None if path is None else Source(path.read_bytes(), path.name == "__init__.py")
+    return None if path is None else SourceText(path.read_bytes(), path.name == "__init__.py")
 
 
 @cache
@@ -55,7 +55,7 @@ def _spec(module: str) -> ModuleSpec | None:
 class Module:
     """A module of ours."""
 
-    def __init__(self, name: str, source: Source) -> None:
+    def __init__(self, name: str, source: SourceText) -> None:
         self.name = name
         self.is_package = source.is_package
         self.code: Code = code_of(source.text, name.partition(".")[0], parse)

@@ -6,7 +6,7 @@ import sys
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class CheckPlace(NamedTuple):
     """Position of a check among the arguments of the call that adds it; without a line, all of the module counts."""
 
     module: str

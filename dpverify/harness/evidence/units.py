@@ -27,10 +27,10 @@ ACCESSORS = frozenset({"setter", "deleter", "getter"})
 def parse(source: bytes, top: str) -> Code:
     """Read a module of the top-level package ``top``."""
     tree, on_use = as_run(ast.parse(source))
-    return _Reader(tree, top).code(on_use)
+    return _UnitReader(tree, top).code(on_use)
 
 
-class _Reader:
+class _UnitReader:
     """Collects the units of one module."""
 
     def __init__(self, tree: ast.Module, top: str) -> None:

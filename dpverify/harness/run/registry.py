@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dpverify.foreign import ForeignError, foreign_code, message_of
-from dpverify.harness.evidence.places import Place, first_line
+from dpverify.harness.evidence.places import CheckPlace, first_line
 from dpverify.ledger.errors import SpecError
 
 if TYPE_CHECKING:  # what a paper judges is listed without them
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     """A check and the place where it is made; the evidence hash covers what that depends on."""
 
     check: Check
-    place: Place
+    place: CheckPlace
 
 
 class PaperChecks:
@@ -47,7 +47,7 @@ class PaperChecks:
                 rule = "must be a word without []|:= and spaces"
                 raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
             own = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
-            _put(self._own, Entry(own, Place(self.module, line, index, len(checks))))
+            _put(self._own, Entry(own, CheckPlace(self.module, line, index, len(checks))))
         self._found.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:

@@ -12,7 +12,7 @@ from typing import get_args
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.checks import Check
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
@@ -82,7 +82,9 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     """
     if checks is not None and (own := checks.entries(claim)):
         return own
-    return [Entry(kind(claim, name, variants=VARIANTS), Place(kind.__module__)) for name, kind in BY_DEFAULT.items()]
+    return [
+        Entry(kind(claim, name, variants=VARIANTS), CheckPlace(kind.__module__)) for name, kind in BY_DEFAULT.items()
+    ]
 
 
 def find_check(source: str, paper: str, claim: str, name: str) -> Check:

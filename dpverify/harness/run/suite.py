@@ -12,7 +12,7 @@ from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.evidence.hashes import evidence_hash
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.judge import judge, without_proof
 from dpverify.harness.run.premises import settle
@@ -38,7 +38,7 @@ class JudgedReading:
         Job, ...
     ]  # checks of the printed statement, of the corrected one, and of where the printed one holds
     amended: tuple[Job, ...]
-    made_at: tuple[Place, ...]  # where the checks are from
+    made_at: tuple[CheckPlace, ...]  # where the checks are from
     held: tuple[Job, ...] = ()
     uncertified: Collection[str] = ()  # statements of all claims whose derivation has no certificate
 

@@ -13,8 +13,8 @@ import pytest
 
 from dpverify.harness.evidence.graph import WHOLE, CodeGraph, Node
 from dpverify.harness.evidence.hashes import CodeHashes, today
-from dpverify.harness.evidence.modules import Source, find_source
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.modules import SourceText, find_source
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.run.sources import entries_of, load_checks
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
@@ -35,7 +35,7 @@ def suite() -> Suite:
 
 
 @cache
-def place_of(claim: str, check: str) -> Place:
+def place_of(claim: str, check: str) -> CheckPlace:
     paper, _, name = claim.partition(":")
     entries = entries_of(load_checks(suite().source, paper), name)
     return next(entry.place for entry in entries if entry.check.name == check)
@@ -107,7 +107,7 @@ def _position(code: CodeType) -> tuple[str, int, str]:
     return code.co_filename, code.co_firstlineno, code.co_qualname
 
 
-def with_change(module: str, code: CodeType) -> Callable[[str], Source | None]:
+def with_change(module: str, code: CodeType) -> Callable[[str], SourceText | None]:
     """Give the source of each module, one function of one of them with another statement at its end."""
     source = find_source(module)
     assert source is not None
@@ -121,6 +121,6 @@ def with_change(module: str, code: CodeType) -> Callable[[str], Source | None]:
     assert function.end_lineno is not None
     line, end = lines[function.end_lineno - 1], function.end_col_offset
     lines[function.end_lineno - 1] = line[:end] + b"; changed = 1" + line[end:]
-    changed = Source(b"".join(lines), source.is_package)
+    changed = SourceText(b"".join(lines), source.is_package)
     ast.parse(changed.text)
     return lambda name: changed if name == module else find_source(name)

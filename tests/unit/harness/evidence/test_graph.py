@@ -8,8 +8,8 @@ import pytest
 
 from dpverify.harness.evidence.graph import WHOLE, CodeGraph
 from dpverify.harness.evidence.hashes import CodeHashes
-from dpverify.harness.evidence.modules import Source
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.modules import SourceText
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.run.registry import import_checks
 
 CHECKS = """from toy import kernels, tables as t
@@ -90,18 +90,18 @@ def stray(x): return x
 LINE = CHECKS[: CHECKS.index("CHECKS.add(")].count("\n") + 1
 LOOP = CHECKS[: CHECKS.index("for claim")].count("\n") + 1
 PLACES = {
-    "one": Place("toy.checks", LINE, 0, 5),
-    "two": Place("toy.checks", LINE, 1, 5),
-    "three": Place("toy.checks", LINE, 2, 5),
-    "three again": Place("toy.checks", LINE, 3, 5),
-    "four": Place("toy.checks", LINE, 4, 5),
-    "five": Place("toy.checks", LOOP + 1, 0, 1),
+    "one": CheckPlace("toy.checks", LINE, 0, 5),
+    "two": CheckPlace("toy.checks", LINE, 1, 5),
+    "three": CheckPlace("toy.checks", LINE, 2, 5),
+    "three again": CheckPlace("toy.checks", LINE, 3, 5),
+    "four": CheckPlace("toy.checks", LINE, 4, 5),
+    "five": CheckPlace("toy.checks", LOOP + 1, 0, 1),
 }
 
 
 def hashes(sources: dict[str, str]) -> dict[str, str]:
-    def find(module: str) -> Source | None:
-        return Source(sources[module].encode(), module == "toy") if module in sources else None
+    def find(module: str) -> SourceText | None:
+        return SourceText(sources[module].encode(), module == "toy") if module in sources else None
 
     graph = CodeHashes(CodeGraph(find))
     return {name: graph.evidence("record", [place]) for name, place in PLACES.items()}
@@ -286,9 +286,9 @@ def test_a_variable_of_a_comprehension_or_a_lambda_is_local_to_it(expression: st
     assert stale == (set() if is_local else WITH_MEASURE)
 
 
-@pytest.mark.parametrize("place", [Place("toy.checks"), Place("toy.checks", 1, 0, 1)])
-def test_where_it_is_not_certain_what_makes_a_check_the_whole_module_counts(place: Place) -> None:
-    graph = CodeGraph(lambda module: Source(SOURCES[module].encode(), False) if module in SOURCES else None)
+@pytest.mark.parametrize("place", [CheckPlace("toy.checks"), CheckPlace("toy.checks", 1, 0, 1)])
+def test_where_it_is_not_certain_what_makes_a_check_the_whole_module_counts(place: CheckPlace) -> None:
+    graph = CodeGraph(lambda module: SourceText(SOURCES[module].encode(), False) if module in SOURCES else None)
     assert graph.made_at(place) == [("toy.checks", WHOLE)]
 
 

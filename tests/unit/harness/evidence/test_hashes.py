@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.harness.evidence import hashes, modules
 from dpverify.harness.evidence.graph import WHOLE
-from dpverify.harness.evidence.places import Place
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
 from dpverify.ledger.definitions import Glossary
@@ -43,7 +43,7 @@ def _forget() -> None:
         cached.cache_clear()
 
 
-CHECKS = Place("toy_package.checks")
+CHECKS = CheckPlace("toy_package.checks")
 
 
 def digest() -> str:
@@ -264,7 +264,7 @@ def test_strings_that_are_no_docstring_count(package: Path) -> None:
 
 def test_a_module_without_source_is_refused() -> None:
     with pytest.raises(ValueError, match="module='no_such_module'"):
-        hashes.evidence_hash("record", (Place("no_such_module"),))
+        hashes.evidence_hash("record", (CheckPlace("no_such_module"),))
 
 
 def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Path) -> None:
