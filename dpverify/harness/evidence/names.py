@@ -71,7 +71,7 @@ class _WithoutTypeChecking(ast.NodeTransformer):
 
 def _is_constant_of_typing(tree: ast.Module) -> bool:
     """Whether TYPE_CHECKING is what typing calls so, which is false in every run."""
-    return bindings(tree)[FOR_TYPE_CHECKERS] == 1 and _imports(tree, "typing", FOR_TYPE_CHECKERS)
+    return _imports(tree, "typing", FOR_TYPE_CHECKERS) and bindings(tree)[FOR_TYPE_CHECKERS] == 1
 
 
 def _imports(tree: ast.Module, module: str, name: str) -> bool:
@@ -86,8 +86,10 @@ def _imports(tree: ast.Module, module: str, name: str) -> bool:
 def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
     """Read the table of ``__getattr__, __dir__ = lazy_names(__name__, TABLE)``, if a module has this line."""
     late = [node for node in tree.body if isinstance(node, ast.Assign) and _is_late(node)]
+    if len(late) != 1 or not _imports(tree, "dpverify.lazy", LATE):
+        return
     times = bindings(tree)
-    if len(late) != 1 or times[ON_USE] != 1 or times[LATE] != 1 or not _imports(tree, "dpverify.lazy", LATE):
+    if times[ON_USE] != 1 or times[LATE] != 1:
         return
     table = late[0].value.args[1]  # type: ignore[attr-defined]
     if isinstance(table, ast.Name):
