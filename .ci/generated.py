@@ -141,7 +141,8 @@ def main() -> int:
         wrong += [f"{name}: not what it is generated from; run .ci/generated.py --write" for name in differ()]
     except (ReportError, ArgumentError, SpecError) as error:
         wrong.append(f"reports: nothing can be made of the data: {error}")
-    wrong += [f"reports/data: {line}; run dpverify verify --budget standard --report reports" for line in not_fresh()]
+    renew = "dpverify verify --budget standard --seed commit --report reports --renew"
+    wrong += [f"reports/data: {line}; run {renew}" for line in not_fresh()]
     print("\n".join(wrong) or "all generated files are as their sources give them, and the evidence is today's")
     return 1 if wrong else 0
 

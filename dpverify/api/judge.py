@@ -102,6 +102,7 @@ def verify_run(
     cluster: Cluster | None = None,
     limit: float = 0.0,
     whole: WholeRun | None = None,
+    renew: Path | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
 
@@ -127,6 +128,9 @@ def verify_run(
         needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`. 0 for none.
     whole : dpverify.harness.finished.whole_run.WholeRun, optional
         Keeps the run in the store once all is decided.
+    renew : pathlib.Path, optional
+        Folder of a report. Its verdicts whose record, code, budget and versions have not changed stand; only the
+        other claims are judged. Each result and the manifest say which run judged it.
 
     Returns
     -------
@@ -156,7 +160,7 @@ def verify_run(
     source = checks or PAPERS
     options: dict[str, Any] = {
         "specs": loaded, "claims": chosen, "budget": budget, "seed": seed, "jobs": jobs, "source": source,
-        "spare": spare, "proofs": proofs, "fresh": fresh,
+        "spare": spare, "proofs": proofs, "fresh": fresh, "renew": None if renew is None else RecordedRun(renew),
     }  # fmt: skip
     if limit <= 0.0:
         return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole=whole)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dpverify.cache_files import digest_of, keep, recall
-from dpverify.harness.finished.code_cache import keep_new_code
+from dpverify.harness.evidence.code_cache import keep_new_code
 from dpverify.harness.finished.inputs import Inputs
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.records import Record, encode

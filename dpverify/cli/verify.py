@@ -65,6 +65,7 @@ def verify(
     cluster: str | None = None,
     json: Target | None = None,
     report: Path | None = None,
+    renew: bool = False,
     strict: bool = False,
     strict_pins: bool = False,
     fresh: Fresh = False,
@@ -103,6 +104,9 @@ def verify(
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     report
         Write pages, figures and data to this folder.
+    renew
+        Judge only claims whose verdict in the report is stale: those whose record, code, budget or versions have
+        changed. The others keep their verdicts, with the seed and commit of the run that judged them.
     strict
         The exit code is also 1 if a pinned verdict is not confirmed at this budget.
     strict_pins
@@ -132,6 +136,8 @@ def verify(
         raise BadInput("--jobs", jobs, "must be at least 1")
     if jobs is not None and cluster is not None:
         raise BadInput("--jobs", jobs, "must not be given beside --cluster, whose workers do the work")
+    if renew and (report is None or fresh):
+        raise BadInput("--renew", "", "needs --report with the folder of an earlier run, and no --fresh")
     if timeout is not None and timeout < 0:
         raise BadInput("--timeout", timeout, "must be at least 0")
     check_json(json)
@@ -140,7 +146,7 @@ def verify(
     from dpverify.ledger import load_specs
 
     blocks = opened(store)
-    is_kept = blocks is not None and checks is None and cluster is None and timeout is None
+    is_kept = blocks is not None and checks is None and cluster is None and timeout is None and not renew
     inputs = _inputs(specs) if is_kept else None  # before anything else is read
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
@@ -164,7 +170,7 @@ def verify(
                 run = verify_run(
                     *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress,
                     spare=spare, early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
-                    whole=whole,
+                    whole=whole, renew=report if renew else None,
                 )  # fmt: skip
         if remote is not None and remote.failure:
             complain(remote.failure)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import get_args
 
 from dpverify.harness.derivation_check import DerivationCheck
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.suite import JudgedReading, Suite
@@ -122,7 +123,7 @@ def _has_one(claim: ClaimSpec) -> bool:
 
 def _of_case(case: JudgedReading, stored: Stored | None) -> Iterator[Certified]:
     parts: dict[Variant, Sequence[Job]] = {"printed": case.printed, "amended": case.amended, "held": case.held}
-    code = replace(case, modules=(*case.modules, WRITER)).evidence_hash
+    code = replace(case, made_at=(*case.made_at, CheckPlace(WRITER))).evidence_hash
     evidence = "-".join([code, version("sympy"), version("python-flint")])
     for variant, jobs in parts.items():
         if (status := case.claim.pinned(case.reading, variant)) in PROVED:

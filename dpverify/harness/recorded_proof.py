@@ -7,6 +7,7 @@ reader finds in it the statement of the record; a refutation only if its counter
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ import msgspec
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.load import bundled
-from dpverify.ledger.results import CheckResult, Result, decode
+from dpverify.ledger.results import CheckResult, Result, Run, RunInfo, decode
 from dpverify.ledger.statements import Reference, Statement
 
 CERTIFICATES = "certificates"  # folder of a report
@@ -80,6 +81,7 @@ class RecordedRun:
 
     def __init__(self, report: Path | None = None) -> None:
         self._report = report
+        self._runs: dict[str, Run | None] = {}
         self._results: dict[str, dict[str, Result]] = {}
 
     def proof(self, specs: Path, statement: Statement, found: CheckResult) -> RecordedProof | None:
@@ -100,6 +102,16 @@ class RecordedRun:
         said = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
         return next((one for one in (said.checks if said else ()) if one.name == check), None)
 
+    def manifest(self, claim: ClaimSpec, reading: dict[str, str]) -> RunInfo | None:
+        """The manifest of the run that judged a claim: the recorded one, or an earlier one whose verdict stands."""
+        result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
+        run = self._run(claim.paper)
+        if result is None or run is None:
+            return None
+        if result.earlier:
+            return run.run.earlier[result.earlier - 1]
+        return msgspec.structs.replace(run.run, earlier=[])
+
     @cached_property
     def _folder(self) -> Path | None:
         try:
@@ -110,11 +122,16 @@ class RecordedRun:
     def _of(self, paper: str) -> dict[str, Result]:
         """The recorded results of a paper, by claim and reading; none where there is no run that can be read."""
         if paper not in self._results:
-            results: list[Result] = []
-            if self._folder is not None:
-                try:
-                    results = decode((self._folder / "data" / f"{paper}.json").read_bytes()).results
-                except (OSError, msgspec.DecodeError, UnicodeDecodeError):  # then everything is derived
-                    results = []
+            run = self._run(paper)
+            results = [] if run is None else run.results
             self._results[paper] = {str(Reference(claim=one.claim, reading=one.reading)): one for one in results}
         return self._results[paper]
+
+    def _run(self, paper: str) -> Run | None:
+        """The recorded run of a paper; None where there is none that can be read: then everything is derived."""
+        if paper not in self._runs:
+            self._runs[paper] = None
+            if self._folder is not None:
+                with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
+                    self._runs[paper] = decode((self._folder / "data" / f"{paper}.json").read_bytes())
+        return self._runs[paper]

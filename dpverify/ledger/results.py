@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from typing import ClassVar, Final, Literal
 
 import msgspec
@@ -209,6 +210,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     holds: AmendmentResult | None = None  # what is printed, under the conditions ``holds_for``
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
+    earlier: int = 0  # number, from 1, of the earlier run that judged it, in the manifest's list; 0: this run judged it
 
     @property
     def is_note(self) -> bool:
@@ -265,6 +267,7 @@ class RunInfo(Record, frozen=True, kw_only=True):
     false_alarm: float = 0.0
     from_store: int = 0  # checks that an earlier run on this machine had decided, under the same evidence hash and seed
     stale_in_store: int = 0  # checks that were there, but of another record, other code or other versions
+    earlier: list[RunInfo] = []  # runs of which some verdicts stand: nothing that they rest on has changed since
 
     @property
     def seed_words(self) -> str:
@@ -295,6 +298,17 @@ class Run(ShownAsTable, Record, frozen=True, kw_only=True):
     run: RunInfo
     papers: dict[str, PaperInfo] = {}
     results: list[Result]
+
+    @property
+    def earlier_words(self) -> list[str]:
+        """How many verdicts of each earlier run stand, with the commit and the seed that they are from."""
+        counts = Counter(result.earlier for result in self.results)
+        total = len(self.results)
+        return [
+            f"{counts[number]} of {total} verdicts, of commit {info.commit or 'unknown'}, seed {info.seed_words}"
+            for number, info in enumerate(self.run.earlier, 1)
+            if counts[number]
+        ]
 
 
 def decode(data: bytes) -> Run:

@@ -119,6 +119,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     yield from _recorded(results)
     if kept := run.run.from_store:
         yield f"{plural(kept, 'check')} reused from an earlier run of the same code; --fresh runs all again."
+    if standing := sum(result.earlier > 0 for result in results):
+        yield f"{plural(standing, 'verdict')} of earlier runs stand: nothing that they rest on has changed."
     if stale := run.run.stale_in_store:
         changed = "record, code, versions or the recorded run have changed"
         yield f"Earlier results of {plural(stale, 'check')} are stale: {changed}."

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from dpverify.harness.run.hashes import imported_names
+from dpverify.harness.evidence.hashes import imported_names
 from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.report import markdown as md
 
@@ -25,13 +25,13 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
     """
     paper, _, name = claim.partition(":")
     loaded = load_checks(source, paper)
-    judges = list(dict.fromkeys(entry.module for entry in loaded.entries(name))) if loaded else []
+    judges = list(dict.fromkeys(entry.place.module for entry in loaded.entries(name))) if loaded else []
     package = loaded.module if loaded else ""
     checks: Names = {module: [] for module in judges}
     found: dict[str, Names] = {"Checks": checks, "Kernels": {}, "Bounds and derivations": {}}
     todo = list(judges)
     while todo:
-        for home, entry in imported_names(todo.pop()):
+        for home, taken in imported_names(todo.pop()):
             if not _below(home, package):
                 continue
             if ".checks" in home:
@@ -41,7 +41,8 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
                 continue
             kernel = ".algorithms" in home or ".accounting.algorithm" in home
             names = found["Kernels" if kernel else "Bounds and derivations"].setdefault(home, [])
-            names += [taken for taken in [entry.partition(":")[0]] if taken and taken not in names]
+            if taken and taken not in names:
+                names.append(taken)
     return {title: dict(sorted(modules.items())) for title, modules in found.items() if modules}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dpverify.foreign import ForeignError, foreign_code, message_of
+from dpverify.harness.evidence.places import CheckPlace, first_line
 from dpverify.ledger.errors import SpecError
 
 if TYPE_CHECKING:  # what a paper judges is listed without them
@@ -18,10 +19,10 @@ if TYPE_CHECKING:  # what a paper judges is listed without them
 
 
 class Entry(NamedTuple):
-    """A check and the module that made it."""
+    """A check and the place where it is made; the evidence hash covers what that depends on."""
 
     check: Check
-    module: str  # name of the module; the evidence hash covers all it imports
+    place: CheckPlace
 
 
 class PaperChecks:
@@ -40,12 +41,13 @@ class PaperChecks:
 
     def add(self, *checks: Check) -> None:
         """Add checks."""
-        for check in checks:
+        line = first_line(self.module)
+        for index, check in enumerate(checks):
             if not check.name or set(check.name) & set("[]|:= "):
                 rule = "must be a word without []|:= and spaces"
                 raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
             own = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
-            _put(self._own, Entry(own, self.module))
+            _put(self._own, Entry(own, CheckPlace(self.module, line, index, len(checks))))
         self._found.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 
-from dpverify.harness.finished.code_cache import keep_new_code
+from dpverify.harness.evidence.code_cache import keep_new_code
 from dpverify.harness.finished.whole_run import WholeRun
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Report, run_jobs, stopped
 from dpverify.harness.run.manifest import commit, machine, versions
+from dpverify.harness.run.renewal import EarlierResults, marked
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.suite import Suite, declared, judged
@@ -47,6 +48,7 @@ def verify(
     known: Mapping[str, CheckResult | str] | None = None,
     stop: bool = False,
     whole: WholeRun | None = None,
+    renew: RecordedRun | None = None,
 ) -> Run:
     """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
 
@@ -54,20 +56,23 @@ def verify(
     already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
     what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
     run the blocks. ``limit``, ``known``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C. ``whole``: keeps
-    the run in the store once all is decided.
+    the run in the store once all is decided. ``renew``: a report of which each verdict stands whose evidence has not
+    changed; only the others are judged.
     Results come in order; after Ctrl-C, what was decided so far.
     """
     start = time.perf_counter()
-    known = known or {}
-    suite = Suite(specs, budget, seed, source, proofs, known)
+    suite = Suite(specs, budget, seed, source, proofs, known or {})
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
+    hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
+    standing = EarlierResults(renew, budget)
+    earlier = [standing.take(case, digest) for case, digest in zip(cases, hashes, strict=True)]
+    known = {**standing.known, **(known or {})}
     workers = 1 if spare and jobs > 1 and declared(work, known) < SECONDS_FOR_WORKERS else jobs
     if (workers > 1 or limit > 0.0) and early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
             early.shutdown(wait=False, cancel_futures=True)
         early = None
-    hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
     kept = None if store is None else KeptBlocks(store, work, evidence, fresh)
     if stop:
@@ -75,7 +80,7 @@ def verify(
     else:
         found, interrupted = run_jobs(work, workers, progress, early, kept, cluster, limit, known)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
-    results = judged(specs, cases, by_case, hashes)
+    results = list(map(marked, judged(specs, cases, by_case, hashes), earlier))
     info = RunInfo(
         versions=versions(),
         seed=seed,
@@ -87,6 +92,7 @@ def verify(
         false_alarm=false_alarm(results),
         from_store=kept.taken if kept else 0,
         stale_in_store=kept.stale if kept else 0,
+        earlier=standing.manifests,
     )
     papers = {case.claim.paper: specs.papers[case.claim.paper].info for case in cases}
     run = Run(run=info, papers=papers, results=results)

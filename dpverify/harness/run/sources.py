@@ -13,6 +13,7 @@ from typing import get_args
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness import text_proof
 from dpverify.harness.checks import Check
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
@@ -82,12 +83,15 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     These are a search for a counterexample, all points of a finite domain, and a proof by signs and rules. Each claim
     has besides the check of its proof as text, where no other check has this name.
     """
-    of_text = Entry(TextProof(claim, text_proof.NAME, variants=VARIANTS), TextProof.__module__)
+    of_text = Entry(TextProof(claim, text_proof.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))
     if checks is not None and (own := checks.entries(claim)):
         return own if any(entry.check.name == text_proof.NAME for entry in own) else [*own, of_text]
     return [
         of_text,
-        *(Entry(kind(claim, name, variants=VARIANTS), kind.__module__) for name, kind in BY_DEFAULT.items()),
+        *(
+            Entry(kind(claim, name, variants=VARIANTS), CheckPlace(kind.__module__))
+            for name, kind in BY_DEFAULT.items()
+        ),
     ]
 
 

@@ -11,8 +11,9 @@ from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.budget import Shares, budget_named, shares
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
+from dpverify.harness.evidence.hashes import evidence_hash
+from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.recorded_proof import RecordedRun
-from dpverify.harness.run.hashes import evidence_hash
 from dpverify.harness.run.judge import judge, without_proof
 from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
@@ -38,7 +39,7 @@ class JudgedReading:
         Job, ...
     ]  # checks of the printed statement, of the corrected one, and of where the printed one holds
     amended: tuple[Job, ...]
-    modules: tuple[str, ...]  # where the checks are from
+    made_at: tuple[CheckPlace, ...]  # where the checks are from
     held: tuple[Job, ...] = ()
     uncertified: Collection[str] = ()  # statements of all claims whose derivation has no certificate
 
@@ -51,7 +52,7 @@ class JudgedReading:
         if any(job.find().method == "derivation" for job in self.jobs):
             judged += self.claim.glossary.digest + "".join(sorted(self.uncertified))
             judged += self.claim.proofs.digest(self.claim.record.id)
-        return evidence_hash(judged, self.modules)
+        return evidence_hash(judged, self.made_at)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -133,9 +134,9 @@ class Suite:
             if verdict is not None and verdict.holds is not None:
                 held = self._jobs(claim, claim.statement(reading, "held"), entries)
             used = {job.check for job in (*printed, *amended, *held)}
-            modules = tuple(entry.module for entry in entries if entry.check.name in used)
+            made_at = tuple(entry.place for entry in entries if entry.check.name in used)
             listed = self.specs.without_certificate
-            case = JudgedReading(claim, reading, printed, amended, modules, held, listed)
+            case = JudgedReading(claim, reading, printed, amended, made_at, held, listed)
             cases.append(case if self.proofs is None else with_recorded(case, self.proofs, self.specs))
         return cases
 
@@ -148,7 +149,7 @@ class Suite:
                 entries = checks.entries(missing[0])
                 names = ", ".join(repr(entry.check.name) for entry in entries)
                 rule = f"{paper} must have the claim {missing[0]!r}, which the check {names} judges"
-                raise SpecError(entries[0].module, "", "", "", rule)
+                raise SpecError(entries[0].place.module, "", "", "", rule)
         return self._checks[paper]
 
     def _has_checks(self, paper: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.run.hashes import imported_names
+from dpverify.harness.evidence.hashes import imported_names
 from dpverify.ledger import load_specs
 from dpverify.ledger.specs import Specs
 from dpverify.papers import index

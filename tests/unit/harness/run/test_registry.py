@@ -21,7 +21,7 @@ def test_checks_are_found_by_claim_and_name() -> None:
     checks.add(first, second)
     assert checks.find("lemma-2", "a") is second
     assert checks.of("lemma-1") == [first]
-    assert [entry.module for entry in checks.entries()] == ["module.one", "module.one"]
+    assert [entry.place.module for entry in checks.entries()] == ["module.one", "module.one"]
     with pytest.raises(KeyError):
         checks.find("lemma-3", "a")
 
@@ -46,7 +46,7 @@ def test_announced_files_are_imported_for_their_claims_only(monkeypatch: pytest.
     whole.add(Nothing("lemma-1", "own"))
     assert whole.claims() == {"lemma-1", "lemma-2", "lemma-3"}
     assert [check.name for check in whole.of("lemma-1")] == ["own", "a", "b"]
-    assert whole.entries("lemma-2")[0].module == "announced_first"
+    assert whole.entries("lemma-2")[0].place.module == "announced_first"
     assert whole.of("lemma-4") == []
     with pytest.raises(SpecError, match="No module named 'no'"):
         whole.of("lemma-3")

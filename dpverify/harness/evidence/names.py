@@ -1,32 +1,37 @@
-"""Which names a module imports, and which of them a package only passes on, read from its syntax tree.
-
-What is not certain does not count as passed on: then the whole package is the dependency, with all that it imports.
-"""
+"""Which names a module imports, at once and when they are used, read from its syntax tree."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from dpverify.harness.finished.code_cache import ImportedNames
+from dpverify.harness.evidence.code_cache import ImportedNames
 
 FOR_TYPE_CHECKERS = "TYPE_CHECKING"
 LATE = "lazy_names"  # the function of dpverify.lazy
 ON_USE = "__getattr__"
 
 
-def imported(node: ast.Import | ast.ImportFrom) -> ImportedNames:
-    """Write down an import."""
-    return _some_of(node, node.names)
-
-
-def _some_of(node: ast.Import | ast.ImportFrom, aliases: Iterable[ast.alias]) -> ImportedNames:
-    names = [(alias.name, alias.asname) for alias in aliases]
+def imported(node: ast.Import | ast.ImportFrom, after: int = 0) -> ImportedNames:
+    """Write down an import; ``after``: number of units before it."""
+    names = [(alias.name, alias.asname) for alias in node.names]
     if isinstance(node, ast.Import):
-        return ImportedNames(names=names)
-    return ImportedNames(names=names, package=node.module or "", level=node.level)
+        return ImportedNames(names=names, after=after)
+    return ImportedNames(names=names, package=node.module or "", level=node.level, after=after)
+
+
+def is_ours(node: ast.Import | ast.ImportFrom, top: str) -> bool:
+    """Whether an import is of the top-level package ``top``."""
+    if isinstance(node, ast.ImportFrom):
+        return node.level > 0 or is_below(node.module or "", top)
+    return all(is_below(alias.name, top) for alias in node.names)
+
+
+def is_below(module: str, top: str) -> bool:
+    """Whether a module is a top-level package or in it."""
+    return module.partition(".")[0] == top
 
 
 def as_run(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
@@ -38,15 +43,6 @@ def as_run(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
     if _is_constant_of_typing(tree) and (late or not bindings(tree)[ON_USE]):
         tree = _WithoutTypeChecking().visit(tree)
     return tree, late
-
-
-def passed_on(tree: ast.Module, times: Counter[str]) -> list[ImportedNames]:
-    """List the imports at the top of a module, with only those names that it binds once, by its `bindings`."""
-    return [
-        _some_of(node, (alias for alias in node.names if alias.name != "*" and times[alias.asname or alias.name] == 1))
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-    ]
 
 
 def bindings(tree: ast.Module) -> Counter[str]:

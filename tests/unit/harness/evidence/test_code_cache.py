@@ -10,9 +10,9 @@ import pytest
 
 from dpverify import cache_files
 from dpverify.cache_files import Snapshot, default_store, keep
-from dpverify.harness.finished import code_cache
-from dpverify.harness.finished.code_cache import Code, code_of, keep_new_code
-from dpverify.harness.run import hashes
+from dpverify.harness.evidence import code_cache
+from dpverify.harness.evidence.code_cache import Code, code_of, keep_new_code
+from dpverify.harness.evidence.units import parse
 from tests.for_each import for_each
 
 SOURCE = b"from dpverify.a import b as c\nimport dpverify.d\n\nX = 1\n"
@@ -37,7 +37,7 @@ def refuse(source: bytes, top: str) -> Code:
 
 
 def test_a_file_of_the_same_content_is_not_parsed_again() -> None:
-    first = code_of(SOURCE, "dpverify", hashes._parsed)
+    first = code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
     assert code_of(SOURCE, "dpverify", refuse) == first
@@ -49,7 +49,7 @@ def test_a_file_of_the_same_content_is_not_parsed_again() -> None:
 
 @for_each(("source", "top"), [(SOURCE + b"Y = 2\n", "dpverify"), (SOURCE, "another")])
 def test_another_content_or_package_is_parsed(source: bytes, top: str) -> None:
-    code_of(SOURCE, "dpverify", hashes._parsed)
+    code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
     with pytest.raises(AssertionError, match="parsed again"):
@@ -63,11 +63,11 @@ def table() -> Path:
 
 @for_each("damage", [b"", b"[]", b"damaged"])
 def test_a_damaged_table_is_ignored_and_made_again(damage: bytes) -> None:
-    first = code_of(SOURCE, "dpverify", hashes._parsed)
+    first = code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     table().write_bytes(damage)
     new_process()
-    assert code_of(SOURCE, "dpverify", hashes._parsed) == first
+    assert code_of(SOURCE, "dpverify", parse) == first
     keep_new_code()
     new_process()
     assert code_of(SOURCE, "dpverify", refuse) == first
@@ -75,11 +75,11 @@ def test_a_damaged_table_is_ignored_and_made_again(damage: bytes) -> None:
 
 def test_a_whole_file_of_another_form_is_ignored() -> None:
     keep(code_cache.KIND, code_cache.FILE, b'{"a": 1}')
-    assert code_of(SOURCE, "dpverify", hashes._parsed).digest
+    assert code_of(SOURCE, "dpverify", parse).units
 
 
 def test_a_table_of_other_code_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    code_of(SOURCE, "dpverify", hashes._parsed)
+    code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
     monkeypatch.setattr(code_cache, "_made_by", lambda: Snapshot("another version", 0))
@@ -89,7 +89,7 @@ def test_a_table_of_other_code_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_table_made_by_code_newer_than_this_process_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    code_of(SOURCE, "dpverify", hashes._parsed)
+    code_of(SOURCE, "dpverify", parse)
     with monkeypatch.context() as patch:
         patch.setattr(cache_files, "LOADED_AT", code_cache._made_by().changed_at)
         keep_new_code()
@@ -97,7 +97,7 @@ def test_a_table_made_by_code_newer_than_this_process_is_not_kept(monkeypatch: p
 
 
 def test_another_python_makes_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    code_of(SOURCE, "dpverify", hashes._parsed)
+    code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
     monkeypatch.setattr(sys, "version", "3.99")
@@ -106,30 +106,30 @@ def test_another_python_makes_another_table(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_two_processes_add_to_one_table() -> None:
-    code_of(SOURCE, "dpverify", hashes._parsed)
+    code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
     assert code_cache._table()  # this process reads the table, and another one adds to it
     mine = dict(code_cache._table())
     new_process()
-    code_of(b"Z = 3\n", "dpverify", hashes._parsed)
+    code_of(b"Z = 3\n", "dpverify", parse)
     keep_new_code()
     new_process()
     code_cache._table().clear()
     code_cache._table().update(mine)
-    code_of(b"W = 4\n", "dpverify", hashes._parsed)
+    code_of(b"W = 4\n", "dpverify", parse)
     keep_new_code()
     new_process()
     for source in (SOURCE, b"Z = 3\n", b"W = 4\n"):
-        assert code_of(source, "dpverify", refuse).digest
+        assert code_of(source, "dpverify", refuse).units
 
 
 def test_a_full_table_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_cache, "MOST", 1)
-    code_of(SOURCE, "dpverify", hashes._parsed)
+    code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
-    code_of(b"Z = 3\n", "dpverify", hashes._parsed)
+    code_of(b"Z = 3\n", "dpverify", parse)
     keep_new_code()
     new_process()
     assert len(code_cache._table()) == 1
@@ -137,7 +137,7 @@ def test_a_full_table_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_place_to_write_the_answer_is_the_same() -> None:
     default_store().with_suffix(".cache").write_text("no folder", encoding="utf-8")
-    first = code_of(SOURCE, "dpverify", hashes._parsed)
+    first = code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
-    assert code_of(SOURCE, "dpverify", hashes._parsed) == first
+    assert code_of(SOURCE, "dpverify", parse) == first

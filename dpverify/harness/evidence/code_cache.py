@@ -28,15 +28,45 @@ class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
     names: list[tuple[str, str | None]]
     package: str | None = None  # None for ``import name``
     level: int = 0  # number of leading dots
+    after: int = 0  # number of units before it
+
+
+class Unit(msgspec.Struct, frozen=True, array_like=True):
+    """A statement at the top of a module, or one argument of a call that adds checks: what a check may depend on."""
+
+    digest: str  # of its tree without places, documentation and imports of ours
+    lines: tuple[int, int]  # first and last
+    binds: list[str]
+    uses: list[str]  # names that may be the module's, with attributes
+    imports: list[ImportedNames]  # of ours, made when its functions run; a module taken whole is called "*"
+    called: list[str]  # names that are called when the module is imported
+    has_effect: bool = False  # whether to import the module does more than to bind names
+    changes: list[str] = []  # names of the module whose values its functions may change
+    reads_module: bool = False  # whether it may use any name of the module
+    is_registered: bool = False  # whether it adds checks
+
+
+class Registration(msgspec.Struct, frozen=True, array_like=True):
+    """A statement that adds checks: the units of its arguments, and which of these are several checks."""
+
+    lines: tuple[int, int]
+    units: list[int]
+    starred: list[int]
 
 
 class Code(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a module: the hash of its tree without imports of ours, those imports, and what it passes on."""
+    """What is kept of a module."""
 
-    digest: str
-    imports: list[ImportedNames]
-    passed_on: list[ImportedNames]
-    bound: frozenset[str]  # all other names that it binds
+    units: list[Unit]
+    imports: list[ImportedNames]  # of ours, made when the module is imported
+    on_use: list[ImportedNames]  # what the module loads when its names are used
+    registrations: list[Registration]
+    registry: str = ""  # name that the checks are added to
+
+    @property
+    def every_import(self) -> list[ImportedNames]:
+        """All imports of ours."""
+        return [*self.imports, *(node for unit in self.units for node in unit.imports), *self.on_use]
 
 
 def code_of(source: bytes, top: str, parsed: Callable[[bytes, str], Code]) -> Code:
@@ -59,10 +89,7 @@ def _table() -> dict[str, Code]:
 
 @cache
 def _made_by() -> Snapshot:
-    folder = Path(__file__).parents[1]
-    files = snapshot(
-        [folder / "run" / "hashes.py", *(folder / "finished" / f"{name}.py" for name in ("code_cache", "names"))]
-    )
+    files = snapshot([Path(__file__).parent])
     return Snapshot(digest_of((files.digest, sys.version)), files.changed_at)
 
 

@@ -1,0 +1,237 @@
+"""What each statement of our modules depends on: a graph of units, from syntax trees alone.
+
+Whatever a name may stand for counts: a unit depends on every unit that may bind a name which it uses, on whatever an
+import executes besides binding names, and on a whole module where the module itself is used as a value. A class counts
+as a whole. So does a module whose code may look up any of its names, or names that a text gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dpverify.harness.evidence.code_cache import ImportedNames
+from dpverify.harness.evidence.modules import Find, Module, bindings_of, find_source, packages_above
+from dpverify.harness.evidence.places import CheckPlace
+from dpverify.harness.evidence.units import ADD
+
+Node = tuple[str, int]  # a module and the number of a unit, or
+WHOLE = -1  # everything in the module, in its order
+Seen = frozenset[tuple[str, str]]  # names of modules that are being looked up: two may import each other's
+
+ON_USE = "__getattr__"
+BY_TEXT = "*"  # what a module is called that is imported by a text
+WITHOUT_VALUE = frozenset({"__name__", "__all__", "__package__", "__spec__"})  # where a module lies does not count
+
+
+class CodeGraph:
+    """The units of all modules of ours, linked as they are asked for; ``find`` gives the source of a module."""
+
+    def __init__(self, find: Find = find_source) -> None:
+        self._find = find
+        self._modules: dict[str, Module | None] = {}
+        self._uses: dict[Node, dict[str, set[Node]]] = {}
+        self._loads: dict[str, set[str]] = {}
+        self._direct: dict[str, set[str]] = {}
+        self._own_effects: dict[str, list[Node]] = {}
+
+    def module(self, name: str) -> Module | None:
+        """A module of ours; None where there is no such module or it has no source."""
+        if name not in self._modules:
+            source = self._find(name)
+            self._modules[name] = None if source is None else Module(name, source)
+        return self._modules[name]
+
+    def known(self, name: str) -> Module:
+        """A module that must have source."""
+        module = self.module(name)
+        if module is None:
+            raise ValueError(f"module must have Python source, got module={name!r}.")
+        return module
+
+    def digest(self, node: Node) -> str:
+        """What a node is, without what it uses: the code of a unit, or the order of what is in a module."""
+        code = self.known(node[0]).code
+        if node[1] >= 0:
+            return code.units[node[1]].digest
+        imports = (f"{each.after} {alias or own}" for each in code.imports for own, alias in each.names)
+        return "\0".join([*(unit.digest for unit in code.units), *imports])
+
+    def made_at(self, place: CheckPlace) -> list[Node]:
+        """Units that make a check; the whole module where it is not certain which these are."""
+        module = self.known(place.module)
+        for lines, units, starred in (
+            (each.lines, each.units, each.starred) for each in module.code.registrations if place.line
+        ):
+            if lines[0] <= place.line <= lines[1]:
+                return [(place.module, unit) for unit in _arguments(units, starred, place)]
+        return [(place.module, WHOLE)]
+
+    def uses(self, node: Node) -> dict[str, set[Node]]:
+        """What a node depends on, by the name that it uses for it."""
+        if node not in self._uses:
+            found: dict[str, set[Node]] = {}
+            for name, target in self._targets(node):
+                found.setdefault(name, set()).add(target)
+            self._uses[node] = found
+        return self._uses[node]
+
+    def reached(self, nodes: Iterable[Node]) -> set[Node]:
+        """All that some nodes depend on, themselves included."""
+        found: set[Node] = set()
+        todo = list(nodes)
+        while todo:
+            node = todo.pop()
+            if node not in found:
+                found.add(node)
+                todo.extend(target for targets in self.uses(node).values() for target in targets)
+        return found
+
+    def _targets(self, node: Node) -> Iterator[tuple[str, Node]]:
+        module, place = self.known(node[0]), node[1]
+        if place == WHOLE:
+            yield from (("", (module.name, number)) for number in range(len(module.code.units)))
+            yield from self._taken(module, [*module.code.imports, *module.code.on_use], is_whole=True)
+            return
+        unit = module.code.units[place]
+        if unit.reads_module:
+            yield "", (module.name, WHOLE)
+        yield from self._taken(module, unit.imports)
+        for used in unit.uses:
+            targets = self._named(module, used.split("."), unit.imports)
+            yield from ((f"{used} {number}", target) for number, target in enumerate(targets))
+
+    def _taken(
+        self, module: Module, imports: list[ImportedNames], *, is_whole: bool = False
+    ) -> Iterator[tuple[str, Node]]:
+        """What some imports take, by their order: which of two is made may depend on it."""
+        for number, node in enumerate(imports):
+            for own, alias in node.names:
+                if node.package is not None:
+                    yield from ((f"{number} {own}", target) for target in self._from(module.absolute(node), own, []))
+                elif (is_whole or alias == BY_TEXT) and self.module(own) is not None:
+                    yield f"{number} {own}", (own, WHOLE)
+
+    def loading(self, node: Node) -> set[str]:
+        """Modules that must be loaded for a node, those aside that are loaded for what it uses."""
+        module = self.known(node[0])
+        units = module.code.units if node[1] == WHOLE else [module.code.units[node[1]]]
+        return {node[0]}.union(*(self._imported(module, unit.imports) for unit in units))
+
+    def effects(self, loaded: Iterable[str]) -> set[Node]:
+        """What imports of some modules execute besides binding names, other modules that they import included."""
+        return {node for home in set[str]().union(*map(self.loads, loaded)) for node in self._effects(home)}
+
+    def loads(self, name: str) -> set[str]:
+        """Modules of ours that an import of a module executes, itself included."""
+        if name not in self._loads:
+            found: set[str] = set()
+            todo = [name]
+            while todo:
+                module = todo.pop()
+                if module not in found:
+                    found.add(module)
+                    todo.extend(self._imports_of(module))
+            self._loads[name] = found
+        return self._loads[name]
+
+    def _imports_of(self, name: str) -> set[str]:
+        """Modules that an import of a module imports in turn."""
+        if name not in self._direct:
+            module = self.known(name)
+            self._direct[name] = {*self._packages_above(name), *self._imported(module, module.code.imports)}
+        return self._direct[name]
+
+    def _effects(self, name: str) -> list[Node]:
+        """What an import of a module executes besides binding names, other modules aside."""
+        if name not in self._own_effects:
+            module = self.known(name)
+            self._own_effects[name] = [
+                (name, place)
+                for place, unit in enumerate(module.code.units)
+                if unit.has_effect or any(self._registers(module, called) for called in unit.called)
+            ]
+        return self._own_effects[name]
+
+    def _registers(self, module: Module, name: str) -> bool:
+        """Whether a function or class, called when a module is imported, may change what a module's names stand for."""
+        nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE)
+        units = (self.known(home).code.units[place] for home, place in nodes)
+        return any(unit.changes and not unit.is_registered for unit in units)
+
+    def _imported(self, module: Module, imports: Iterable[ImportedNames]) -> Iterator[str]:
+        """Modules of ours that some imports of a module load, with those that packages load for the names in them."""
+        for node in imports:
+            for own, _ in node.names:
+                homes = [own] if node.package is None else [module.absolute(node)]
+                if node.package is not None:
+                    homes += [home for home, _ in self._from(module.absolute(node), own, [])]
+                for home in homes:
+                    if self.module(home) is not None:
+                        yield home
+                        yield from self._packages_above(home)
+
+    def _packages_above(self, name: str) -> Iterator[str]:
+        return (above for above in packages_above(name) if self.module(above) is not None)
+
+    def homes(self, module: Module, node: ImportedNames, own: str) -> Iterator[tuple[str, str]]:
+        """Modules that define what an import of a module takes, each with the name; a module is taken whole."""
+        if node.package is None:
+            yield own, ""
+            return
+        for home, place in self._from(module.absolute(node), own, []):
+            yield home, "" if place == WHOLE else own
+
+    def _named(
+        self, module: Module, name: list[str], late: list[ImportedNames] | None = None, seen: Seen = frozenset()
+    ) -> Iterator[Node]:
+        """Nodes that a name with attributes may stand for in a module; none where it is Python's own."""
+        first, *rest = name
+        units, imports, stars = module.units.get(first, []), module.imports.get(first, []), module.imports.get("*", [])
+        yield from ((module.name, place) for place in (*units, *module.changed.get(first, ())))
+        if first == module.code.registry and rest[:1] != [ADD]:
+            yield from ((module.name, place) for place, unit in enumerate(module.code.units) if unit.is_registered)
+        if (imports or stars) and len(units) + len(imports) + len(stars) > 1:
+            yield module.name, WHOLE  # which one it is depends on the order of them all
+        for node, own in (*imports, *(bindings_of(late or []).get(first, ()))):
+            if node.package is not None:
+                yield from self._from(module.absolute(node), own, rest, seen)
+            else:
+                is_renamed = any(alias == first for taken, alias in node.names if taken == own)
+                yield from self._inside(own if is_renamed else first, rest, seen)
+        yield from ((home, WHOLE) for node, _ in stars if self.module(home := module.absolute(node)) is not None)
+
+    def _inside(self, home: str, name: list[str], seen: Seen = frozenset()) -> Iterator[Node]:
+        """Nodes that attributes of a module stand for; all of it where the module itself is the value."""
+        if self.module(home) is None:
+            return
+        if not name:
+            yield home, WHOLE
+        else:
+            yield from self._from(home, name[0], name[1:], seen)
+
+    def _from(self, home: str, own: str, rest: list[str], seen: Seen = frozenset()) -> Iterator[Node]:
+        """Nodes that a name of a module, or a module of a package, stands for."""
+        module = self.module(home)
+        if module is None or (home, own) in seen:
+            return
+        seen |= {(home, own)}
+        inner = f"{home}.{own}"
+        is_module = module.is_package and self.module(inner) is not None
+        if is_module:
+            yield from self._inside(inner, rest, seen)
+        if own in module.units or own in module.imports or "*" in module.imports:
+            yield from self._named(module, [own, *rest], None, seen)
+        elif not is_module and own not in WITHOUT_VALUE and not (module.code.on_use and own == ON_USE):
+            yield home, WHOLE
+
+
+def _arguments(units: list[int], starred: list[int], place: CheckPlace) -> list[int]:
+    """Units of the arguments that may have given a check; a starred one gives any number of checks."""
+    if not starred:
+        return units[place.argument : place.argument + 1] if len(units) == place.arguments else units
+    after = len(units) - 1 - starred[-1]
+    if place.argument < starred[0]:
+        return [units[place.argument]]
+    if place.arguments - place.argument <= after:
+        return [units[place.argument - place.arguments]]
+    return units[starred[0] : starred[-1] + 1]
