@@ -12,6 +12,7 @@ from pathlib import Path
 from cyclopts import App, CycloptsError, Parameter
 
 from dpverify import __version__
+from dpverify.cli.algorithms import add_algorithms, algorithm_first, calibrate_options, train_options
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.certify import certify
@@ -52,8 +53,12 @@ EXIT_CODES = """Exit codes:
   141  the program that reads stdout has ended"""
 
 
-def build() -> App:
-    """Build the application; a command returns its exit code."""
+GENERATED = {"train": train_options, "calibrate": calibrate_options}
+"""Commands that have a subcommand for each algorithm."""
+
+
+def build(words: Sequence[str] = ()) -> App:
+    """Build the application, with the algorithms of the command that ``words`` call."""
     app = App(
         name="dpverify",
         help="Check the claims of papers on private optimization, and private optimizers against their accounting.",
@@ -67,8 +72,14 @@ def build() -> App:
     using = (explain, train, party, compare, calibrate, audit, conform)
     for command in (list_claims, new_paper, verify, *using, certify, selftest, bench, site, doctor):
         command.__doc__ = unwrapped(command.__doc__ or "")
-        name = {list_claims: "list", new_paper: "new-paper"}.get(command)
-        app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")
+        name = {list_claims: "list", new_paper: "new-paper"}.get(command, command.__name__)
+        if name in GENERATED:
+            text = command.__doc__.partition("Parameters\n")[0].strip()
+            app.command(App(name=name, help=text, help_epilogue="Exit codes: dpverify --help"))
+            if words[:1] == [name]:
+                add_algorithms(app[name], command, GENERATED[name], words)
+        else:
+            app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")
     app.register_install_completion_command(help="Install completion of commands, options and claims for your shell.")
     return app
 
@@ -124,7 +135,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     try:
-        code = build()(words, exit_on_error=False, print_error=False, verbose=False)
+        if words[:1] and words[0] in GENERATED:
+            words = algorithm_first(words)
+        code = build(words)(words, exit_on_error=False, print_error=False, verbose=False)
     except (CycloptsError, BadInput) as error:
         complain(str(error))
         return BAD_INPUT

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dpverify.algorithms.dpageem import FAMILY
 from dpverify.compare.records import CompareRequest
 from dpverify.compare.run import compare
 from dpverify.kernels.check import ArgumentError
@@ -23,7 +24,6 @@ from dpverify.problems.sparse.rows import CsrRows
 from dpverify.train.ddp import rounding_bound
 from dpverify.train.records import SRM, Request
 from dpverify.train.run import WORK_PER_POINT, cheap_points, steps_to_measure, train
-from dpverify.train.settings import STAGED
 
 N, D = 60, 40
 
@@ -40,7 +40,7 @@ def both_ways(seed: int = 0) -> tuple[Dataset, Dataset]:
 
 @pytest.mark.parametrize("lam", [0.0, 0.01])
 @pytest.mark.parametrize("sigma", [0.0, 0.5])
-@pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", *STAGED])
+@pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", *(method.name for method in FAMILY)])
 def test_a_run_on_sparse_rows_is_that_on_dense_ones_up_to_rounding(algorithm: str, sigma: float, lam: float) -> None:
     asked: dict[str, Any] = {"steps": 250, "lam": lam, "seed": 3, "eta": 0.05, "points": 20}
     if algorithm != "sgd-stages":

@@ -1,0 +1,37 @@
+"""The name of an algorithm occurs in its own module, in tests and in documents; exceptions are named and only shrink."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from dpverify.algorithms import ALGORITHMS
+
+PACKAGE = Path(__file__).parents[2] / "dpverify"
+
+OWN = ("algorithms/", "papers/")
+"""Folders where names are at home: the objects, and the papers that the algorithms come from."""
+
+EXCEPTIONS: dict[str, int] = {}
+"""Files that still name algorithms, and how often."""
+
+
+def names_in(text: str) -> int:
+    """Count strings that are the name of an algorithm."""
+    return sum(
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ALGORITHMS
+        for node in ast.walk(ast.parse(text))
+    )
+
+
+def test_names_are_counted() -> None:
+    assert names_in('x = "dp-srm" == name, "dp-srm of wang2019", ["storm"]') == 2
+
+
+def test_an_algorithm_is_named_in_its_own_module_only() -> None:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        place = path.relative_to(PACKAGE).as_posix()
+        if not place.startswith(OWN) and (count := names_in(path.read_text())):
+            found[place] = count
+    assert found == EXCEPTIONS
