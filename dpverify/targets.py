@@ -53,7 +53,13 @@ def _module(place: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    is_new = sys.modules.setdefault(path.stem, module) is module  # annotations of its classes are looked up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if is_new:
+            del sys.modules[path.stem]
+        raise
     _FILES[str(path)] = module
     return module
 

@@ -24,10 +24,14 @@ CLIP = 0.7
 
 
 class DescentSettings(NoisySettings, frozen=True, kw_only=True):
+    """Settings, each with its letter, help and domain; the number of steps, sigma and the seed are inherited."""
+
     eta: Annotated[float, Setting("eta", "Step size.", check.positive)] = 1.0
 
 
 class Descent(Algorithm[DescentSettings]):
+    """The algorithm."""
+
     name = "my-descent"
     summary = "Gradient descent on all examples."
     settings = DescentSettings

@@ -22,6 +22,7 @@ from typing import Any, Final
 import msgspec
 
 from dpverify.algorithms.algorithm import Algorithm
+from dpverify.algorithms.baselines import DP_GD
 from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
@@ -218,7 +219,7 @@ def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: i
     return replace(made, sigma=None)
 
 
-WITHOUT_NOISE, FULL_BATCHES = "nsgd", "dp-gd"
+WITHOUT_NOISE, FULL_BATCHES = "nsgd", DP_GD.name
 
 PREPARE: Final[dict[str, Prepare]] = {
     WITHOUT_NOISE: _without_noise,

@@ -48,7 +48,7 @@ def test_it_is_calibrated(tmp_path: Path) -> None:
 
 
 def test_it_is_compared_after_the_usual_methods() -> None:
-    asked: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-4, "n": 60, "epochs": 2, "seeds": 2}
+    asked: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-4, "n": 60, "epochs": 2, "seeds": 2, "standardise": False}
     result = compare(CompareRequest(**asked, also=(TARGET,)))
     usual = compare(CompareRequest(**asked))
     assert result.methods[:-1] == usual.methods
