@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from dpverify.algorithms.settings import Setting, fraction, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
@@ -22,6 +22,7 @@ from dpverify.papers.wang2019.accounting.runs import (
     tracked_ratio,
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
+from dpverify.privacy import accounting
 from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
@@ -102,6 +103,14 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
     def run(self) -> BatchRun:
         """Return the run on batches."""
         return self.descent(self.batch)
+
+    def noises(self, run: BatchRun) -> dict[str, Bought]:
+        """Return the noise of the paper, and that of Poisson samples for one example more or less."""
+        how: dict[str, Any] = {"steps": run.steps, "rate": run.rate(run.batch), "sampling": "poisson"}
+        multiplier = accounting.sigma(self.epsilon, self.delta, **how)
+        bounds = accounting.epsilon(multiplier, self.delta, **how)
+        half = Bought(multiplier * run.examples / (2 * run.batch), bounds)  # one example moves the sum by C, not by 2C
+        return super().noises(run) | {"poisson": half}
 
 
 class StageRequest(BatchRequest, frozen=True, kw_only=True):
@@ -253,6 +262,7 @@ ROWS = {
     "proof": "as the privacy theorem prints it",
     "constant": f"equation 4 with c_2 = {float(PROVEN['batches'])}",
     "tracked": "as the paper has it",
+    "poisson": "certified for Poisson samples",
     "exact": "as the accountant certifies it",
 }
 
@@ -265,19 +275,35 @@ def batch_summary(result: BatchCalibration) -> str:
         f"{result.algorithm}: N = {result.n}, T = {result.steps} steps, batches of {result.batch}{shared}{first}",
         f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
         "",
-        f"{'':34}{'deviation':>14}{'first':>14}{'epsilon at least':>18}{'and at most':>14}  certified",
+        f"{'':33}{'std':>10}{'first std':>10}{'epsilon >=':>11}{'<=':>11}  ok",
     ]
     for name, row in result.noise.items():
-        numbers = (
-            f"{_show(v):>{w}}" for v, w in zip((row.std, row.std_0, *row.epsilon), (14, 14, 18, 14), strict=True)
-        )
-        lines.append(f"{ROWS[name]:34}{''.join(numbers)}  {'yes' if row.certified else 'NO'}")
+        values = zip((row.std, row.std_0, *row.epsilon), (10, 10, 11, 11), strict=True)
+        numbers = "".join(f"{_show(value):>{width}}" for value, width in values)
+        lines.append(f"{ROWS[name]:33}{numbers}  {'yes' if row.certified else 'NO'}")
     lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
-        lines.append("at least 0: only the upper bound of epsilon is known there.")
-    lines.append("Replacing one example; batches drawn without replacement; real arithmetic, not floats.")
-    return "\n".join(lines)
+        lines.append("epsilon >= 0: only the upper bound of epsilon is known there.")
+    lines += [
+        "std: standard deviation of the noise of a coordinate; first std: in the first step.",
+        "epsilon >=, <=: bounds of the smallest epsilon; ok: the noise is certified.",
+        "Replacing one example; batches drawn without replacement; real arithmetic, not floats.",
+    ]
+    if "poisson" in result.noise:
+        lines.append("Poisson samples: neighbours have one example more or less.")
+    return "\n".join([*lines, "", _advice(result)])
+
+
+def _advice(result: BatchCalibration) -> str:
+    """Say in one sentence what to implement."""
+    row = result.noise["exact"]
+    later = f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
+    if "proof" not in result.noise:
+        length = show_float(result.lipschitz)
+        return f"Add {later} the mean gradient of each batch, with each example's gradient clipped to norm {length}."
+    first = f"Gaussian noise with standard deviation {_show(row.std_0)} to each coordinate of the first estimate"
+    return f"Add {first}, and {later} each later estimate, with clipped gradients and gradient changes."
 
 
 def _show(value: Real) -> str:
-    return value if isinstance(value, str) else show_float(value, 6)
+    return value if isinstance(value, str) else show_float(value, 5)

@@ -135,6 +135,9 @@ def _ending(result: Calibration) -> Iterator[str]:
         at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
         yield f"warning: the printed sigma is NOT enough: {at}"
     yield from _gap(result)
+    noises = ", ".join(f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items())
+    sigma = _show(result.sigma.exact)
+    yield f"Run {result.algorithm} with sigma = {sigma}: standard deviation of a node's noise {noises}."
     yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
 
 

@@ -31,6 +31,7 @@ from dpverify.papers.wang2019.accounting.runs import (
     printed_order,
 )
 from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
+from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.privacy.gaussian import epsilon_of
@@ -223,11 +224,29 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "d must be given for dp-nsgd" in capsys.readouterr().err
 
 
+def test_the_summary_fits_in_80_columns_and_ends_with_what_to_implement() -> None:
+    result = calibrate_batches(question("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50, lipschitz=2.0))
+    *table, advice = batch_summary(result).splitlines()
+    assert all(len(line) <= 80 for line in table if "real arithmetic" not in line and "first step" not in line)
+    std = float(result.noise["exact"].std)
+    assert f"standard deviation {std:.5g} to each coordinate of the mean gradient" in advice
+    assert "clipped to norm 2" in advice
+
+
+def test_poisson_samples_are_calibrated_for_one_example_more_or_less() -> None:
+    result = calibrate_batches(question("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50, lipschitz=2.0))
+    multiplier = float(result.noise["poisson"].std) * 50 / 2.0
+    bounds = epsilon(multiplier, 1e-4, steps=60, rate=0.05, sampling="poisson")
+    assert 0.999 < bounds.upper <= 1.0
+    assert result.noise["poisson"].certified
+    assert float(result.noise["poisson"].std) < float(result.noise["exact"].std)
+
+
 def test_an_epsilon_with_a_simple_bound_is_explained() -> None:
     result = calibrate_batches(question("rrpsgd", 100, 100.0, 1e-5, steps=10))
     lower, upper = result.noise["tracked"].epsilon
     assert lower == 0.0
     assert isinstance(upper, float)
     assert 100.0 < upper < math.inf
-    assert "at least 0: only the upper bound of epsilon is known there." in batch_summary(result)
-    assert "at least 0:" not in batch_summary(calibrate_batches(question("rrpsgd", 100, 1.0, 1e-4, epochs=3)))
+    assert "epsilon >= 0: only the upper bound of epsilon is known there." in batch_summary(result)
+    assert "epsilon >= 0:" not in batch_summary(calibrate_batches(question("rrpsgd", 100, 1.0, 1e-4, epochs=3)))
