@@ -57,17 +57,19 @@ def whole(least: int, most: int | None = None) -> Callable[..., int]:
 
 def fraction(**named: Any) -> float:
     """Take a number above 0 and below 1, such as delta."""
+    (name,) = named
     value = check.positive(**named)
     if not value < 1.0:
-        raise check.ArgumentError(*named, value, "must be above 0 and below 1")
+        raise check.ArgumentError(name, value, "must be above 0 and below 1")
     return value
 
 
 def momentum(**named: Any) -> float:
     """Take a number in [0, 1), such as the weight of the momentum."""
+    (name,) = named
     value = check.proportion(**named)
     if not value < 1.0:
-        raise check.ArgumentError(*named, value, "must lie in [0, 1)")
+        raise check.ArgumentError(name, value, "must lie in [0, 1)")
     return value
 
 

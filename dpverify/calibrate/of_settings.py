@@ -57,9 +57,11 @@ def request_class(algorithm: Algorithm[Any]) -> type[SettingsRequest]:
         for name, option in options(algorithm.settings).items()
         if name not in OF_A_RUN
     ]
-    made = msgspec.defstruct("SettingsRequest", fields, bases=(SettingsRequest,), frozen=True, kw_only=True)
-    made.method = algorithm  # type: ignore[attr-defined]  # of this class of questions
-    return made
+    bases = (SettingsRequest,)
+    made: Any = msgspec.defstruct("SettingsRequest", fields, bases=bases, frozen=True, kw_only=True)
+    made.method = algorithm
+    question: type[SettingsRequest] = made
+    return question
 
 
 class SettingsCalibration(ShownAsTable, Record, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpverify.algorithms.algorithm import Algorithm
     from dpverify.algorithms.settings import Option
 
-Command = Callable[..., int]
+Command = Callable[..., Any]
 Choose = Callable[["Algorithm[Any]"], "Mapping[str, Option] | None"]
 """Returns the options of an algorithm, or None if the command has no such algorithm."""
 
@@ -91,7 +91,7 @@ def _generated(command: Command, name: str, algorithm: Algorithm[Any], options: 
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in hidden
     ]
 
-    def run(**values: Any) -> int:
+    def run(**values: Any) -> Any:
         missing = [
             f"--{option.name.replace('_', '-')}"
             for option in options.values()
@@ -119,5 +119,6 @@ def _parameter(option: Option) -> inspect.Parameter:
     if option.is_required and not setting.default:
         words += " Required."
     how = {int: {"converter": whole, "n_tokens": 1}, float: {"converter": real, "n_tokens": 1}}.get(option.type, {})
-    annotation = Annotated[option.type | None, Parameter(help=words, **how)]
+    optional: Any = option.type | None
+    annotation = Annotated[optional, Parameter(help=words, **how)]
     return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

@@ -144,14 +144,14 @@ def prepare_other(
 ) -> Method:
     """Any algorithm with its own defaults and as many gradients of examples."""
     names = ("lam", "scale", "seed")
-    shared = {name: request.settings[name] for name in names if name in request.settings}
+    shared: dict[str, Any] = {name: request.settings[name] for name in names if name in request.settings}
     if "batch" in options(algorithm.settings):
         shared["batch"] = batch
     n = len(problem.x)
     gradients = request.settle(n).steps
     shared["steps"] = max(1, round(gradients / algorithm.gradients_per_step(algorithm.complete(shared, n), n)))
-    privacy = {"epsilon": request.epsilon, "delta": request.delta} if algorithm.is_private else {}
-    return _trained(Request(algorithm, **privacy, **shared), dataset, problem)
+    epsilon = request.epsilon if algorithm.is_private else None
+    return _trained(Request(algorithm, epsilon=epsilon, delta=request.delta, **shared), dataset, problem)
 
 
 def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:

@@ -21,6 +21,7 @@ from dpverify.algorithms.dpageem import (
     DPAGES,
     FAMILY,
     SGD_STAGES,
+    StagedAlgorithm,
 )
 from dpverify.compare.networks.orderings import Said, orderings
 from dpverify.compare.networks.settings import NetworkRequest, Panel, ReadyNetwork, images_for, noise
@@ -28,14 +29,14 @@ from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSche
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
 
 METHODS = {method.name: method for method in FAMILY}
-PRIVATE = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_LINEAR, DP_SGD_ROOT, DP_SGDM, DP_SGDEM)
+PRIVATE: tuple[StagedAlgorithm, ...] = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_LINEAR, DP_SGD_ROOT, DP_SGDM, DP_SGDEM)
 FIGURES = {"zhang2021:figure-1": ("MNIST", "cnn2", 8.0), "zhang2021:figure-2": ("CIFAR-10", "resnet20", 10.0)}
 SHAPES = {"MNIST": (1, 28), "CIFAR-10": (3, 32)}
 SMALL = (1, 8)  # of digits, which stay as they are
 BATCH, CLIP, RHO, STAGES = 64, 1.0, 0.9, 3
 SIZES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
-ORDERS = {
+ORDERS: dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]] = {
     "stages": [(DPAGES, other) for other in PRIVATE if other is not DPAGES],
     "early": [(DPAGEEM, DP_SGDM), (DPAGEEM, DP_SGDEM)],
     "sgdm": [(DPAGEEM, DP_SGDM), (DP_SGDEM, DP_SGDM)],

@@ -19,7 +19,6 @@ from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.errors import DataError
-from dpverify.train.optimizer import optimizer
 
 
 def run(
@@ -79,7 +78,7 @@ def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
         parts = _split(request, dataset, seed)
         p = parts.problem
         settings = DP_NSGD.complete({"epochs": 3, "sigma": 0.0, "seed": seed}, 80)
-        run, _ = optimizer("dp-nsgd", p, settings)
+        run = DP_NSGD.start(p, settings)
         norms = []
         for _ in range(240):
             norms.append(float(np.linalg.norm(p.gradient(run.w))))

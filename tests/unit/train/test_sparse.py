@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dpverify.algorithms.ddp_srm import DdpSettings
 from dpverify.algorithms.dpageem import FAMILY
 from dpverify.compare.records import CompareRequest
 from dpverify.compare.run import compare
@@ -22,7 +23,7 @@ from dpverify.problems.errors import DataError
 from dpverify.problems.regression import regression_problem
 from dpverify.problems.sparse.rows import CsrRows
 from dpverify.train.ddp import rounding_bound
-from dpverify.train.records import SRM, Request
+from dpverify.train.records import Request
 from dpverify.train.run import WORK_PER_POINT, cheap_points, steps_to_measure, train
 
 N, D = 60, 40
@@ -71,6 +72,7 @@ def test_ddp_srm_takes_sparse_rows() -> None:
     asked: dict[str, Any] = {"steps": 4, "sigma": 0.0, "batch": 30, "parties": 3, "eta": 0.5, "gamma": 0.25}
     dense, found = (train(Request("ddp-srm", **asked), None, data) for data in both_ways())
     apart = float(np.linalg.norm(np.array(found.w) - dense.w))
+    assert isinstance(found.settings, DdpSettings)
     assert apart <= 2.0 * rounding_bound(found.settings, D, found.constants.smoothness) < 1e-3
     assert np.linalg.norm(found.w) > 0.01
 
@@ -161,7 +163,7 @@ def test_points_of_sparse_rows_follow_what_steps_and_points_cost() -> None:
     narrow = replace(rows, width=3)
     assert cheap_points(narrow, 10**7, 10**7, noisy=True) == 10**7 * 27 // (WORK_PER_POINT * 150_012) == 112
     problem = regression_problem(rows.with_values(np.full(30_000, 0.5)), np.zeros(10_000), lam=0.0, radius=1.0)
-    for algorithm in ("dp-nsgd", *SRM):
+    for algorithm in ("dp-nsgd", "dp-srm", "ddp-srm"):
         request = Request(algorithm, sigma=1.0, steps=5000)
         assert len(steps_to_measure(request, request.settle(10_000), problem)) == 100
         request = replace(request, points=7)

@@ -164,7 +164,7 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
     """The same deviations as ``calibrate`` gives them."""
     assert request.epsilon is not None
     assert request.delta is not None
-    settings = request.settle(examples)
+    settings: Any = request.settle(examples)
     problem = problem_of(_data(examples, 1.0)[0], settings)
     asked: dict[str, Any] = {"n": examples, "epsilon": request.epsilon, "delta": request.delta}
     if algorithm in OF_TREES:
