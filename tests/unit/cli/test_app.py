@@ -98,7 +98,7 @@ def test_train_hands_its_words_on(monkeypatch: pytest.MonkeyPatch) -> None:
     words = "train --data a9a --n 20 --epochs 2 --sigma 0.5 --ordering once --no-standardise --json - --figure f.svg"
     assert main(words.split()) == 130
     said = {"data": Path("a9a"), "n": 20, "epochs": 2, "sigma": 0.5, "ordering": "once", "standardise": False}
-    assert {**said, "json": "-", "figure": Path("f.svg"), "algorithm": "dp-nsgd", "seed": 0}.items() <= seen.items()
+    assert {**said, "json": "-", "figure": Path("f.svg"), "algorithm": "dp-nsgd"}.items() <= seen.items()
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
