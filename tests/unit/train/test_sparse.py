@@ -106,9 +106,9 @@ def test_a_file_is_trained_on_without_being_written_out(tmp_path: Path) -> None:
     dense = train(request, None, load_dataset(file, dense=True))
     found = train(request)
     assert np.allclose(found.w, dense.w, rtol=1e-9, atol=1e-12)
-    assert train(replace(request, standardise=True)).notes != found.notes, "standardised rows are dense"
+    assert train(request.changed(standardise=True)).notes != found.notes, "standardised rows are dense"
     with pytest.raises(ArgumentError, match="standardise must be left out for data that are given"):
-        train(replace(request, standardise=True), None, load_dataset(file))
+        train(request.changed(standardise=True), None, load_dataset(file))
     with pytest.raises(DataError, match=r"300 examples with 2000 features need 14\.4 MB of memory, more than the 1 MB"):
         load_dataset(file, standardise=True, limit=10**6)
 
@@ -166,5 +166,5 @@ def test_points_of_sparse_rows_follow_what_steps_and_points_cost() -> None:
     for algorithm in ("dp-nsgd", "dp-srm", "ddp-srm"):
         request = Request(algorithm, sigma=1.0, steps=5000)
         assert len(steps_to_measure(request, request.settle(10_000), problem)) == 100
-        request = replace(request, points=7)
+        request = request.changed(points=7)
         assert len(steps_to_measure(request, request.settle(10_000), problem)) == 7
