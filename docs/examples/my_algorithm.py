@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 
 import dpverify as dv
-from dpverify.algorithms import Algorithm, AuditTarget, NoisySettings, Setting, Size
+from dpverify.algorithms import Algorithm, AuditTarget, NoisySettings, ProblemSize, SettingInfo
 from dpverify.kernels import check
 from dpverify.problems import DescentParameters, NoisyDescent
 from dpverify.problems.regression import Regression, batch_gradient
@@ -26,7 +26,7 @@ CLIP = 0.7
 class DescentSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings, each with its letter, help and domain; the number of steps, sigma and the seed are inherited."""
 
-    eta: Annotated[float, Setting("eta", "Step size.", check.positive)] = 1.0
+    eta: Annotated[float, SettingInfo("eta", "Step size.", check.positive)] = 1.0
 
 
 class Descent(Algorithm[DescentSettings]):
@@ -47,10 +47,10 @@ class Descent(Algorithm[DescentSettings]):
     def gradients_per_step(self, settings: DescentSettings, examples: int) -> int:
         return examples
 
-    def epsilon(self, settings: DescentSettings, size: Size, delta: float) -> float:
+    def epsilon(self, settings: DescentSettings, size: ProblemSize, delta: float) -> float:
         return dv.epsilon(settings.sigma, delta, steps=settings.steps).upper
 
-    def sigma(self, settings: DescentSettings, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: DescentSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return dv.sigma(epsilon, delta, steps=settings.steps)
 
     def audit_target(self, delta: float) -> AuditTarget:

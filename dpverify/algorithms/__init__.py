@@ -7,18 +7,29 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.algorithms.algorithm import Algorithm, Size
+    from dpverify.algorithms.algorithm import Algorithm, ProblemSize
     from dpverify.algorithms.audited import AuditTarget
-    from dpverify.algorithms.registry import ALGORITHMS
-    from dpverify.algorithms.settings import NoisySettings, Setting, Settings
+    from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
+    from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, described, options
 
 _HOMES = {
-    "algorithm": "Algorithm Size",
+    "algorithm": "Algorithm ProblemSize",
     "audited": "AuditTarget",
-    "registry": "ALGORITHMS",
-    "settings": "NoisySettings Setting Settings",
+    "registry": "ALGORITHMS algorithm_named",
+    "settings": "NoisySettings SettingInfo Settings described options",
 }
 
-__all__ = ["ALGORITHMS", "Algorithm", "AuditTarget", "NoisySettings", "Setting", "Settings", "Size"]
+__all__ = [
+    "ALGORITHMS",
+    "Algorithm",
+    "AuditTarget",
+    "NoisySettings",
+    "ProblemSize",
+    "SettingInfo",
+    "Settings",
+    "algorithm_named",
+    "described",
+    "options",
+]
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -36,12 +36,12 @@ class NoiseConstants(Record, frozen=True, kw_only=True):
     node_std: dict[str, float]
 
 
-class Size(NamedTuple):
+class ProblemSize(NamedTuple):
     """What an accountant needs to know of a problem.
 
     Examples
     --------
-    >>> Size(examples=1000, dimension=10).lipschitz
+    >>> ProblemSize(examples=1000, dimension=10).lipschitz
     1.0
     """
 
@@ -51,7 +51,7 @@ class Size(NamedTuple):
     smoothness: float = 1.0
 
     @classmethod
-    def of(cls, problem: Regression) -> Size:
+    def of(cls, problem: Regression) -> ProblemSize:
         """Return the size of a problem."""
         return cls(len(problem.x), problem.x.shape[1], problem.lipschitz, problem.smoothness)
 
@@ -164,15 +164,17 @@ class Algorithm(ABC, Generic[SettingsT]):
 
     # Accounting, for replacing one example
 
-    def epsilon(self, settings: SettingsT, size: Size, delta: float) -> float:
+    def epsilon(self, settings: SettingsT, size: ProblemSize, delta: float) -> float:
         """Return the certified upper bound of epsilon at the noise of the settings."""
         raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
 
-    def sigma(self, settings: SettingsT, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: SettingsT, size: ProblemSize, epsilon: float, delta: float) -> float:
         """Return the smallest sigma that is certified for (epsilon, delta); the sigma of ``settings`` is ignored."""
         raise check.ArgumentError("epsilon", epsilon, f"must be left out: {self.name} has no accountant")
 
-    def account(self, settings: SettingsT, size: Size, epsilon: float | None, delta: float) -> tuple[SettingsT, float]:
+    def account(
+        self, settings: SettingsT, size: ProblemSize, epsilon: float | None, delta: float
+    ) -> tuple[SettingsT, float]:
         """Return the settings with the sigma that ``epsilon`` needs, if it is given, and the epsilon they guarantee."""
         if epsilon is None:
             return settings, self.epsilon(settings, size, delta)

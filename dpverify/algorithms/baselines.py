@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from dpverify.algorithms.algorithm import Algorithm, Size, count_steps
+from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
-from dpverify.algorithms.settings import NoisySettings, Setting, Settings, whole
+from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, whole
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, rrpsgd
 from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
@@ -24,8 +24,8 @@ CLIP: Final = 1.0
 class BaselineSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of noisy descent."""
 
-    clip: Annotated[float, Setting("C", "Clip length of gradients.", is_option=False)] = CLIP
-    eta: Annotated[float, Setting("eta", "Step size.", check.positive)] = 1.0
+    clip: Annotated[float, SettingInfo("C", "Clip length of gradients.", is_option=False)] = CLIP
+    eta: Annotated[float, SettingInfo("eta", "Step size.", check.positive)] = 1.0
 
 
 class NoisyBaseline(Algorithm[BaselineSettings]):
@@ -46,11 +46,11 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
     def noise(self, problem: Regression, settings: BaselineSettings) -> tuple[dict[str, float], dict[str, float]]:
         return {}, {"gradient": 2.0 * settings.clip / self.batch(len(problem.x)) * settings.sigma}
 
-    def epsilon(self, settings: BaselineSettings, size: Size, delta: float) -> float:
+    def epsilon(self, settings: BaselineSettings, size: ProblemSize, delta: float) -> float:
         rate = self.batch(size.examples) / size.examples
         return sampled_epsilon(rate, settings.sigma, settings.steps, delta)
 
-    def sigma(self, settings: BaselineSettings, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: BaselineSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(self.batch(size.examples) / size.examples, settings.steps, epsilon, delta)
 
 
@@ -100,8 +100,8 @@ class RrpsgdAlgorithm(NoisyBaseline):
 class StormSettings(Settings, frozen=True, kw_only=True):
     """Settings of STORM."""
 
-    batch: Annotated[int, Setting("b", "Batch size.", whole(1), default="the root of N, rounded")]
-    k: Annotated[float, Setting("k", "Scale of the steps.", check.positive)] = 1.0
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1), default="the root of N, rounded")]
+    k: Annotated[float, SettingInfo("k", "Scale of the steps.", check.positive)] = 1.0
 
 
 class StormAlgorithm(Algorithm[StormSettings]):

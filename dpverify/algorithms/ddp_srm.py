@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import msgspec
 
-from dpverify.algorithms.algorithm import Seen, Size
+from dpverify.algorithms.algorithm import ProblemSize, Seen
 from dpverify.algorithms.dp_srm import RecursiveMomentum, SrmSettings
 from dpverify.algorithms.sampled import least_sigma
-from dpverify.algorithms.settings import Setting, whole
+from dpverify.algorithms.settings import SettingInfo, whole
 from dpverify.kernels import check
 from dpverify.mpc.limits import LEAST_PARTIES, MOST_PARTIES, Noise
 from dpverify.problems.regression import Regression
@@ -28,14 +28,16 @@ class DdpSettings(SrmSettings, frozen=True, kw_only=True):
     """Settings of DDP-SRM."""
 
     parties: Annotated[
-        int, Setting("m", "Number of parties, each with a part of the rows.", whole(LEAST_PARTIES, MOST_PARTIES))
+        int, SettingInfo("m", "Number of parties, each with a part of the rows.", whole(LEAST_PARTIES, MOST_PARTIES))
     ] = DEFAULT_PARTIES
     noise: Annotated[
         Noise,
-        Setting("noise", "How the noise is made: shares of the parties, shared random bits, or the ratio of uniforms."),
+        SettingInfo(
+            "noise", "How the noise is made: shares of the parties, shared random bits, or the ratio of uniforms."
+        ),
     ] = "shares"
     fraction_bits: Annotated[
-        int, Setting("bits", "Binary digits after the point in the computation.", whole(0, 40))
+        int, SettingInfo("bits", "Binary digits after the point in the computation.", whole(0, 40))
     ] = 24
 
 
@@ -70,12 +72,12 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
         first, later = (scale.deviation / settings.batch for scale in scales_of(settings, problem.x.shape[1]))
         return {}, {"v^0": first, "v^t": later}
 
-    def epsilon(self, settings: DdpSettings, size: Size, delta: float) -> float:
+    def epsilon(self, settings: DdpSettings, size: ProblemSize, delta: float) -> float:
         from dpverify.train.ddp import ddp_epsilon, even_split
 
         return ddp_epsilon(settings, even_split(size.examples, settings.parties), size.dimension, delta)
 
-    def sigma(self, settings: DdpSettings, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: DdpSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         from dpverify.train.ddp import even_split, with_inside_sigma
 
         holds = even_split(size.examples, settings.parties)
@@ -85,7 +87,7 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
         return least_sigma(settings.batch / (len(holds) * min(holds)), settings.steps, epsilon, delta)
 
     def account(
-        self, settings: DdpSettings, size: Size, epsilon: float | None, delta: float
+        self, settings: DdpSettings, size: ProblemSize, epsilon: float | None, delta: float
     ) -> tuple[DdpSettings, float]:
         """Return the settings with their sigma, and the epsilon of the rounded noise; refuse an uneven batch."""
         from dpverify.train.ddp import check_batch, even_split

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from dpverify.algorithms.algorithm import Algorithm, Size, count_steps
+from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, gaussian_target
-from dpverify.algorithms.settings import NoisySettings, Setting
+from dpverify.algorithms.settings import NoisySettings, SettingInfo
 from dpverify.kernels import check
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -27,11 +27,11 @@ class NsgdSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of both algorithms of tran2022."""
 
     alpha: Annotated[
-        float, Setting("alpha", "Momentum weight of the new gradient, at least 1/N.", check.weight, default="1/N")
+        float, SettingInfo("alpha", "Momentum weight of the new gradient, at least 1/N.", check.weight, default="1/N")
     ]
-    eta: Annotated[float, Setting("eta", "Length of a step.", check.positive, default="1/sqrt(N T)")]
+    eta: Annotated[float, SettingInfo("eta", "Length of a step.", check.positive, default="1/sqrt(N T)")]
     ordering: Annotated[
-        Ordering, Setting("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
+        Ordering, SettingInfo("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
     ] = "fresh"
 
 
@@ -40,7 +40,7 @@ class DpNsgdSettings(NsgdSettings, frozen=True, kw_only=True):
 
     # ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the fewest that hold every
     # node of COMPOSE(1, t), t <= T
-    depth: Annotated[int, Setting("R", "Levels of the tree.", is_option=False)]
+    depth: Annotated[int, SettingInfo("R", "Levels of the tree.", is_option=False)]
 
 
 NsgdT = TypeVar("NsgdT", bound=NsgdSettings)
@@ -60,7 +60,7 @@ class NormalizedMomentum(Algorithm[NsgdT]):
             raise check.ArgumentError("alpha", alpha, rule)
         return {"steps": steps, "alpha": alpha, "eta": 1 / math.sqrt(examples * steps)}
 
-    def unit_noise(self, settings: NsgdT, size: Size) -> UnitNoise:
+    def unit_noise(self, settings: NsgdT, size: ProblemSize) -> UnitNoise:
         """Return what the accountant knows of a run, for each unit of sigma."""
         from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 
@@ -74,12 +74,12 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         )
         return unit_noise(self.name, run)
 
-    def epsilon(self, settings: NsgdT, size: Size, delta: float) -> float:
+    def epsilon(self, settings: NsgdT, size: ProblemSize, delta: float) -> float:
         from dpverify.papers.tran2022.accounting.noise import epsilon_for
 
         return epsilon_for(self.unit_noise(settings, size), settings.sigma, delta)
 
-    def sigma(self, settings: NsgdT, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: NsgdT, size: ProblemSize, epsilon: float, delta: float) -> float:
         from dpverify.papers.tran2022.accounting.noise import sigma_for
 
         return sigma_for(self.unit_noise(settings, size), epsilon, delta)

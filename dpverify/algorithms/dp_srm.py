@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
-from dpverify.algorithms.algorithm import Algorithm, Size, count_steps
+from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, batch_target
 from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
-from dpverify.algorithms.settings import NoisySettings, Setting, whole
+from dpverify.algorithms.settings import NoisySettings, SettingInfo, whole
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.problems.regression import Regression, recursive_gradient
@@ -28,16 +28,16 @@ DEFAULT_CHANGE_CLIP: Final = 0.01  # C_2 in section 6.1
 class SrmSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of DP-SRM."""
 
-    batch: Annotated[int, Setting("b", "Batch size.", whole(1), default="the root of N, rounded")]
-    clip: Annotated[float, Setting("C_1", "Clip length of gradients.", is_option=False)] = CLIP
-    change_clip: Annotated[float, Setting("C_2", "Clip length of gradient changes.", check.positive)] = (
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1), default="the root of N, rounded")]
+    clip: Annotated[float, SettingInfo("C_1", "Clip length of gradients.", is_option=False)] = CLIP
+    change_clip: Annotated[float, SettingInfo("C_2", "Clip length of gradient changes.", check.positive)] = (
         DEFAULT_CHANGE_CLIP
     )
     gamma: Annotated[
-        float, Setting("gamma", "Weight of the new gradient in the estimate.", check.weight, default="C_2")
+        float, SettingInfo("gamma", "Weight of the new gradient in the estimate.", check.weight, default="C_2")
     ]
     eta: Annotated[
-        float, Setting("zeta", "The accuracy zeta: L times the longest step.", check.positive, default="C_2")
+        float, SettingInfo("zeta", "The accuracy zeta: L times the longest step.", check.positive, default="C_2")
     ]
 
 
@@ -80,10 +80,10 @@ class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
         first, later = (move / settings.batch * settings.sigma for move in sum_moves(settings))
         return {}, {"v^0": first, "v^t": later}
 
-    def epsilon(self, settings: SrmSettings, size: Size, delta: float) -> float:
+    def epsilon(self, settings: SrmSettings, size: ProblemSize, delta: float) -> float:
         return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
 
-    def sigma(self, settings: SrmSettings, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: SrmSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)
 
     def calibration(self) -> type[CalibrationRequest]:

@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
-from dpverify.algorithms.algorithm import Algorithm, Size, count_steps
+from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, batch_target
 from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
-from dpverify.algorithms.settings import NoisySettings, Setting, momentum, whole
+from dpverify.algorithms.settings import NoisySettings, SettingInfo, momentum, whole
 from dpverify.kernels import check
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import Decay, HandOn, Stage, StageSchedule, stagewise
@@ -27,21 +27,21 @@ DEFAULT_STAGES: Final = 3
 DEFAULT_RHO: Final = 0.9
 
 
-Rho: TypeAlias = Annotated[float, Setting("rho", "Momentum weight.", momentum)]
-AllSteps: TypeAlias = Annotated[int, Setting("t_Mon", "Steps with momentum.", is_option=False)]
+Rho: TypeAlias = Annotated[float, SettingInfo("rho", "Momentum weight.", momentum)]
+AllSteps: TypeAlias = Annotated[int, SettingInfo("t_Mon", "Steps with momentum.", is_option=False)]
 EarlySteps: TypeAlias = Annotated[
-    int, Setting("t_Mon", "Steps with momentum in the first stage.", whole(0), default="half of its steps")
+    int, SettingInfo("t_Mon", "Steps with momentum in the first stage.", whole(0), default="half of its steps")
 ]
 
 
 class DescentSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of all methods of the family."""
 
-    batch: Annotated[int, Setting("b", "Batch size.", whole(1), default="the root of N, rounded")]
-    clip: Annotated[float, Setting("C", "Clip length of gradients.", is_option=False)] = CLIP
-    eta: Annotated[float, Setting("eta", "Step size; stage k has eta/2^k.", check.positive, default="1 - rho")]
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1), default="the root of N, rounded")]
+    clip: Annotated[float, SettingInfo("C", "Clip length of gradients.", is_option=False)] = CLIP
+    eta: Annotated[float, SettingInfo("eta", "Step size; stage k has eta/2^k.", check.positive, default="1 - rho")]
     hand_on: Annotated[
-        HandOn, Setting("output", "Iterate with which the next stage starts: one at random or the last.")
+        HandOn, SettingInfo("output", "Iterate with which the next stage starts: one at random or the last.")
     ] = "uniform"
 
 
@@ -61,8 +61,8 @@ class DescentEarlyMomentum(DescentMomentum, frozen=True, kw_only=True):
 class StageSettings(DescentSettings, frozen=True, kw_only=True):
     """Settings of methods in stages."""
 
-    stages: Annotated[int, Setting("K", "Number of stages.", whole(1, 60))] = DEFAULT_STAGES
-    stage_steps: Annotated[int, Setting("T^0", "Steps, of which stage k has 2^k times as many.", is_option=False)]
+    stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, 60))] = DEFAULT_STAGES
+    stage_steps: Annotated[int, SettingInfo("T^0", "Steps, of which stage k has 2^k times as many.", is_option=False)]
 
 
 class StageMomentum(StageSettings, frozen=True, kw_only=True):
@@ -159,10 +159,10 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
             notes.append(f"{first} = {limit:.4g} at theta = 1, up to which Theorem 3.2 is meant to speak")
         return notes
 
-    def epsilon(self, settings: DescentSettings, size: Size, delta: float) -> float:
+    def epsilon(self, settings: DescentSettings, size: ProblemSize, delta: float) -> float:
         return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
 
-    def sigma(self, settings: DescentSettings, size: Size, epsilon: float, delta: float) -> float:
+    def sigma(self, settings: DescentSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)
 
 

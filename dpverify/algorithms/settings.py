@@ -19,7 +19,7 @@ DEFAULT_EPOCHS: Final = 10
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingInfo:
     """What is known of a setting besides its name, type and default; for ``Annotated``.
 
     Parameters
@@ -39,7 +39,7 @@ class Setting:
     Examples
     --------
     >>> from dpverify.kernels import check
-    >>> Setting("eta", "Step size.", check.positive, default="1/sqrt(N T)").take(eta=0.5)
+    >>> SettingInfo("eta", "Step size.", check.positive, default="1/sqrt(N T)").take(eta=0.5)
     0.5
     """
 
@@ -82,13 +82,13 @@ class Settings(Record, frozen=True, kw_only=True):
     0.001
     """
 
-    steps: Annotated[int, Setting("T", "Number of steps.", whole(1, MOST_STEPS), default="10 epochs")]
-    lam: Annotated[float, Setting("lam", "Weight of the nonconvex regularizer.", check.not_negative)] = 0.001
-    scale: Annotated[RowScaling, Setting("scale", "Rows: scaled to length 1, clipped at length 1, or unchanged.")] = (
-        "unit"
-    )
+    steps: Annotated[int, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS), default="10 epochs")]
+    lam: Annotated[float, SettingInfo("lam", "Weight of the nonconvex regularizer.", check.not_negative)] = 0.001
+    scale: Annotated[
+        RowScaling, SettingInfo("scale", "Rows: scaled to length 1, clipped at length 1, or unchanged.")
+    ] = "unit"
     seed: Annotated[
-        int, Setting("seed", "Seed of the random numbers; the same seed gives the same result.", whole(0))
+        int, SettingInfo("seed", "Seed of the random numbers; the same seed gives the same result.", whole(0))
     ] = 0
     sigma: float = 0.0  # of the optimizers without noise
 
@@ -102,7 +102,7 @@ class NoisySettings(Settings, frozen=True, kw_only=True):
     1.0
     """
 
-    sigma: Annotated[float, Setting("sigma", "Noise multiplier.", check.not_negative)] = 1.0
+    sigma: Annotated[float, SettingInfo("sigma", "Noise multiplier.", check.not_negative)] = 1.0
 
 
 class Option(NamedTuple):
@@ -110,7 +110,7 @@ class Option(NamedTuple):
 
     name: str
     type: Any
-    setting: Setting
+    setting: SettingInfo
     is_required: bool
     default: object  # None: it follows from the size of the data, or there is none
 
@@ -135,7 +135,7 @@ def described(kind: type[Record]) -> dict[str, Option]:
     found = {}
     for field in msgspec.structs.fields(kind):
         value_type, *marks = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
-        setting = next((mark for mark in marks if isinstance(mark, Setting)), None)
+        setting = next((mark for mark in marks if isinstance(mark, SettingInfo)), None)
         if setting is not None:
             default = None if field.required else field.default
             found[field.name] = Option(field.name, _without_none(value_type), setting, field.required, default)

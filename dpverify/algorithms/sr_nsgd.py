@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from dpverify.algorithms.dp_nsgd import NormalizedMomentum, NsgdSettings
-from dpverify.algorithms.settings import Setting
+from dpverify.algorithms.settings import SettingInfo
 from dpverify.kernels import check
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SrNsgdSettings(NsgdSettings, frozen=True, kw_only=True):
     """Settings of Algorithm 2."""
 
-    gamma: Annotated[float, Setting("gamma", "Cross-batch weight.", check.proportion, default="eta N, at most 1")]
+    gamma: Annotated[float, SettingInfo("gamma", "Cross-batch weight.", check.proportion, default="eta N, at most 1")]
 
 
 class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):

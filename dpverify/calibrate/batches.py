@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from dpverify.algorithms.settings import Setting, fraction, whole
+from dpverify.algorithms.settings import SettingInfo, fraction, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
@@ -31,12 +31,12 @@ from dpverify.shown import ShownAsTable
 class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
     """The question for a method on batches. The run has T steps, or passes over the data."""
 
-    steps: Annotated[int | None, Setting("T", "Number of steps.", whole(1, MOST_STEPS))] = None
+    steps: Annotated[int | None, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS))] = None
     epochs: Annotated[
-        int | None, Setting("T/N", "Number of passes over the data, instead of steps.", whole(1, MOST_STEPS))
+        int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1, MOST_STEPS))
     ] = None
     lipschitz: Annotated[
-        float, Setting("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
+        float, SettingInfo("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
     ] = 1.0
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class SingleExampleRequest(BatchRequest, frozen=True, kw_only=True):
 class SampledRequest(BatchRequest, frozen=True, kw_only=True):
     """The question for DP-SGD."""
 
-    batch: Annotated[int, Setting("b", "Batch size.", whole(1))]
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
 
     def run(self) -> BatchRun:
         """Return the run on batches."""
@@ -116,9 +116,9 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
 class StageRequest(BatchRequest, frozen=True, kw_only=True):
     """The question for DPageEM, whose stage k has 2^k T^0 steps."""
 
-    batch: Annotated[int, Setting("B", "Batch size.", whole(1))]
-    steps: Annotated[int, Setting("T^0", "Steps; stage k has 2^k times as many.", whole(1, MOST_STEPS))]
-    stages: Annotated[int, Setting("K", "Number of stages.", whole(1, MOST_STEPS.bit_length()))]
+    batch: Annotated[int, SettingInfo("B", "Batch size.", whole(1))]
+    steps: Annotated[int, SettingInfo("T^0", "Steps; stage k has 2^k times as many.", whole(1, MOST_STEPS))]
+    stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, MOST_STEPS.bit_length()))]
     epochs: int | None = None  # T^0 and K say how many steps there are
 
     def run(self) -> BatchRun:
@@ -143,15 +143,15 @@ class StageRequest(BatchRequest, frozen=True, kw_only=True):
 class SrmRequest(BatchRequest, frozen=True, kw_only=True):
     """The question for DP-SRM, which reads each batch at two points."""
 
-    batch: Annotated[int, Setting("b", "Batch size.", whole(1))]
-    gamma: Annotated[float, Setting("gamma", "Weight of the new gradient in the estimate.", check.weight)]
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
+    gamma: Annotated[float, SettingInfo("gamma", "Weight of the new gradient in the estimate.", check.weight)]
     zeta: Annotated[
-        float, Setting("zeta", "The accuracy zeta, or the clip length of gradient changes.", check.positive)
+        float, SettingInfo("zeta", "The accuracy zeta, or the clip length of gradient changes.", check.positive)
     ]
     batch_0: Annotated[
-        int | None, Setting("b_0", "Size of the first batch.", whole(1), default="that of the others")
+        int | None, SettingInfo("b_0", "Size of the first batch.", whole(1), default="that of the others")
     ] = None
-    beta: Annotated[float, Setting("beta", "Share of epsilon in the conversion from Rényi DP.", fraction)] = 0.5
+    beta: Annotated[float, SettingInfo("beta", "Share of epsilon in the conversion from Rényi DP.", fraction)] = 0.5
 
     @property
     def party_count(self) -> int:
@@ -189,7 +189,7 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
 class DdpRequest(SrmRequest, frozen=True, kw_only=True):
     """The question for DDP-SRM."""
 
-    parties: Annotated[int, Setting("m", "Number of parties.", whole(1))]
+    parties: Annotated[int, SettingInfo("m", "Number of parties.", whole(1))]
 
     @property
     def party_count(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, ClassVar, Literal
 
-from dpverify.algorithms.settings import Setting, whole
+from dpverify.algorithms.settings import SettingInfo, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
@@ -19,12 +19,12 @@ from dpverify.shown import ShownAsTable
 class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
     """The question for DP-AGD, whose choices split half of epsilon into ``parts``."""
 
-    steps: Annotated[int, Setting("T", "Number of steps at most.", whole(1, MOST_STEPS))] = 100
+    steps: Annotated[int, SettingInfo("T", "Number of steps at most.", whole(1, MOST_STEPS))] = 100
     parts: Annotated[
-        float, Setting("parts", "Number of parts into which the choices split half of epsilon.", check.positive)
+        float, SettingInfo("parts", "Number of parts into which the choices split half of epsilon.", check.positive)
     ] = 8.0
-    lipschitz: Annotated[float, Setting("C", "Clip length of gradients.", check.positive)] = 1.0
-    loss_clip: Annotated[float, Setting("C'", "Clip length of the loss.", check.positive)] = 3.0
+    lipschitz: Annotated[float, SettingInfo("C", "Clip length of gradients.", check.positive)] = 1.0
+    loss_clip: Annotated[float, SettingInfo("C'", "Clip length of the loss.", check.positive)] = 3.0
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
-from dpverify.algorithms.algorithm import Algorithm, Size
-from dpverify.algorithms.settings import Setting, Settings, options, whole
+from dpverify.algorithms.algorithm import Algorithm, ProblemSize
+from dpverify.algorithms.settings import SettingInfo, Settings, options, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
@@ -22,10 +22,12 @@ OF_A_RUN = {*options(Settings), "sigma"} - {"steps"}
 class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
     """The size of a problem; subclasses have the settings of an algorithm too."""
 
-    d: Annotated[int, Setting("d", "Dimension.", whole(1))] = 1
-    epochs: Annotated[int | None, Setting("T/N", "Number of passes over the data, instead of steps.", whole(1))] = None
-    lipschitz: Annotated[float, Setting("G", "Lipschitz constant of the loss.", check.positive)] = 1.0
-    smoothness: Annotated[float, Setting("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
+    d: Annotated[int, SettingInfo("d", "Dimension.", whole(1))] = 1
+    epochs: Annotated[int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1))] = (
+        None
+    )
+    lipschitz: Annotated[float, SettingInfo("G", "Lipschitz constant of the loss.", check.positive)] = 1.0
+    smoothness: Annotated[float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
 
     method: ClassVar[Algorithm[Any]]
 
@@ -33,7 +35,7 @@ class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
         """Calibrate."""
         names = {*options(self.method.settings), "epochs"} - OF_A_RUN
         chosen = self.method.take({name: getattr(self, name) for name in names})
-        size = Size(self.n, self.d, self.lipschitz, self.smoothness)
+        size = ProblemSize(self.n, self.d, self.lipschitz, self.smoothness)
         settings = self.method.complete(chosen, self.n)
         settings, upper = self.method.account(settings, size, self.epsilon, self.delta)
         return SettingsCalibration(

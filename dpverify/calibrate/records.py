@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from dpverify.algorithms.settings import Setting, fraction, options, whole
+from dpverify.algorithms.settings import SettingInfo, fraction, options, whole
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.ledger.records import Record
@@ -21,9 +21,9 @@ class CalibrationRequest(Record, frozen=True, kw_only=True):
     """A question to ``dpverify calibrate``: which noise gives (epsilon, delta)? Subclasses know the run."""
 
     algorithm: str
-    n: Annotated[int, Setting("N", "Number of examples.", whole(1, MOST_STEPS - 1))]
-    epsilon: Annotated[float, Setting("epsilon", "Target epsilon.", check.positive)]
-    delta: Annotated[float, Setting("delta", "Target delta.", fraction)]
+    n: Annotated[int, SettingInfo("N", "Number of examples.", whole(1, MOST_STEPS - 1))]
+    epsilon: Annotated[float, SettingInfo("epsilon", "Target epsilon.", check.positive)]
+    delta: Annotated[float, SettingInfo("delta", "Target delta.", fraction)]
 
     def __post_init__(self) -> None:
         for name, option in options(type(self)).items():
@@ -38,25 +38,27 @@ class CalibrationRequest(Record, frozen=True, kw_only=True):
 class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
     """The question for Algorithm 1 of tran2022."""
 
-    d: Annotated[int, Setting("d", "Dimension.", whole(1, MOST_STEPS - 1))]
+    d: Annotated[int, SettingInfo("d", "Dimension.", whole(1, MOST_STEPS - 1))]
     steps: Annotated[
         int | None,
-        Setting("T", "Number of steps.", whole(1, MOST_STEPS - 1), default="the T that the utility theorem prints"),
+        SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS - 1), default="the T that the utility theorem prints"),
     ] = None
-    epochs: Annotated[int | None, Setting("T/N", "Number of passes over the data, instead of steps.", whole(1))] = None
-    lipschitz: Annotated[
-        float, Setting("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
-    ] = 1.0
-    smoothness: Annotated[float, Setting("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
-    alpha: Annotated[
-        float | None,
-        Setting("alpha", "Momentum weight of the new gradient.", check.weight, default="as the theorem prints it"),
-    ] = None
-    eta: Annotated[float | None, Setting("eta", "Step size.", check.positive, default="as the theorem prints it")] = (
+    epochs: Annotated[int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1))] = (
         None
     )
+    lipschitz: Annotated[
+        float, SettingInfo("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
+    ] = 1.0
+    smoothness: Annotated[float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
+    alpha: Annotated[
+        float | None,
+        SettingInfo("alpha", "Momentum weight of the new gradient.", check.weight, default="as the theorem prints it"),
+    ] = None
+    eta: Annotated[
+        float | None, SettingInfo("eta", "Step size.", check.positive, default="as the theorem prints it")
+    ] = None
     ordering: Annotated[
-        Ordering, Setting("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
+        Ordering, SettingInfo("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
     ] = "fresh"
 
     def __post_init__(self) -> None:
@@ -109,7 +111,7 @@ class SrCalibrateRequest(CalibrateRequest, frozen=True, kw_only=True):
     """The question for Algorithm 2 of tran2022."""
 
     gamma: Annotated[
-        float | None, Setting("gamma", "Cross-batch weight.", check.proportion, default="as the theorem prints it")
+        float | None, SettingInfo("gamma", "Cross-batch weight.", check.proportion, default="as the theorem prints it")
     ] = None
 
     prints_condition: ClassVar[bool] = False

@@ -12,7 +12,6 @@ from pathlib import Path
 from cyclopts import App, CycloptsError, Parameter
 
 from dpverify import __version__
-from dpverify.cli.algorithms import add_algorithms, algorithm_first, calibrate_options, train_options
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.certify import certify
@@ -21,6 +20,7 @@ from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import party, train
 from dpverify.cli.explain import explain
+from dpverify.cli.generated.commands import add_algorithms, algorithm_first, calibrate_options, train_options
 from dpverify.cli.listing import list_claims
 from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import (

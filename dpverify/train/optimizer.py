@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from dpverify.algorithms.algorithm import Size
+from dpverify.algorithms.algorithm import ProblemSize
 from dpverify.algorithms.settings import Settings
 from dpverify.problems.data import Dataset
 from dpverify.problems.regression import Regression
@@ -29,7 +29,7 @@ def account(request: Request, settings: Settings, dataset: Dataset, problem: Reg
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
     if settings.sigma == 0.0:
         return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    accounted, epsilon = algorithm.account(settings, Size.of(problem), request.epsilon, delta)
+    accounted, epsilon = algorithm.account(settings, ProblemSize.of(problem), request.epsilon, delta)
     if algorithm.needs_lipschitz and settings.scale == "none" and not dataset.standardised:
         numbers = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
         return accounted, Guarantee(

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import dpverify
-from dpverify.cli.algorithms import algorithm_first
 from dpverify.cli.app import GENERATED, build
+from dpverify.cli.generated.commands import algorithm_first
 from dpverify.report.pages.front import EXAMPLE_LINES, example_block, example_command, with_block
 
 ROOT = Path(__file__).parents[2]

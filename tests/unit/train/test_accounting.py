@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.algorithms import ALGORITHMS, Size
+from dpverify.algorithms import ALGORITHMS, ProblemSize
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, epsilon_for, sigma_for, unit_noise
 from dpverify.privacy.accounting import epsilon
 
@@ -46,7 +46,7 @@ def test_batches_of_the_others_are_bounded_better_than_by_renyi_divergences(acco
 
     method = ALGORITHMS[algorithm]
     settings = method.complete({"sigma": 2.0, "epochs": 4, "batch": 20}, 400)
-    found = method.epsilon(settings, Size(400, 1), DELTA)
+    found = method.epsilon(settings, ProblemSize(400, 1), DELTA)
     step = accounting.SampledWithoutReplacementDpEvent(400, 20, accounting.GaussianDpEvent(settings.sigma))
     event = accounting.SelfComposedDpEvent(step, settings.steps)
     relation = accounting.NeighboringRelation.REPLACE_ONE

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.algorithms.algorithm import Size
+from dpverify.algorithms.algorithm import ProblemSize
 from dpverify.algorithms.dp_srm import DP_SRM, SrmSettings
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import normal_tape
@@ -61,7 +61,7 @@ def test_sigma_is_the_least_that_is_certified() -> None:
 
 def test_what_no_noise_could_certify_is_refused_before_it_is_looked_for() -> None:
     s = DP_SRM.complete({"steps": 1000}, 569)
-    size = Size(569, 30)
+    size = ProblemSize(569, 30)
     far = upper_epsilon([BatchSteps(s.batch / 569, 1e6, 1000)], 1e-9)
     with pytest.raises(ArgumentError, match=r"epsilon is out of reach at delta=1e-09: nothing could be certified"):
         DP_SRM.account(s, size, far * 0.999, 1e-9)

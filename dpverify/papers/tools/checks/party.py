@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 from flint import arb
 
-from dpverify.algorithms.algorithm import Size
+from dpverify.algorithms.algorithm import ProblemSize
 from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.dp_srm import sum_moves
 from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
@@ -82,7 +82,7 @@ def _run(parties: int, epsilon: float, steps: int) -> tuple[DdpSettings, dict[st
     chosen = {"parties": parties, "steps": steps, "batch": 2 * parties, "lam": 0.0, "scale": "clip"}
     settings = DDP_SRM.complete(DDP_SRM.take(chosen), len(dataset.x))
     problem = problem_of(dataset, settings)
-    settings, _ = DDP_SRM.account(settings, Size.of(problem), epsilon, 1e-5)
+    settings, _ = DDP_SRM.account(settings, ProblemSize.of(problem), epsilon, 1e-5)
     return settings, DDP_SRM.constants(problem, settings).node_std
 
 
