@@ -21,7 +21,7 @@ class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     steps: Annotated[int, SettingInfo("T", "Number of steps at most.", whole(1, MOST_STEPS))] = 100
     parts: Annotated[
-        float, SettingInfo("parts", "Number of parts into which the choices split half of epsilon.", check.positive)
+        float, SettingInfo("parts", "Each choice of a step size spends epsilon/(2 PARTS).", check.positive)
     ] = 8.0
     lipschitz: Annotated[float, SettingInfo("C", "Clip length of gradients.", check.positive)] = 1.0
     loss_clip: Annotated[float, SettingInfo("C'", "Clip length of the loss.", check.positive)] = 3.0

@@ -17,6 +17,7 @@ import dpverify
 from dpverify.cli.app import GENERATED, build
 from dpverify.cli.generated.commands import algorithm_first
 from dpverify.report.pages.front import EXAMPLE_LINES, example_block, example_command, with_block
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
@@ -37,14 +38,14 @@ def commands(text: str) -> Iterator[list[str]]:
             yield words[2 : words.index("|") if "|" in words else None]
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@for_each("name", DOCUMENTS)
 def test_links_lead_somewhere(name: str) -> None:
     document = ROOT / name
     targets = [target for target in LINK.findall(document.read_text(encoding="utf-8")) if ":" not in target]
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@for_each("name", DOCUMENTS)
 def test_commands_are_commands(name: str) -> None:
     for words in commands((ROOT / name).read_text(encoding="utf-8")):
         full = algorithm_first(words) if words[0] in GENERATED else words

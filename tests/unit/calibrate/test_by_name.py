@@ -11,6 +11,7 @@ from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.growing import GrowingCalibration
 from dpverify.calibrate.records import Calibration
 from dpverify.kernels.check import ArgumentError
+from tests.for_each import for_each
 
 TREES = ("dp-nsgd", "sr-nsgd")
 ASKED = {"n": 1000, "epsilon": 1.0, "delta": 1e-6}
@@ -26,7 +27,7 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("algorithm", MORE)
+@for_each("algorithm", MORE)
 def test_the_certified_noise_keeps_epsilon(algorithm: str) -> None:
     found = dv.calibration(algorithm, **ASKED, **MORE[algorithm])
     if isinstance(found, Calibration):
@@ -44,7 +45,7 @@ def test_dp_agd_has_budgets_of_its_own() -> None:
     assert isinstance(dv.calibration("dp-agd", **ASKED), GrowingCalibration)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("algorithm", "changes", "name"),
     [("adam", {}, "algorithm"), ("dp-sgd", {"d": 3}, "d"), ("dp-nsgd", {}, "d"), ("dp-agd", {"epochs": 2}, "epochs")],
 )

@@ -38,6 +38,7 @@ from dpverify.train.parties import batch_seed, follow_lines, run_parties
 from dpverify.train.party import compare_parties
 from dpverify.train.records import Request
 from dpverify.train.run import train
+from tests.for_each import for_each
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 
@@ -62,7 +63,7 @@ def test_without_noise_it_is_the_run_of_one_process_on_the_union() -> None:
     assert "m = 3, noise = shares" in summary(result)
 
 
-@pytest.mark.parametrize(("row", "label"), [(np.nan, 0.0), (0.1, 2.0)])
+@for_each(("row", "label"), [(np.nan, 0.0), (0.1, 2.0)])
 def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, label: float) -> None:
     x, y = np.full((30, 2), 0.1), np.zeros(30)
     x[-1, 0], y[-1] = row, label
@@ -70,7 +71,7 @@ def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, lab
         run_parties(x, y, QUIET, [2], lambda t, w: None)
 
 
-@pytest.mark.parametrize("last", [b"0x1.0p+0", b"0x1.8p+0"])
+@for_each("last", [b"0x1.0p+0", b"0x1.8p+0"])
 def test_parties_that_do_not_open_the_same_numbers_end_the_run(last: bytes) -> None:
     seen = list[float]()
     differ = pytest.raises(PartyError, match="parties differ in what they opened by step 2")
@@ -119,7 +120,7 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
         assert result.constants.node_std["v^0"] == pytest.approx(larger, rel=0.02)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "word"),
     [
         ({"algorithm": "ddp-srm", "parties": 2}, "parties must be an integer, at least 3"),
@@ -149,7 +150,7 @@ def said(**changes: Any) -> dict[str, Any]:
     return {"n": 30, "d": 2, "labels": ["-1", "1"], "fault": ""} | changes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("third", "word"),
     [
         (said(), ""),
