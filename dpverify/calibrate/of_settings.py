@@ -78,7 +78,7 @@ class SettingsCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     n: int
     sigma: float
     epsilon_at_most: Real
-    settings: dict[str, Any]
+    settings: dict[str, float | str]
 
 
 def settings_summary(result: SettingsCalibration) -> str:
