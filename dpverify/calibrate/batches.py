@@ -3,94 +3,198 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final, Literal, TypeAlias, get_args
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from dpverify.calibrate.records import Real, real
+from dpverify.algorithms.settings import SettingInfo, fraction, whole
+from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.papers.wang2019.accounting.runs import (
-    RECURSIVE,
     BatchRun,
     Bought,
-    Method,
     bought,
     lemma_condition,
     needed,
     printed_noise,
     printed_order,
+    single_ratio,
     tracked_ratio,
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
+from dpverify.privacy import accounting
 from dpverify.privacy.batches import GAP, MOST_STEPS, WIDE, check_delta, check_epsilon
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
 
-Algorithm: TypeAlias = Method | Literal["dpageem"]
 
-METHODS: Final = (*get_args(Method), "dpageem")
+class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
+    """The question for a method on batches. The run has T steps, or passes over the data."""
 
+    steps: Annotated[int | None, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS))] = None
+    epochs: Annotated[
+        int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1, MOST_STEPS))
+    ] = None
+    lipschitz: Annotated[
+        float, SettingInfo("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
+    ] = 1.0
 
-@dataclass(frozen=True)
-class BatchRequest:
-    """Arguments of a calibration."""
-
-    algorithm: Algorithm
-    n: int
-    epsilon: float
-    delta: float
-    steps: int | None = None  # T, of DPageEM T^0; or passes over the data: DP-SRM reads each batch at two points
-    epochs: int | None = None
-    batch: int | None = None  # b, and b_0, by default b; DP-GD has n, RRPSGD 1
-    batch_0: int | None = None
-    gamma: float | None = None  # of DP-SRM
-    zeta: float | None = None
-    lipschitz: float = 1.0
-    beta: float = 0.5  # part of epsilon that the printed noise gives to Renyi's divergence
-    parties: int | None = None  # of DDP-SRM
-    stages: int | None = None  # K, of DPageEM
-
-    def run(self) -> BatchRun:
-        """Give the run, or an ArgumentError that names what is missing, superfluous or out of range."""
-        n, recursive = check.whole(1, MOST_STEPS, n=self.n), self.algorithm in RECURSIVE
+    def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
         check_delta(self.delta)
-        check.positive(beta=self.beta)
-        if not self.beta < 1.0:
-            raise check.ArgumentError("beta", self.beta, "must be above 0 and below 1")
-        fixed = {"dp-gd": n, "rrpsgd": 1}.get(self.algorithm)
-        batch = self._wanted("batch", fixed is None) or fixed
-        assert batch is not None
-        gamma, zeta = self._wanted("gamma", recursive), self._wanted("zeta", recursive)
-        if gamma is not None:
-            check.weight(gamma=gamma)
-        parties = self._wanted("parties", self.algorithm == "ddp-srm")
-        first = self.batch_0 if self.batch_0 is not None and recursive else self._wanted("batch_0", False) or batch
+        super().__post_init__()
+
+    def run(self) -> BatchRun:
+        """Return the run that is accounted for."""
+        raise NotImplementedError
+
+    def noises(self, run: BatchRun) -> dict[str, Bought]:
+        """Return the noise that the paper has, by its name in ``ROWS``."""
+        ratio = tracked_ratio(run.examples, run.batch, run.steps, self.epsilon, self.delta)
+        return {"tracked": bought(run, ratio * run.examples / run.batch, self.delta)}
+
+    def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
+        """Yield conditions of the paper that fail."""
+        del run, noises
+        return iter(())
+
+    def step_count(self, gradients: int) -> int:
+        """Return T, where a step takes so many gradients of examples."""
         if (self.steps is None) == (self.epochs is None):
             raise check.ArgumentError("steps or epochs", self.steps, "must be given, and not both")
-        steps, stages = self.steps, self._wanted("stages", self.algorithm == "dpageem")
-        if stages is not None:
-            if steps is None:
-                raise check.ArgumentError("steps", steps, "must be given for dpageem, the steps T^0")
-            K = check.whole(1, MOST_STEPS.bit_length(), stages=stages)
-            steps = check.whole(1, MOST_STEPS, steps=steps) * ((2 << K) - 2)
-        if steps is None:
-            check.whole(1, n, batch=batch)
-            passes = check.whole(1, MOST_STEPS, epochs=self.epochs)
-            steps = max(1, round(passes * n / (2 * batch if recursive else batch)))
-        method: Method = "dp-sgd" if self.algorithm == "dpageem" else self.algorithm
-        return BatchRun(
-            method, n, steps, int(batch), int(first), 1.0 if gamma is None else gamma,
-            1.0 if zeta is None else zeta, self.lipschitz, 1 if parties is None else int(parties),
-        )  # fmt: skip
+        return self.steps or max(1, round((self.epochs or 0) * self.n / gradients))
 
-    def _wanted(self, name: str, wanted: bool) -> float | None:
-        value: float | None = getattr(self, name)
-        if (value is None) == wanted:
-            rule = "must be given for" if wanted else "does not belong to"
-            raise check.ArgumentError(name, value, f"{rule} {self.algorithm}")
-        return value
+    def descent(self, batch: int) -> BatchRun:
+        """Return a run of noisy descent on batches."""
+        check.whole(1, self.n, batch=batch)
+        return BatchRun("descent", self.n, self.step_count(batch), batch, batch, lipschitz=self.lipschitz)
+
+    def answer(self) -> BatchCalibration:
+        """Calibrate."""
+        return calibrate_batches(self)
+
+
+class FullBatchRequest(BatchRequest, frozen=True, kw_only=True):
+    """The question for DP-GD."""
+
+    def run(self) -> BatchRun:
+        """Return the run on all examples."""
+        return self.descent(self.n)
+
+
+class SingleExampleRequest(BatchRequest, frozen=True, kw_only=True):
+    """The question for RRPSGD."""
+
+    def run(self) -> BatchRun:
+        """Return the run on single examples."""
+        return self.descent(1)
+
+    def noises(self, run: BatchRun) -> dict[str, Bought]:
+        """Return the noise of Bassily et al. 2014."""
+        ratio = single_ratio(run.examples, run.steps, self.epsilon, self.delta)
+        return {"tracked": bought(run, ratio * run.examples / run.batch, self.delta)}
+
+
+class SampledRequest(BatchRequest, frozen=True, kw_only=True):
+    """The question for DP-SGD."""
+
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
+
+    def run(self) -> BatchRun:
+        """Return the run on batches."""
+        return self.descent(self.batch)
+
+    def noises(self, run: BatchRun) -> dict[str, Bought]:
+        """Return the noise of the paper, and that of Poisson samples for one example more or less."""
+        how: dict[str, Any] = {"steps": run.steps, "rate": run.rate(run.batch), "sampling": "poisson"}
+        multiplier = accounting.sigma(self.epsilon, self.delta, **how)
+        bounds = accounting.epsilon(multiplier, self.delta, **how)
+        half = Bought(multiplier * run.examples / (2 * run.batch), bounds)  # one example moves the sum by C, not by 2C
+        return super().noises(run) | {"poisson": half}
+
+
+class StageRequest(BatchRequest, frozen=True, kw_only=True):
+    """The question for DPageEM, whose stage k has 2^k T^0 steps."""
+
+    batch: Annotated[int, SettingInfo("B", "Batch size.", whole(1))]
+    steps: Annotated[int, SettingInfo("T^0", "Steps; stage k has 2^k times as many.", whole(1, MOST_STEPS))]
+    stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, MOST_STEPS.bit_length()))]
+    epochs: int | None = None  # T^0 and K say how many steps there are
+
+    def run(self) -> BatchRun:
+        """Return the run of all stages."""
+        steps = self.steps * ((2 << self.stages) - 2)
+        check.whole(1, self.n, batch=self.batch)
+        return BatchRun("descent", self.n, steps, self.batch, self.batch, lipschitz=self.lipschitz)
+
+    def noises(self, run: BatchRun) -> dict[str, Bought]:
+        """Return the noise of equation 4."""
+        constant = float(PROVEN["batches"]) * math.sqrt(-run.steps * math.log(self.delta)) / self.epsilon / 2
+        return {"constant": bought(run, constant, self.delta)}
+
+    def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
+        """Yield the region of the constant, where epsilon is outside of it."""
+        del noises
+        most = min(run.rate(run.batch) ** 2 * run.steps, -math.log(self.delta))
+        if not self.epsilon < most:
+            yield f"the constant of equation 4 is for epsilon below {most:.4g} here, (B/n)^2 T and log(1/delta)"
+
+
+class SrmRequest(BatchRequest, frozen=True, kw_only=True):
+    """The question for DP-SRM, which reads each batch at two points."""
+
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
+    gamma: Annotated[float, SettingInfo("gamma", "Weight of the new gradient in the estimate.", check.weight)]
+    zeta: Annotated[
+        float, SettingInfo("zeta", "The accuracy zeta, or the clip length of gradient changes.", check.positive)
+    ]
+    batch_0: Annotated[
+        int | None, SettingInfo("b_0", "Size of the first batch.", whole(1), default="that of the others")
+    ] = None
+    beta: Annotated[float, SettingInfo("beta", "Share of epsilon in the conversion from Rényi DP.", fraction)] = 0.5
+
+    @property
+    def party_count(self) -> int:
+        """How many parties have the data."""
+        return 1
+
+    def run(self) -> BatchRun:
+        """Return the run of the box."""
+        n = self.n
+        batch = check.whole(1, n, batch=self.batch)
+        first = batch if self.batch_0 is None else check.whole(1, n, batch_0=self.batch_0)
+        steps = self.step_count(2 * batch)
+        numbers = self.gamma, self.zeta, self.lipschitz, self.party_count
+        return BatchRun("recursive", n, steps, batch, first, *numbers)
+
+    def noises(self, run: BatchRun) -> dict[str, Bought]:
+        """Return the noise of the box and that of the theorem."""
+        return {
+            name: bought(run, printed_noise(run, self.epsilon, self.delta, self.beta, box=box), self.delta)
+            for name, box in (("printed", True), ("proof", False))
+        }
+
+    def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
+        """Yield the conditions of Lemma 3.7, on which the printed noise rests, that fail at a kind of step."""
+        order = printed_order(self.epsilon, self.delta, self.beta)
+        for name in ("printed", "proof"):
+            for batch in sorted({run.batch_0, run.batch}):
+                found = lemma_condition(run, batch, noises[name].noise, order)
+                if not found.holds:
+                    order_words = f"alpha - 1 = {found.order:.4g}, at most {found.most:.4g} by it"
+                    numbers = f"sigma'^2 = {found.ratio:.4g} and {order_words}"
+                    yield f"Lemma 3.7 may not be used for the noise {ROWS[name]} at batches of {batch}: {numbers}"
+
+
+class DdpRequest(SrmRequest, frozen=True, kw_only=True):
+    """The question for DDP-SRM."""
+
+    parties: Annotated[int, SettingInfo("m", "Number of parties.", whole(1))]
+
+    @property
+    def party_count(self) -> int:
+        """How many parties have the data."""
+        return self.parties
 
 
 class NoiseRow(Record, frozen=True, kw_only=True):
@@ -122,22 +226,13 @@ class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     # section 6.1 or their own papers have it, for DPageEM "constant"
     noise: dict[str, NoiseRow]
     warnings: list[str] = []  # conditions of the printed theorem that fail
+    lipschitz: float = 1.0  # clip length of gradients
 
 
 def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     """Calibrate the noise of a run to (epsilon, delta), for replacing one example."""
     run, epsilon, delta = request.run(), request.epsilon, request.delta
-    rows: dict[str, Bought] = {}
-    if run.method in RECURSIVE:
-        for name, box in (("printed", True), ("proof", False)):
-            rows[name] = bought(run, printed_noise(run, epsilon, delta, request.beta, box=box), delta)
-    elif request.algorithm != "dpageem":
-        tracked = tracked_ratio(run.method, run.examples, run.batch, run.steps, epsilon, delta)
-        rows["tracked"] = bought(run, tracked * run.examples / run.batch, delta)
-    else:
-        rows["constant"] = bought(
-            run, float(PROVEN["batches"]) * math.sqrt(-run.steps * math.log(delta)) / epsilon / 2, delta
-        )
+    rows = request.noises(run)
     rows["exact"] = needed(run, epsilon, delta)
     return BatchCalibration(
         algorithm=request.algorithm,
@@ -149,8 +244,9 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
         batch_0=run.batch_0,
         rate=run.rate(run.batch),
         parties=run.parties,
-        noise={name: _row(run, found, epsilon) for name, found in rows.items()},
-        warnings=list(_warnings(run, request, rows)),
+        noise={name: _row(run, row, epsilon) for name, row in rows.items()},
+        warnings=list(request.warnings(run, rows)),
+        lipschitz=request.lipschitz,
     )
 
 
@@ -161,56 +257,55 @@ def _row(run: BatchRun, found: Bought, epsilon: float) -> NoiseRow:
     return NoiseRow(noise=real(found.noise), std_0=real(first), std=real(later), epsilon=ends, certified=certified)
 
 
-def _warnings(run: BatchRun, request: BatchRequest, rows: dict[str, Bought]) -> Iterator[str]:
-    """Conditions of Lemma 3.7, on which the printed noise rests, at each kind of step; and of the constant's region."""
-    most = min(run.rate(run.batch) ** 2 * run.steps, -math.log(request.delta))
-    if "constant" in rows and not request.epsilon < most:
-        yield f"the constant of equation 4 is for epsilon below {most:.4g} here, (B/n)^2 T and log(1/delta)"
-    order = printed_order(request.epsilon, request.delta, request.beta)
-    for name, words in list(ROWS.items())[:2]:
-        if name not in rows:
-            continue
-        for batch in sorted({run.batch_0, run.batch}):
-            found = lemma_condition(run, batch, rows[name].noise, order)
-            if not found.holds:
-                shown = (
-                    f"sigma'^2 = {found.ratio:.4g} and alpha - 1 = {found.order:.4g}, at most {found.most:.4g} by it"
-                )
-                yield f"Lemma 3.7 may not be used for the noise {words} at batches of {batch}: {shown}"
-
-
 ROWS = {
     "printed": "as the algorithm's box prints it",
     "proof": "as the privacy theorem prints it",
     "constant": f"equation 4 with c_2 = {float(PROVEN['batches'])}",
     "tracked": "as the paper has it",
+    "poisson": "certified for Poisson samples",
     "exact": "as the accountant certifies it",
 }
 
 
 def batch_summary(result: BatchCalibration) -> str:
     """Tell a calibration to a person, in several lines."""
-    first = f", first batch {result.batch_0}" if result.algorithm in RECURSIVE else ""
+    first = f", first batch {result.batch_0}" if "proof" in result.noise else ""
     shared = f" from {result.parties} parties" if result.parties > 1 else ""
     lines = [
         f"{result.algorithm}: N = {result.n}, T = {result.steps} steps, batches of {result.batch}{shared}{first}",
         f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
         "",
-        f"{'':34}{'deviation':>14}{'first':>14}{'epsilon at least':>18}{'and at most':>14}  certified",
+        f"{'':33}{'std':>10}{'first std':>10}{'epsilon >=':>11}{'<=':>11}  ok",
     ]
     for name, row in result.noise.items():
-        numbers = (
-            f"{_show(v):>{w}}" for v, w in zip((row.std, row.std_0, *row.epsilon), (14, 14, 18, 14), strict=True)
-        )
-        lines.append(f"{ROWS[name]:34}{''.join(numbers)}  {'yes' if row.certified else 'NO'}")
+        values = zip((row.std, row.std_0, *row.epsilon), (10, 10, 11, 11), strict=True)
+        numbers = "".join(f"{_show(value):>{width}}" for value, width in values)
+        lines.append(f"{ROWS[name]:33}{numbers}  {'yes' if row.certified else 'NO'}")
     lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
-        lines.append("at least 0: only the upper bound of epsilon is known there.")
+        lines.append("epsilon >= 0: only the upper bound of epsilon is known there.")
     if any(0.0 < float(row.epsilon[0]) < WIDE * float(row.epsilon[1]) for row in result.noise.values()):
         lines.append(f"Between the two columns of epsilon: {GAP}.")
-    lines.append("Replacing one example; batches drawn without replacement; real arithmetic, not floats.")
-    return "\n".join(lines)
+    lines += [
+        "std: standard deviation of the noise of a coordinate; first std: in the first step.",
+        "epsilon >=, <=: bounds of the smallest epsilon; ok: the noise is certified.",
+        "Replacing one example; batches drawn without replacement; real arithmetic, not floats.",
+    ]
+    if "poisson" in result.noise:
+        lines.append("Poisson samples: neighbours have one example more or less.")
+    return "\n".join([*lines, "", _advice(result)])
+
+
+def _advice(result: BatchCalibration) -> str:
+    """Say in one sentence what to implement."""
+    row = result.noise["exact"]
+    later = f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
+    if "proof" not in result.noise:
+        length = show_float(result.lipschitz)
+        return f"Add {later} the mean gradient of each batch, with each example's gradient clipped to norm {length}."
+    first = f"Gaussian noise with standard deviation {_show(row.std_0)} to each coordinate of the first estimate"
+    return f"Add {first}, and {later} each later estimate, with clipped gradients and gradient changes."
 
 
 def _show(value: Real) -> str:
-    return value if isinstance(value, str) else show_float(value, 6)
+    return value if isinstance(value, str) else show_float(value, 5)

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, TypeAlias
 
-from dpverify.calibrate.batches import METHODS, BatchCalibration, BatchRequest, calibrate_batches
-from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, calibrate_budget
-from dpverify.calibrate.records import ALGORITHMS, CalibrateRequest, Calibration
+from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
+from dpverify.algorithms.settings import options
+from dpverify.calibrate.batches import BatchCalibration
+from dpverify.calibrate.growing import GrowingCalibration
+from dpverify.calibrate.of_settings import SettingsCalibration
+from dpverify.calibrate.records import Calibration, CalibrationRequest
 from dpverify.kernels import check
 
+Answer: TypeAlias = Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration
 
-def calibration(algorithm: str = ALGORITHMS[0], **run: Any) -> Calibration | BatchCalibration | GrowingCalibration:
+
+def calibration(algorithm: str | None = None, **run: Any) -> Answer:
     """Find the noise that gives (epsilon, delta) to a bundled optimizer: as printed, as proved, as certified.
 
     Parameters
     ----------
     algorithm : str
-        "dp-nsgd" or "sr-nsgd" (Algorithms 1 and 2 of tran2022), "dp-srm" or "ddp-srm" (of wang2019), "dp-gd", "rrpsgd",
-        "dp-sgd" or "dp-agd" (its baselines), or "dpageem" (zhang2021).
+        Name of an optimizer in :data:`dpverify.algorithms.ALGORITHMS`, or ``file.py:NAME`` for one of your own; by
+        default the first one.
     **run
         ``n``, ``epsilon`` and ``delta``, and what else the run has: the options of ``dpverify calibrate``.
 
     Returns
     -------
-    Calibration, BatchCalibration or GrowingCalibration
+    Calibration, BatchCalibration, GrowingCalibration or SettingsCalibration
         Of Algorithms 1 and 2, ``sigma.exact`` is the certified noise and ``epsilon_bounds`` has both ends of epsilon
-        there; of methods on batches, ``noise["exact"]``; of DP-AGD, the budgets.
+        there; of methods on batches, ``noise["exact"]``; of DP-AGD, the budgets; of other algorithms ``sigma``.
 
     Raises
     ------
@@ -41,30 +45,20 @@ def calibration(algorithm: str = ALGORITHMS[0], **run: Any) -> Calibration | Bat
     >>> found.epsilon_bounds[0] <= found.epsilon_bounds[1] <= 1.0
     True
     """
-    match request_for(algorithm, run):
-        case BatchRequest() as request:
-            return calibrate_batches(request)
-        case GrowingRequest() as request:
-            return calibrate_budget(request)
-        case CalibrateRequest() as request:
-            from dpverify.calibrate.calibrate import calibrate  # not above: it has compiled kernels
-
-            return calibrate(request)
+    answer: Answer = request_for(algorithm, run).answer()  # type: ignore[assignment]  # each class has one of these
+    return answer
 
 
-def request_for(algorithm: str, run: Mapping[str, Any]) -> CalibrateRequest | BatchRequest | GrowingRequest:
-    """Take the arguments of a run; an ArgumentError names one that is missing or does not belong to the algorithm."""
-    asked = {"algorithm": algorithm, **run}
-    requests: dict[str, type[CalibrateRequest | BatchRequest | GrowingRequest]] = {
-        **dict.fromkeys(ALGORITHMS, CalibrateRequest), **dict.fromkeys(METHODS, BatchRequest), "dp-agd": GrowingRequest,
-    }  # fmt: skip
-    if algorithm not in requests:
-        raise check.ArgumentError("algorithm", algorithm, f"must be one of {', '.join(requests)}")
-    request = requests[algorithm]
-    wrong = sorted(asked.keys() - {field.name for field in fields(request)})
+def request_for(algorithm: str | None, run: Mapping[str, Any]) -> CalibrationRequest:
+    """Take the arguments of a run; an ArgumentError names all that are missing, or one that does not belong to it."""
+    method = algorithm_named(algorithm or next(iter(ALGORITHMS)))
+    kind = method.calibration()
+    known = options(kind)
+    given = {name: value for name, value in run.items() if value is not None}
+    wrong = sorted(given.keys() - known.keys())
     if wrong:
-        raise check.ArgumentError(wrong[0], asked[wrong[0]], f"does not belong to {algorithm}")
-    missing = [field.name for field in fields(request) if field.default is MISSING and field.name not in asked]
+        raise check.ArgumentError(wrong[0], given[wrong[0]], f"does not belong to {method.name}")
+    missing = [name for name, option in known.items() if option.is_required and name not in given]
     if missing:
-        raise check.ArgumentError(missing[0], None, f"must be given for {algorithm}")
-    return request(**asked)
+        raise check.ArgumentError(" and ".join(missing), None, f"must be given for {method.name}")
+    return kind(algorithm=method.name, **given)

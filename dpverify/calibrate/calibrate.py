@@ -8,19 +8,17 @@ from collections.abc import Mapping
 from dpverify.calibrate.records import CalibrateRequest, Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
-from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for, unit_noise
-from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters, theorem_6, theorem_9
+from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for
+from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import certify, missed_epsilon, missed_mu, safe_epsilon
-
-THEOREMS = {"dp-nsgd": theorem_6, "sr-nsgd": theorem_9}
 
 
 def calibrate(request: CalibrateRequest) -> Calibration:
     """Calibrate the noise of an algorithm to (epsilon, delta); ``sigma.exact`` is certified in ball arithmetic."""
-    theorem = THEOREMS[request.algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
+    theorem = request.theorem()
     setting = accounted_run(request, theorem)
-    noise = unit_noise(request.algorithm, setting)
+    noise = request.unit_noise()
     sufficient = sigma_for(noise, request.epsilon, request.delta)
     too_little = noise.mu.lower / missed_mu(request.epsilon, request.delta) / UP
     mu_at_least = noise.mu.lower / sufficient / UP
@@ -69,7 +67,7 @@ def accounted_run(request: CalibrateRequest, theorem: TheoremParameters) -> Acco
         examples=request.n,
         steps=steps,
         alpha=printed if request.alpha is None else request.alpha,
-        gamma=theorem.gamma if request.gamma is None else request.gamma,
+        gamma=theorem.gamma if request.cross_weight is None else request.cross_weight,
         eta=theorem.eta if request.eta is None else request.eta,
         lipschitz=request.lipschitz,
         smoothness=request.smoothness,
@@ -94,7 +92,7 @@ def _warnings(request: CalibrateRequest, setting: AccountedRun) -> list[str]:
         found.append(f"alpha = {setting.alpha:.4g} is below 1/N, on which the printed sensitivities rest")
     if T % N:
         found.append(f"N does not divide T: the printed V counts T/N = {T / N:.4g} visits, up to {-(-T // N)} occur")
-    if request.algorithm == "dp-nsgd" and request.log_delta > request.epsilon:
+    if request.prints_condition and request.log_delta > request.epsilon:
         found.append("the printed condition delta >= exp(-epsilon) fails; the proof needs the opposite, which holds")
     if request.log_delta < request.epsilon:
         found.append("delta >= exp(-epsilon): the last step of the proof of the printed sigma fails here")

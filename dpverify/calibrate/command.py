@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
+from dpverify.algorithms.registry import ALGORITHMS
 from dpverify.calibrate.batches import BatchCalibration, batch_summary
-from dpverify.calibrate.by_name import calibration
+from dpverify.calibrate.by_name import Answer, calibration
 from dpverify.calibrate.growing import GrowingCalibration, budget_summary
-from dpverify.calibrate.records import Calibration, Real
-from dpverify.ledger.records import encode
+from dpverify.calibrate.guarantee import epsilon
+from dpverify.calibrate.of_settings import SettingsCalibration, settings_summary
+from dpverify.calibrate.records import Calibration, Real, real
+from dpverify.kernels.check import ArgumentError
+from dpverify.ledger.records import Record, encode
 from dpverify.report.files import STDOUT, answer, write_json
 from dpverify.report.numbers import show_float
 
 
-def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
-    """Calibrate as ``CalibrateRequest`` asks, write text or JSON (``-``: to stdout), and give the exit code."""
+def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **run: Any) -> int:
+    """Calibrate an algorithm, write text or JSON (``-``: to stdout), and return the exit code.
+
+    With ``sigma`` in place of ``epsilon``: bound the epsilon of that noise.
+    """
 
     def work() -> bool:
-        result = calibration(**{name: value for name, value in asked.items() if value is not None})
+        sigma = run.pop("sigma", None)
+        result = calibration(algorithm, **run) if sigma is None else noise_epsilon(algorithm, sigma, **run)
         if json != STDOUT:
             sys.stdout.write(_told(result) + "\n")
         if json is not None:
@@ -31,10 +39,49 @@ def run_calibrate(*, json: str | None = None, **asked: Any) -> int:
     return answer(work, json)
 
 
-def _told(result: Calibration | BatchCalibration | GrowingCalibration) -> str:
-    if isinstance(result, BatchCalibration):
-        return batch_summary(result)
-    return budget_summary(result) if isinstance(result, GrowingCalibration) else summary(result)
+def _told(result: Answer | NoiseEpsilon) -> str:
+    match result:
+        case BatchCalibration():
+            return batch_summary(result)
+        case GrowingCalibration():
+            return budget_summary(result)
+        case SettingsCalibration():
+            return settings_summary(result)
+        case NoiseEpsilon():
+            return epsilon_summary(result)
+        case Calibration():
+            return summary(result)
+
+
+class NoiseEpsilon(Record, frozen=True, kw_only=True):
+    """Bounds of the epsilon of a noise."""
+
+    schema: Literal[1] = 1
+    algorithm: str
+    sigma: float
+    delta: float
+    epsilon: tuple[Real, Real]
+
+
+def noise_epsilon(algorithm: str | None, sigma: float, *, delta: float | None = None, **run: Any) -> NoiseEpsilon:
+    """Bound the epsilon of a run with this noise, as ``dv.epsilon`` does."""
+    name = algorithm or next(iter(ALGORITHMS))
+    if "epsilon" in run:
+        raise ArgumentError("sigma", sigma, "must be left out where epsilon is given")
+    if delta is None:
+        raise ArgumentError("delta", delta, "must be given with sigma")
+    bounds = epsilon(sigma, delta, algorithm=name, **run)
+    return NoiseEpsilon(algorithm=name, sigma=sigma, delta=delta, epsilon=(real(bounds.lower), real(bounds.upper)))
+
+
+def epsilon_summary(result: NoiseEpsilon) -> str:
+    """Tell the epsilon of a noise to a person."""
+    low, high = map(_show, result.epsilon)
+    given = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
+    return (
+        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n"
+        "The upper bound is certified. Replacing one example; real arithmetic, not floats."
+    )
 
 
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
@@ -55,7 +102,7 @@ def _run(result: Calibration) -> Iterator[str]:
     r = result.run
     epochs = show_float(r.steps / r.n)
     yield f"{result.algorithm}: N = {r.n}, d = {r.d}, T = {r.steps} steps ({epochs} epochs), {r.ordering} ordering"
-    gamma = f", gamma = {_show(r.gamma)}" if result.algorithm == "sr-nsgd" else ""
+    gamma = f", gamma = {_show(r.gamma)}" if len(result.node_std) > 1 else ""
     weights = f"alpha = {_show(r.alpha)}{gamma}, eta = {_show(r.eta)}"
     yield f"{weights}, G = {show_float(r.lipschitz)}, L = {show_float(r.smoothness)}"
     yield f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
@@ -88,6 +135,9 @@ def _ending(result: Calibration) -> Iterator[str]:
         at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
         yield f"warning: the printed sigma is NOT enough: {at}"
     yield from _gap(result)
+    noises = ", ".join(f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items())
+    sigma = _show(result.sigma.exact)
+    yield f"Run {result.algorithm} with sigma = {sigma}: standard deviation of a node's noise {noises}."
     yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
 
 
@@ -102,8 +152,9 @@ def _gap(result: Calibration) -> Iterator[str]:
         saved = f"{100.0 * (1.0 - least / sigma):.2g}%"
         yield f"{certified}; its lower bound there is {low}."
         yield f"Accounting more closely would save {saved} of this noise at most: sigma cannot be below {least:.6g}."
-    if result.algorithm == "sr-nsgd":
-        yield "Both bounds count each node of sr-nsgd at the most it can show; what a run shows may be less."
+    if len(result.node_std) > 1:
+        most = f"Both bounds count each node of {result.algorithm} at the most it can show"
+        yield f"{most}; what a run shows may be less."
 
 
 def _show(value: Real) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from dpverify.calibrate.records import Real, real
+from dpverify.algorithms.settings import SettingInfo, whole
+from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
@@ -16,18 +16,24 @@ from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
 
 
-@dataclass(frozen=True)
-class GrowingRequest:
-    """Arguments of a calibration; choices split half of epsilon into ``parts``."""
+class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
+    """The question for DP-AGD, whose choices split half of epsilon into ``parts``."""
 
-    algorithm: Literal["dp-agd"]
-    n: int
-    epsilon: float
-    delta: float
-    steps: int = 100  # at most
-    parts: float = 8.0
-    lipschitz: float = 1.0  # C
-    loss_clip: float = 3.0  # C'
+    steps: Annotated[int, SettingInfo("T", "Number of steps at most.", whole(1, MOST_STEPS))] = 100
+    parts: Annotated[
+        float, SettingInfo("parts", "Each choice of a step size spends epsilon/(2 PARTS).", check.positive)
+    ] = 8.0
+    lipschitz: Annotated[float, SettingInfo("C", "Clip length of gradients.", check.positive)] = 1.0
+    loss_clip: Annotated[float, SettingInfo("C'", "Clip length of the loss.", check.positive)] = 3.0
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+        super().__post_init__()
+
+    def answer(self) -> GrowingCalibration:
+        """Calibrate."""
+        return calibrate_budget(self)
 
 
 class BudgetRow(Record, frozen=True, kw_only=True):
@@ -60,11 +66,8 @@ ROWS = {"printed": "as its paper converts it", "exact": "as the accountant certi
 
 def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
     """Calibrate DP-AGD's budget to (epsilon, delta), for replacing one example."""
-    n, steps = check.whole(1, MOST_STEPS, n=request.n), check.whole(1, MOST_STEPS, steps=request.steps)
-    check_epsilon(request.epsilon)
-    check_delta(request.delta)
-    check.positive(lipschitz=request.lipschitz)
-    check.positive(loss_clip=request.loss_clip)
+    n = request.n
+    steps = request.steps
     ready = {
         name: agd_parameters(
             request.epsilon, request.delta, request.parts, steps, request.lipschitz, printed=name == "printed"

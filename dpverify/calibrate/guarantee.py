@@ -163,23 +163,23 @@ def _factor(run: BatchRun, deviation: float) -> float:
 
 def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
     """Give what an optimizer releases, per unit of its noise."""
+    from dpverify.algorithms.registry import algorithm_named
+    from dpverify.algorithms.settings import options
     from dpverify.calibrate.batches import BatchRequest
     from dpverify.calibrate.by_name import request_for
-    from dpverify.calibrate.calibrate import THEOREMS, accounted_run
     from dpverify.calibrate.records import CalibrateRequest
-    from dpverify.papers.tran2022.accounting.noise import unit_noise
 
     for name in ("epsilon", "beta"):
         if name in run:
             raise check.ArgumentError(name, run[name], "does not belong to a run whose noise is given")
-    sizes = {"d": 1} if algorithm in THEOREMS else {}
+    sizes = {"d": 1} if "d" in options(algorithm_named(algorithm).calibration()) else {}
     request = request_for(algorithm, {**sizes, **run, "epsilon": ANY, "delta": ANY / 2})
     if isinstance(request, BatchRequest):
         return request.run()
     if not isinstance(request, CalibrateRequest):
-        raise check.ArgumentError("algorithm", algorithm, "has a budget in place of a sigma: dv.calibration has both")
+        rule = "has no sigma of one step that is accounted for: dv.calibration has its noise"
+        raise check.ArgumentError("algorithm", algorithm, rule)
     for name, value in (("steps or epochs", request.asked_steps), ("alpha", request.alpha)):
         if value is None:
             raise check.ArgumentError(name, None, "must be given: what the theorem prints depends on epsilon")
-    theorem = THEOREMS[algorithm](request.n, request.d, request.epsilon, request.delta, request.asked_steps)
-    return unit_noise(algorithm, accounted_run(request, theorem))
+    return request.unit_noise()

@@ -3,61 +3,92 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from dpverify.algorithms.settings import SettingInfo, fraction, options, whole
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.ledger.records import Record
-from dpverify.privacy.participation import Ordering, check_ordering
+from dpverify.privacy.participation import Ordering
 from dpverify.shown import ShownAsTable
 
-ALGORITHMS = ("dp-nsgd", "sr-nsgd")
+if TYPE_CHECKING:
+    from dpverify.papers.tran2022.accounting.noise import UnitNoise
+    from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters
 
 
-@dataclass(frozen=True)
-class CalibrateRequest:
-    """Arguments of a calibration."""
+class CalibrationRequest(Record, frozen=True, kw_only=True):
+    """A question to ``dpverify calibrate``: which noise gives (epsilon, delta)? Subclasses know the run."""
 
-    algorithm: str  # ``dp-nsgd`` or ``sr-nsgd``: Algorithm 1 or 2 of tran2022
-    n: int  # examples and dimensions, at least 1
-    d: int
-    epsilon: float  # what is asked for: epsilon above 0, delta in (0, 1)
-    delta: float
-    steps: int | None = None  # T, or T in units of N; one of the two. None: the T that the utility theorem prints.
-    epochs: int | None = None
-    lipschitz: float = 1.0  # G above 0, L at least 0
-    smoothness: float = 1.0
-    # none: as the utility theorem prints them for this T; alpha at least 1/N and at most 1, gamma at most 1
-    alpha: float | None = None
-    gamma: float | None = None
-    eta: float | None = None
-    ordering: Ordering = "fresh"
+    algorithm: str
+    n: Annotated[int, SettingInfo("N", "Number of examples.", whole(1, MOST_STEPS - 1))]
+    epsilon: Annotated[float, SettingInfo("epsilon", "Target epsilon.", check.positive)]
+    delta: Annotated[float, SettingInfo("delta", "Target delta.", fraction)]
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
-            raise check.ArgumentError("algorithm", self.algorithm, f"must be one of {', '.join(ALGORITHMS)}")
-        check_ordering(self.ordering)
-        check.whole(1, MOST_STEPS - 1, n=self.n)
-        check.whole(1, MOST_STEPS - 1, d=self.d)
-        check.positive(epsilon=self.epsilon)
-        if not check.positive(delta=self.delta) < 1.0:
-            raise check.ArgumentError("delta", self.delta, "must be above 0 and below 1")
+        for name, option in options(type(self)).items():
+            if getattr(self, name) is not None:
+                option.checked(getattr(self, name))
+
+    def answer(self) -> Record:
+        """Calibrate."""
+        raise NotImplementedError
+
+
+class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
+    """The question for Algorithm 1 of tran2022."""
+
+    d: Annotated[int, SettingInfo("d", "Dimension.", whole(1, MOST_STEPS - 1))]
+    steps: Annotated[
+        int | None,
+        SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS - 1), default="the T that the utility theorem prints"),
+    ] = None
+    epochs: Annotated[int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1))] = (
+        None
+    )
+    lipschitz: Annotated[
+        float, SettingInfo("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
+    ] = 1.0
+    smoothness: Annotated[float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
+    alpha: Annotated[
+        float | None,
+        SettingInfo("alpha", "Momentum weight of the new gradient.", check.weight, default="as the theorem prints it"),
+    ] = None
+    eta: Annotated[
+        float | None, SettingInfo("eta", "Step size.", check.positive, default="as the theorem prints it")
+    ] = None
+    ordering: Annotated[
+        Ordering, SettingInfo("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
+    ] = "fresh"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.steps is not None and self.epochs is not None:
             both = f"steps={self.steps} and epochs={self.epochs}"
             raise check.ArgumentError("steps or epochs", both, "must be given, not both")
-        if self.steps is not None:
-            check.whole(1, MOST_STEPS - 1, steps=self.steps)
         if self.epochs is not None:
             check.whole(1, (MOST_STEPS - 1) // self.n, epochs=self.epochs)
-        check.positive(lipschitz=self.lipschitz)
-        check.not_negative(smoothness=self.smoothness)
-        if self.alpha is not None:
-            check.weight(alpha=self.alpha)
-        if self.gamma is not None and not check.not_negative(gamma=self.gamma) <= 1.0:
-            raise check.ArgumentError("gamma", self.gamma, "must be at least 0 and at most 1")
-        if self.eta is not None:
-            check.positive(eta=self.eta)
+
+    prints_condition: ClassVar[bool] = True
+    """Whether the privacy theorem prints delta >= exp(-epsilon)."""
+
+    @property
+    def cross_weight(self) -> float | None:
+        """Gamma; Algorithm 1 has none, and the accountant takes the theorem's."""
+        return None
+
+    def theorem(self) -> TheoremParameters:
+        """Return what the utility theorem prints for this budget."""
+        from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_6
+
+        return theorem_6(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
+
+    def unit_noise(self) -> UnitNoise:
+        """Return what the accountant knows of the run, for each unit of sigma."""
+        from dpverify.calibrate.calibrate import accounted_run
+        from dpverify.papers.tran2022.accounting.noise import unit_noise
+
+        return unit_noise(self.algorithm, accounted_run(self, self.theorem()))
 
     @property
     def asked_steps(self) -> int | None:
@@ -68,6 +99,33 @@ class CalibrateRequest:
     def log_delta(self) -> float:
         """log(1/delta), above 0."""
         return -math.log(self.delta)
+
+    def answer(self) -> Calibration:
+        """Calibrate."""
+        from dpverify.calibrate.calibrate import calibrate  # not above: it has compiled kernels
+
+        return calibrate(self)
+
+
+class SrCalibrateRequest(CalibrateRequest, frozen=True, kw_only=True):
+    """The question for Algorithm 2 of tran2022."""
+
+    gamma: Annotated[
+        float | None, SettingInfo("gamma", "Cross-batch weight.", check.proportion, default="as the theorem prints it")
+    ] = None
+
+    prints_condition: ClassVar[bool] = False
+
+    @property
+    def cross_weight(self) -> float | None:
+        """Gamma."""
+        return self.gamma
+
+    def theorem(self) -> TheoremParameters:
+        """Return what the utility theorem prints for this budget."""
+        from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_9
+
+        return theorem_9(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
 
 
 Real = float | str  # a number; infinity is the string "inf"

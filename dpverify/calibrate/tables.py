@@ -11,6 +11,7 @@ from dpverify.report.numbers import show_float
 if TYPE_CHECKING:
     from dpverify.calibrate.batches import BatchCalibration
     from dpverify.calibrate.growing import GrowingCalibration
+    from dpverify.calibrate.of_settings import SettingsCalibration
     from dpverify.calibrate.records import Calibration
 
 
@@ -65,7 +66,14 @@ def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
     return ResultTable(f"{_request(result)}, N = {result.n}, at most T = {result.steps}: {found}", rows)
 
 
-def _request(result: Calibration | BatchCalibration | GrowingCalibration) -> str:
+def settings_calibration_table(result: SettingsCalibration) -> ResultTable:
+    """Any other algorithm: one row."""
+    rows: list[dict[str, Cell]] = [{"sigma": result.sigma, "epsilon_at_most": float(result.epsilon_at_most)}]
+    run = f"N = {result.n}, T = {result.settings['steps']}"
+    return ResultTable(f"{_request(result)}, {run}: sigma {show_float(result.sigma)} is certified", rows)
+
+
+def _request(result: Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration) -> str:
     return f"{result.algorithm}, epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
 
 

@@ -20,6 +20,7 @@ from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import party, train
 from dpverify.cli.explain import explain
+from dpverify.cli.generated.commands import add_algorithms, algorithm_first, calibrate_options, train_options
 from dpverify.cli.listing import list_claims
 from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import (
@@ -55,8 +56,12 @@ EXIT_CODES = """Exit codes:
   141  the program that reads stdout has ended"""
 
 
-def build() -> App:
-    """Build the application; a command returns its exit code."""
+GENERATED = {"train": train_options, "calibrate": calibrate_options}
+"""Commands that have a subcommand for each algorithm."""
+
+
+def build(words: Sequence[str] = ()) -> App:
+    """Build the application, with the algorithms of the command that ``words`` call."""
     app = App(
         name="dpverify",
         help="Check the claims of papers on private optimization, and private optimizers against their accounting.",
@@ -70,8 +75,14 @@ def build() -> App:
     using = (explain, train, party, compare, calibrate, audit, conform)
     for command in (list_claims, new_paper, verify, *using, prove, rules, certify, selftest, bench, site, doctor):
         command.__doc__ = unwrapped(command.__doc__ or "")
-        name = {list_claims: "list", new_paper: "new-paper"}.get(command)
-        app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")
+        name = {list_claims: "list", new_paper: "new-paper"}.get(command, command.__name__)
+        if name in GENERATED:
+            text = command.__doc__.partition("Parameters\n")[0].strip()
+            app.command(App(name=name, help=text, help_epilogue="Exit codes: dpverify --help"))
+            if words[:1] == [name]:
+                add_algorithms(app[name], command, GENERATED[name], words)
+        else:
+            app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")
     app.register_install_completion_command(help="Install completion of commands, options and claims for your shell.")
     return app
 
@@ -127,7 +138,9 @@ def main(tokens: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     try:
-        code = build()(words, exit_on_error=False, print_error=False, verbose=False)
+        if words[:1] and words[0] in GENERATED:
+            words = algorithm_first(words)
+        code = build(words)(words, exit_on_error=False, print_error=False, verbose=False)
     except (CycloptsError, BadInput) as error:
         complain(str(error))
         return BAD_INPUT

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
-import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpverify.apart import run_apart
-from dpverify.cli.conformance.targets import load_datasets, load_function
+from dpverify.cli.conformance.targets import load_datasets, load_function, load_value
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -26,6 +24,7 @@ from dpverify.cli.output import (
     check_folder,
     check_json,
     complain,
+    refused,
     write_record,
 )
 from dpverify.foreign import ForeignError, foreign_code
@@ -33,6 +32,8 @@ from dpverify.foreign import ForeignError, foreign_code
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from dpverify.algorithms.algorithm import Algorithm
+    from dpverify.algorithms.audited import AuditTarget
     from dpverify.privacy.audit.records import AuditResult, Law
     from dpverify.report.peer_records import Peer
 
@@ -72,8 +73,8 @@ def audit(
     Parameters
     ----------
     mechanism
-        module:function or file.py:function, or one of our kernels on their worst cases: dp-nsgd, sr-nsgd, dp-srm,
-        dpageem.
+        module:function or file.py:function; an algorithm of your own, as file.py:NAME; or one of our kernels on their
+        worst cases: dp-nsgd, sr-nsgd, dp-srm, dpageem.
     datasets
         module:name of a pair of neighbouring data sets, or of a function that returns a pair. Default: the name
         datasets in the module of the mechanism, or ten zeros against nine zeros and a 1.
@@ -110,7 +111,7 @@ def audit(
     """
     check_json(json)
     if report is not None:
-        if mechanism in KERNELS:
+        if ":" not in mechanism:
             raise BadInput("--report", str(report), "needs a mechanism that is module:function or file.py:function")
         for inside in (report, report / "data"):
             check_folder("--report", inside)
@@ -119,7 +120,7 @@ def audit(
     from rich.console import Console
 
     options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
-    limit = 0.0 if mechanism in KERNELS else timeout
+    limit = timeout if ":" in mechanism else 0.0
     asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, report is not None, options)
     try:
         ((result, peer),) = run_apart(limit, results, *asked)
@@ -212,7 +213,7 @@ def _asked(mechanism: str, datasets: str | None, target: AuditTarget) -> str | N
     try:
         with foreign_code("datasets"):
             digest = hashlib.sha256(pickle.dumps(target.datasets))
-            home = None if mechanism in KERNELS else Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent
+            home = Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent if ":" in mechanism else None
     except ForeignError:  # what cannot be told from another is not kept
         return None
     for path in sorted(home.glob("*.py") if home else ()):
@@ -228,24 +229,13 @@ def _mechanism_and_datasets(mechanism: str, datasets: str | None, delta: float) 
     return target.mechanism, default_datasets() if target.datasets is None else target.datasets
 
 
-KERNELS = ("dp-nsgd", "sr-nsgd", "dp-srm", "dpageem")
-
-
-class AuditTarget(NamedTuple):
-    """A mechanism with all that belongs to it."""
-
-    mechanism: Callable[..., Any]  # as ``audit`` takes them
-    datasets: object
-    score: Callable[..., Any] | None = None
-    law: Law = "any"  # the law, unless the user says otherwise
-    epsilon: float | None = None  # the claim, unless the user makes one
-    remarks: tuple[str, ...] = ()  # what the reader of the result should know
-
-
 def find(mechanism: str, datasets: str | None, score: str | None, delta: float) -> AuditTarget:
     """Find what the user named."""
+    from dpverify.algorithms.audited import AuditTarget
+
     scorer = None if score is None else load_function("--score", score)[0]
-    if mechanism not in KERNELS:
+    algorithm = algorithm_of(mechanism)
+    if algorithm is None:
         function, module = load_function("MECHANISM", mechanism)
         return AuditTarget(function, load_datasets(datasets, module), scorer)
     if datasets is not None:
@@ -254,24 +244,17 @@ def find(mechanism: str, datasets: str | None, score: str | None, delta: float) 
 
     if not 0.0 <= delta < 1.0:
         raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
-    if mechanism in ("dp-srm", "dpageem"):
-        return _batches(mechanism, scorer, delta)
-    from dpverify.papers.tran2022.accounting.audit_kernels import describe, kernel_mechanism
-    from dpverify.privacy.gaussian import epsilon_of
-
-    kernel = kernel_mechanism(mechanism)
-    certified = epsilon_of(kernel.mu.upper, delta)
-    remark = f"{describe(mechanism)}; the accountant says epsilon <= {certified:.4g} (mu <= {kernel.mu.upper:.4g})"
-    claim = certified if math.isfinite(certified) else None
-    return AuditTarget(kernel.mechanism, kernel.datasets, scorer, "gaussian", claim, (remark,))
+    with refused():
+        target: AuditTarget = algorithm.audit_target(delta)
+    return target if scorer is None else target._replace(score=scorer)
 
 
-def _batches(mechanism: str, score: Callable[..., Any] | None, delta: float) -> AuditTarget:
-    """A kernel on random batches, no Gaussian: the likelihood ratio of its worst case is the score."""
-    paper = {"dp-srm": "wang2019", "dpageem": "zhang2021"}[mechanism]
-    kernel = importlib.import_module(f"dpverify.papers.{paper}.accounting.audit_kernel")
-    ends = kernel.certified(delta) if delta > 0.0 else None
-    at = "" if ends is None else f"; the accountant says {ends.lower:.4g} <= epsilon <= {ends.upper:.4g}"
-    claim = None if ends is None else ends.upper
-    remarks = (f"{kernel.DESCRIPTION}{at}",)
-    return AuditTarget(kernel.mechanism, kernel.datasets(), score or kernel.log_ratio, "any", claim, remarks)
+def algorithm_of(mechanism: str) -> Algorithm[Any] | None:
+    """Return the algorithm that a user named, or None for a mechanism of his own."""
+    from dpverify.algorithms.algorithm import Algorithm
+    from dpverify.algorithms.registry import ALGORITHMS
+
+    if ":" not in mechanism:
+        return ALGORITHMS.get(mechanism)
+    value = load_value("MECHANISM", mechanism)[0]
+    return value if isinstance(value, Algorithm) else None

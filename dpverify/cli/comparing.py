@@ -1,9 +1,9 @@
-"""``dpverify compare`` and ``calibrate``: the words of the command line, handed on."""
+"""``dpverify compare`` and ``calibrate``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -33,6 +33,7 @@ def compare(
     scale: Literal["unit", "clip"] | None = None,
     standardise: Annotated[bool | None, Parameter(negative="--no-standardise")] = None,
     test_part: Real | None = None,
+    also: list[str] | None = None,
     seeds: Whole | None = None,
     seed: Whole = 0,
     budget: Literal["smoke", "standard"] | None = None,
@@ -84,6 +85,8 @@ def compare(
         Scale columns to mean 0 and variance 1 in the training part. Default: for the bundled data only.
     test_part
         Part of the data that is used for testing. Default: a fifth.
+    also
+        Another algorithm to compare, by name or as file.py:NAME, with its default settings; may be repeated.
     seeds
         Number of seeds. Default: 20; for experiments 10.
     seed
@@ -114,99 +117,53 @@ def compare(
         raise BadInput("--timeout", timeout, "must be given with --cluster")
     if figure == COMPARE_FIGURE:
         check_figure("--figure", figure)
-    asked = {name: value for name, value in locals().items() if name not in {"cluster", "store", "fresh", "timeout"}}
     from dpverify.cli.means import means_of
     from dpverify.compare import run_compare
 
     with means_of(cluster, store, fresh=fresh, limit=timeout) as means:
-        return run_compare(**asked, means=means)
+        return run_compare(
+            experiment=experiment,
+            epsilon=epsilon,
+            delta=delta,
+            data=data,
+            test_data=test_data,
+            n=n,
+            steps=steps,
+            epochs=epochs,
+            batch=batch,
+            eta=eta,
+            lam=lam,
+            scale=scale,
+            standardise=standardise,
+            test_part=test_part,
+            also=tuple(also) if also else None,
+            seeds=seeds,
+            seed=seed,
+            budget=budget,
+            json=json,
+            figure=figure,
+            report=report,
+            means=means,
+        )
 
 
-def calibrate(
-    *,
-    n: Whole,
-    epsilon: Real,
-    delta: Real,
-    algorithm: Literal[
-        "dp-nsgd", "sr-nsgd", "dp-srm", "ddp-srm", "dp-gd", "dp-agd", "rrpsgd", "dp-sgd", "dpageem"
-    ] = "dp-nsgd",
-    d: Whole | None = None,
-    steps: Whole | None = None,
-    epochs: Whole | None = None,
-    lipschitz: Real = 1.0,
-    smoothness: Real | None = None,
-    alpha: Real | None = None,
-    gamma: Real | None = None,
-    eta: Real | None = None,
-    ordering: Literal["fresh", "once"] | None = None,
-    batch: Whole | None = None,
-    batch_0: Whole | None = None,
-    zeta: Real | None = None,
-    beta: Real | None = None,
-    parties: Whole | None = None,
-    stages: Whole | None = None,
-    parts: Real | None = None,
-    loss_clip: Real | None = None,
-    json: Target | None = None,
-) -> int:
-    """Compute the noise multiplier sigma for a target (epsilon, delta).
+def calibrate(algorithm: str, *, sigma: Real | None = None, json: Target | None = None, **run: Any) -> int:
+    """Compute the noise that an algorithm needs for a target (epsilon, delta), or the epsilon of a noise.
 
-    Prints three values: the sigma that the paper prints, the sigma that its proof supports, and the sigma that the
-    accountant certifies. The lower bound of the accountant limits how much smaller the noise could be.
-    Batches are drawn without replacement.
-
-    dp-nsgd and sr-nsgd are from tran2022; dp-srm, ddp-srm and their baselines dp-gd, rrpsgd, dp-sgd and dp-agd from
-    wang2019; dpageem from zhang2021. Each optimizer takes only the options that name it, or that name no optimizer.
+    Prints the noise that the paper prints, the noise that its proof supports, and the noise that the accountant
+    certifies. The lower bound of the accountant limits how much smaller the noise could be. Batches are drawn without
+    replacement; neighbours differ by replacing one example. Each algorithm has its own options: dpverify calibrate
+    ALGORITHM --help. Without an algorithm, the first one is calibrated.
 
     Parameters
     ----------
-    n
-        Number of examples.
-    epsilon
-        Target epsilon.
-    delta
-        Target delta.
-    algorithm
-        The optimizer.
-    d
-        Dimension (dp-nsgd, sr-nsgd).
-    steps
-        Number of steps; for dpageem T^0, where stage k has 2^k T^0 steps.
-    epochs
-        Number of passes over the data, instead of steps.
-    lipschitz
-        Lipschitz constant of the loss, or the clip length of gradients.
-    smoothness
-        Smoothness constant of the loss (dp-nsgd, sr-nsgd).
-    alpha
-        Momentum weight of the new gradient (dp-nsgd, sr-nsgd).
-    gamma
-        Weight of the estimator (sr-nsgd, dp-srm, ddp-srm).
-    eta
-        Step size (dp-nsgd, sr-nsgd).
-    ordering
-        Order of the examples: a fresh permutation in every epoch, or one for all.
-    batch
-        Batch size (dp-srm, ddp-srm, dp-sgd, dpageem).
-    batch_0
-        Size of the first batch (dp-srm, ddp-srm).
-    zeta
-        The accuracy zeta, or the clip length of gradient changes (dp-srm, ddp-srm).
-    beta
-        Share of epsilon in the conversion from Rényi DP (dp-srm, ddp-srm).
-    parties
-        Number of parties (ddp-srm).
-    stages
-        Number K of stages (dpageem).
-    parts
-        Each choice of a step size spends epsilon/(2 PARTS) (dp-agd).
-    loss_clip
-        Clip length C' of the loss (dp-agd).
+    sigma
+        Bound epsilon at this noise instead: the noise multiplier of dp-nsgd and sr-nsgd, otherwise the standard
+        deviation of the noise of a coordinate.
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """
-    asked = locals()
     collect_seldom()
     from dpverify.calibrate import run_calibrate
 
-    return run_calibrate(**asked)
+    return run_calibrate(algorithm, sigma=sigma, json=json, **run)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
 from dpverify.cli.conformance.answers import ConformAnswers, Place
-from dpverify.cli.conformance.targets import load_function
+from dpverify.cli.conformance.targets import load_function, load_value
 from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 
@@ -52,7 +52,7 @@ def conform(
     ----------
     targets
         Functions, as module:function or file.py:function. Each returns a PrivateOptimizer and a Promise (both from
-        dpverify.conform), or a dict from names to such pairs.
+        dpverify.conform), or a dict from names to such pairs. An Algorithm with a method "conformance" works too.
     seed
         Seed of the tests.
     alpha
@@ -264,7 +264,10 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
 
 def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """What a function says of itself, its module, and what it returns."""
-    make, module = load_function("TARGET", target)
+    value, module = load_value("TARGET", target)
+    make = getattr(value, "conformance", value)  # an Algorithm has it
+    if not callable(make):
+        raise BadInput("TARGET", target, f"must be a function, is {type(value).__name__}")
     from dpverify.conform import PrivateOptimizer, Promise
     from dpverify.conform.peers import says_of
 

@@ -123,7 +123,7 @@ def check_json(target: str | None) -> None:
         raise BadInput("--json", repr(target), "must be a file, or - for stdout")
     from dpverify.report.files import check_target
 
-    with _refused():
+    with refused():
         check_target("--json", Path(target))
 
 
@@ -131,7 +131,7 @@ def check_folder(option: str, folder: Path) -> None:
     """Make a folder, and refuse one that could not be written to after the run."""
     from dpverify.report.files import check_folder as check
 
-    with _refused():
+    with refused():
         check(option, folder)
 
 
@@ -139,7 +139,7 @@ def check_file(option: str, file: Path) -> None:
     """Refuse a file that could not be written after the run."""
     from dpverify.report.files import check_target
 
-    with _refused():
+    with refused():
         check_target(option, file)
 
 
@@ -179,12 +179,12 @@ def write_record(record: Record, target: str | None) -> None:
         from dpverify.ledger.records import encode
         from dpverify.report.files import write_json
 
-        with _refused():
+        with refused():
             write_json("--json", target, encode(record))
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def refused() -> Iterator[None]:
     """Turn the refusal of an argument into that of an option."""
     from dpverify.kernels.check import ArgumentError
 

@@ -15,10 +15,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
+from dpverify.algorithms.algorithm import Algorithm
+from dpverify.algorithms.baselines import DP_GD
+from dpverify.algorithms.dp_nsgd import DP_NSGD
+from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dpageem import DP_SGD
+from dpverify.algorithms.registry import algorithm_named
+from dpverify.algorithms.settings import options
+from dpverify.algorithms.sr_nsgd import SR_NSGD
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.batches import BatchSteps, least_factor
@@ -28,12 +38,8 @@ from dpverify.problems.data import Dataset
 from dpverify.problems.regression import Regression, batch_gradient
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 from dpverify.problems.stepped_run import LongRun
-from dpverify.train.optimizer import Guarantee, account, guarantee, optimizer
+from dpverify.train.optimizer import Guarantee, account, guarantee
 from dpverify.train.records import NOT_CERTIFIED, Request
-from dpverify.train.settings import Settings
-
-METHODS = ("nsgd", "dp-nsgd", "sr-nsgd", "dp-gd", "dp-sgd", "dp-srm")
-"""No noise; Algorithms 1 and 2 of tran2022; plain descent, full batches and sampled ones; Algorithm 1 of wang2019."""
 
 STANDARDISED = "columns were standardised with the training part's own means and deviations"
 
@@ -47,7 +53,7 @@ class Descent:
     batch: int
     steps: int
     std: float  # deviation of a coordinate of the noise
-    eta: float  # factor of the gradient
+    eta: float  # factor of the gradient; 0 for an algorithm that has none
 
 
 @dataclass(frozen=True)
@@ -107,7 +113,7 @@ def watch(run: LongRun, steps: int) -> Iterates:
 class Method:
     """A method that is ready to run."""
 
-    name: str  # one of :data:`METHODS`
+    name: str
     numbers: Descent  # T, B, eta and, for dp-gd and dp-sgd, the deviation of the noise
     sigma: float | None  # noise multiplier of Algorithms 1 and 2
     noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
@@ -115,42 +121,57 @@ class Method:
     run: Callable[[Regression, int], Iterates]  # ``run(problem, seed)``: some iterates and the last
 
 
-def prepare(request: Request, name: str, dataset: Dataset, problem: Regression, batch: int) -> Method:
-    """Choose the noise of a method from N, d, G and L of the training part, which are the same for each seed."""
-    changes: dict[str, object] = {"algorithm": "sr-nsgd" if name == "sr-nsgd" else "dp-nsgd"}
-    if name == "nsgd":
-        changes |= {"epsilon": None, "delta": None, "sigma": 0.0}
-    asked = Request(**{**vars(request), **changes})
-    settings = asked.settle(len(problem.x))
-    if name in ("dp-gd", "dp-sgd"):
-        return _plain(asked, name, dataset, problem, settings.steps, batch)
-    if name == "dp-srm":
-        return _recursive(asked, dataset, problem, settings.steps, batch)
-    settings, certified = account(asked, settings, dataset, problem)
-    if name == "nsgd":
-        certified = Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    _, constants = optimizer(asked.algorithm, problem, settings)
-    numbers = Descent(1, settings.steps, 0.0, settings.eta)
-    run = _stepped(asked.algorithm, settings)
-    return Method(name, numbers, settings.sigma, constants.node_std, certified, run)
+Prepare = Callable[[Request, Dataset, Regression, int], Method]
+"""Chooses the noise of a method for a request that all methods share, from N, d, G and L of the training part."""
 
 
-def _stepped(algorithm: str, settings: Settings) -> Callable[[Regression, int], Iterates]:
-    """Make the run of an algorithm that ``train`` has."""
+def _without_noise(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+    """Algorithm 1 of tran2022 without noise, which is normalized descent with momentum."""
+    made = _normalized(DP_NSGD, request.changed(epsilon=None, delta=None, sigma=0.0), dataset, problem, batch)
+    return replace(made, name=WITHOUT_NOISE, guarantee=Guarantee(f"{NOT_CERTIFIED}: there is no noise"))
+
+
+def _normalized(
+    algorithm: Algorithm[Any], request: Request, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
+    """Algorithm 1 or 2 of tran2022, with the steps and the step length of the request."""
+    del batch  # one example a step
+    return _trained(request.changed(algorithm=algorithm), dataset, problem)
+
+
+def prepare_other(
+    algorithm: Algorithm[Any], request: Request, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
+    """Any algorithm with its own defaults and as many gradients of examples."""
+    names = ("lam", "scale", "seed")
+    shared: dict[str, Any] = {name: request.settings[name] for name in names if name in request.settings}
+    if "batch" in options(algorithm.settings):
+        shared["batch"] = batch
+    n = len(problem.x)
+    gradients = request.settle(n).steps
+    shared["steps"] = max(1, round(gradients / algorithm.gradients_per_step(algorithm.complete(shared, n), n)))
+    epsilon = request.epsilon if algorithm.is_private else None
+    return _trained(Request(algorithm, epsilon=epsilon, delta=request.delta, **shared), dataset, problem)
+
+
+def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:
+    """Calibrate a request, and make its runs as ``train`` does."""
+    algorithm = request.algorithm
+    settings, certified = account(request, request.settle(len(problem.x)), dataset, problem)
+    numbers = Descent(getattr(settings, "batch", 1), settings.steps, 0.0, getattr(settings, "eta", 0.0))
+    node_std = algorithm.constants(problem, settings).node_std
 
     def run(problem: Regression, seed: int) -> Iterates:
-        stepped, _ = optimizer(algorithm, problem, msgspec.structs.replace(settings, seed=seed))
-        return watch(stepped, settings.steps)
+        return watch(algorithm.start(problem, msgspec.structs.replace(settings, seed=seed)), settings.steps)
 
-    return run
+    return Method(algorithm.name, numbers, settings.sigma, node_std, certified, run)
 
 
-def _plain(asked: Request, name: str, dataset: Dataset, problem: Regression, gradients: int, batch: int) -> Method:
-    """Prepare dp-gd or dp-sgd with as many gradients of examples, up to a step, as the normalized methods have."""
+def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+    """Prepare plain descent with as many gradients of examples, up to a step, as the normalized methods have."""
     n, G = len(problem.x), problem.lipschitz
-    epsilon, delta = asked.epsilon or math.inf, asked.delta or 0.0  # both are asked for
-    if name == "dp-gd":
-        batch = n
+    epsilon, delta = _budget(request)
+    gradients = request.settle(n).steps
     steps = max(1, round(gradients / batch))
     std, how = full_batch_std(batch, steps, G, epsilon, delta), "by exact composition in real arithmetic"
     if batch < n:
@@ -169,6 +190,19 @@ def _plain(asked: Request, name: str, dataset: Dataset, problem: Regression, gra
     return Method(name, numbers, None, {"gradient": std}, guarantee(epsilon, delta, dataset, how), run)
 
 
+def _full_batches(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+    """Plain descent on all examples."""
+    del batch
+    return _plain(FULL_BATCHES, request, dataset, problem, len(problem.x))
+
+
+def _budget(request: Request) -> tuple[float, float]:
+    """Return epsilon and delta, which every comparison has."""
+    assert request.epsilon is not None
+    assert request.delta is not None
+    return request.epsilon, request.delta
+
+
 def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
     """Give the zeta of DP-SRM that Theorem 4.4 of wang2019 chooses, its constant being 1, at most G."""
     n, d = len(problem.x), len(problem.start)
@@ -176,13 +210,35 @@ def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
     return min(problem.lipschitz, math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(reach)))
 
 
-def _recursive(asked: Request, dataset: Dataset, problem: Regression, gradients: int, batch: int) -> Method:
-    """Prepare dp-srm with as many gradients, two of each example; gamma and C_2 are zeta, which bounds changes."""
-    zeta = accuracy(problem, asked.epsilon or math.inf, asked.delta or 0.5)  # both are asked for
-    own = {"algorithm": "dp-srm", "epochs": None, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta)}
-    steps = max(1, round(gradients / (2 * batch)))
-    srm_asked = Request(**{**vars(asked), **own, "steps": steps, "change_clip": zeta, "alpha": None})
-    settings, certified = account(srm_asked, srm_asked.settle(len(problem.x)), dataset, problem)
-    _, constants = optimizer("dp-srm", problem, settings)
-    numbers = Descent(batch, steps, 0.0, zeta)
-    return Method("dp-srm", numbers, None, constants.node_std, certified, _stepped("dp-srm", settings))
+def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+    """Prepare DP-SRM with as many gradients, two of each example; gamma and C_2 are zeta, which bounds changes."""
+    zeta = accuracy(problem, *_budget(request))
+    steps = max(1, round(request.settle(len(problem.x)).steps / (2 * batch)))
+    chosen = {"epochs": None, "steps": steps, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta), "change_clip": zeta}
+    made = _trained(request.changed(algorithm=DP_SRM, **chosen), dataset, problem)
+    return replace(made, sigma=None)
+
+
+WITHOUT_NOISE, FULL_BATCHES = "nsgd", DP_GD.name
+
+PREPARE: Final[dict[str, Prepare]] = {
+    WITHOUT_NOISE: _without_noise,
+    DP_NSGD.name: partial(_normalized, DP_NSGD),
+    SR_NSGD.name: partial(_normalized, SR_NSGD),
+    FULL_BATCHES: _full_batches,
+    DP_SGD.name: partial(_plain, DP_SGD.name),
+    DP_SRM.name: _recursive,
+}
+"""How each method of every comparison is prepared."""
+
+METHODS: Final = tuple(PREPARE)
+"""No noise; Algorithms 1 and 2 of tran2022; plain descent, full batches and sampled ones; Algorithm 1 of wang2019."""
+
+BASELINE: Final = DP_NSGD.name
+"""The method from which the others are subtracted."""
+
+
+def prepare(request: Request, name: str, dataset: Dataset, problem: Regression, batch: int) -> Method:
+    """Choose the noise of a method, of :data:`METHODS` or any other algorithm."""
+    ready = PREPARE.get(name) or partial(prepare_other, algorithm_named(name))
+    return ready(request, dataset, problem, batch)

@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from dpverify.compare.methods import METHODS
+from dpverify.algorithms.dp_nsgd import DP_NSGD
+from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dpageem import DP_SGD
+from dpverify.algorithms.sr_nsgd import SR_NSGD
+from dpverify.compare.methods import FULL_BATCHES, METHODS, WITHOUT_NOISE
 from dpverify.compare.records import LEVEL, MEASURES, CompareResult, Comparisons, MeanInterval, RecordedComparison
 from dpverify.compare.records import differences as between
 from dpverify.compare.words import HEADS, show_interval
@@ -51,14 +55,14 @@ PHRASES = {
 """The measures, in a sentence."""
 
 QUESTIONS = (
-    ("dp-nsgd", "nsgd", "the price of privacy"),
-    ("sr-nsgd", "nsgd", "the price of privacy"),
-    ("sr-nsgd", "dp-nsgd", "Algorithm 2 against Algorithm 1"),
-    ("dp-gd", "dp-nsgd", "plain private descent against Algorithm 1"),
-    ("dp-sgd", "dp-nsgd", "plain private descent against Algorithm 1"),
-    ("dp-gd", "sr-nsgd", "plain private descent against Algorithm 2"),
-    ("dp-sgd", "sr-nsgd", "plain private descent against Algorithm 2"),
-    ("dp-srm", "dp-sgd", "recursive momentum against plain private descent"),
+    (DP_NSGD.name, WITHOUT_NOISE, "the price of privacy"),
+    (SR_NSGD.name, WITHOUT_NOISE, "the price of privacy"),
+    (SR_NSGD.name, DP_NSGD.name, "Algorithm 2 against Algorithm 1"),
+    (FULL_BATCHES, DP_NSGD.name, "plain private descent against Algorithm 1"),
+    (DP_SGD.name, DP_NSGD.name, "plain private descent against Algorithm 1"),
+    (FULL_BATCHES, SR_NSGD.name, "plain private descent against Algorithm 2"),
+    (DP_SGD.name, SR_NSGD.name, "plain private descent against Algorithm 2"),
+    (DP_SRM.name, DP_SGD.name, "recursive momentum against plain private descent"),
 )
 """Pairs of methods, and what a reader asks of them."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from scipy.special import stdtrit
 
+from dpverify.algorithms.registry import algorithm_named
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.problems.data import is_bundled
@@ -37,6 +38,8 @@ class CompareRequest:
         Part of the data that is held out, above 0 and below 1.
     seeds, seed : int
         S and the first: the seeds are seed, .., seed + S - 1. Each has its own split, the same for all methods.
+    also : tuple of str
+        Further algorithms, with their own defaults and as many gradients: names, or ``file.py:NAME``.
 
     Raises
     ------
@@ -58,6 +61,7 @@ class CompareRequest:
     test_part: float = 0.2
     seeds: int = 20
     seed: int = 0
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.scale not in ("unit", "clip"):
@@ -70,11 +74,13 @@ class CompareRequest:
         if self.batch is not None:
             check.whole(1, batch=self.batch)
         check.positive(delta=self.delta)
+        for name in self.also:
+            algorithm_named(name)
         self.shared()
 
     def shared(self) -> Request:
         """Give what all methods share, as a request to train; it checks itself."""
-        names = {field.name for field in fields(Request)} & {field.name for field in fields(self)} - {"batch"}
+        names = ("epsilon", "delta", "data", "n", "steps", "epochs", "eta", "lam", "scale", "standardise", "seed")
         return Request(**{name: getattr(self, name) for name in names})
 
 
@@ -124,7 +130,7 @@ class MethodResult(Record, frozen=True, kw_only=True):
     name: str  # as in ``METHODS``
     steps: int  # T
     batch: int  # examples a step
-    eta: float  # length of a step (nsgd), or factor of the gradient (gd, sgd)
+    eta: float  # length of a step (nsgd), or factor of the gradient (gd, sgd); 0 for an algorithm that has none
     sigma: float | None = None  # noise multiplier of Algorithms 1 and 2
     noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
     epsilon: float | None = None  # the guarantee for replacing one example, if one is certified

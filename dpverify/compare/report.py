@@ -111,6 +111,8 @@ def command(request: CompareRequest) -> str:
         option = f"--{field.name.replace('_', '-')}"
         if isinstance(value, bool):
             words.append(option if value else f"--no-{field.name}")
+        elif isinstance(value, tuple):
+            words += [word for item in value for word in (option, item)]
         else:
             words += [option, value.name if isinstance(value, Path) else f"{value:g}" if _exact(value) else str(value)]
     return shlex.join(words)

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.random import Generator
 
-from dpverify.compare.methods import METHODS, STANDARDISED, Method, prepare
+from dpverify.compare.methods import BASELINE, METHODS, STANDARDISED, Method, prepare
 from dpverify.compare.records import (
     CompareRequest,
     CompareResult,
@@ -74,7 +74,7 @@ def compare(
     work = Comparison(request, dataset, batch)
     methods = work.methods
     outcomes, interrupted = _run(work, report, means or Means())
-    base = outcomes[METHODS.index("dp-nsgd")]
+    base = outcomes[METHODS.index(BASELINE)]
     return CompareResult(
         data=data_info(dataset, problem),
         tested=len(first.x_test),
@@ -124,6 +124,7 @@ class Comparison:
 
     def __init__(self, request: CompareRequest, dataset: Dataset, batch: int) -> None:
         self.request, self.dataset, self.batch = request, dataset, batch
+        self.names = (*METHODS, *request.also)
         same = replace(
             request, data=None, seeds=2
         )  # a run hangs on what the data are, and not on how many runs there are
@@ -133,7 +134,7 @@ class Comparison:
     def methods(self) -> list[Method]:
         """All methods with their noise, which is that of the first seed's split."""
         problem = _split(self.request, self.dataset, self.request.seed).problem
-        return [prepare(self.request.shared(), name, self.dataset, problem, self.batch) for name in METHODS]
+        return [prepare(self.request.shared(), name, self.dataset, problem, self.batch) for name in self.names]
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is worked out again."""
@@ -141,20 +142,20 @@ class Comparison:
 
     def run(self, block: int) -> SeedOutcome:
         """Run one method on one seed."""
-        index, place = divmod(block, len(METHODS))
+        index, place = divmod(block, len(self.names))
         seed = self.request.seed + index
         return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
 
 
 def _run(work: Comparison, report: Report | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
-    count, found, interrupted = len(METHODS), dict[int, SeedOutcome](), False
+    count, found, interrupted = len(work.names), dict[int, SeedOutcome](), False
     total = work.request.seeds * count
     try:
         for number, outcome in means.outcomes(work, total):
             found[number] = outcome
             if report is not None:
-                report(len(found), total, f"seed {outcome.seed}, {METHODS[number % count]}")
+                report(len(found), total, f"seed {outcome.seed}, {work.names[number % count]}")
     except KeyboardInterrupt:
         interrupted = True
     done = next((number for number in range(total) if number not in found), total) // count
@@ -191,7 +192,7 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
         privacy=method.guarantee.words,
         outcomes=mine,
         means=intervals(mine),
-        minus_dp_nsgd={} if method.name == "dp-nsgd" else differences(mine, base),
+        minus_dp_nsgd={} if method.name == BASELINE else differences(mine, base),
     )
 
 

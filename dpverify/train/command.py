@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpverify.algorithms.settings import Settings, described, options
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.problems.data import Dataset, load_dataset
@@ -19,19 +19,23 @@ from dpverify.report.numbers import show_float
 from dpverify.report.terminal import rounds_on_stderr
 from dpverify.report.words import plural
 from dpverify.train.ddp import ddp_epsilon
-from dpverify.train.records import NOT_CERTIFIED, SRM, PartyResult, Point, Request, TrainResult
-from dpverify.train.run import most_classes, train
-from dpverify.train.settings import STAGED
+from dpverify.train.records import NOT_CERTIFIED, PartyResult, Point, Request, TrainResult
+from dpverify.train.run import train
 
 HOST = re.compile(r"[!-~]{1,255}")
 PORT = re.compile(r"[0-9]{1,5}")  # no other digits of Unicode, and not so many that int() refuses them
 
 
-def run_train(*, json: str | None = None, figure: Path | None = None, **asked: Any) -> int:
-    """Train as ``Request`` asks, show how it goes, write JSON (``-``: to stdout) and an SVG figure; the exit code."""
+def run_train(
+    algorithm: str | None = None, *, json: str | None = None, figure: Path | None = None, **arguments: Any
+) -> int:
+    """Train as ``Request(algorithm, **arguments)`` says, and show how it goes; the exit code.
+
+    Writes JSON (``-``: to stdout) and an SVG figure.
+    """
 
     def work() -> bool:
-        request = Request(**asked)
+        request = Request(algorithm, **arguments)
         with rounds_on_stderr() as progress:
 
             def report(step: int, steps: int, point: Point) -> None:
@@ -51,23 +55,23 @@ def run_train(*, json: str | None = None, figure: Path | None = None, **asked: A
 
 
 def run_party_command(
-    *, index: int, peers: str, data: Path, json: str | None, timeout: float, patience: float, **asked: Any
-) -> int:  # fmt: skip
-    """Be one party of ddp-srm as ``Request`` asks; write what all may know (``-``: to stdout); the exit code.
+    request: Request, *, index: int, peers: str, json: str | None, timeout: float, patience: float
+) -> int:
+    """Be one party of the computation; write what all may know (``-``: to stdout); return the exit code.
 
     Where its file is of no use, it says why here, and then tells the others that it is, so that they do not wait.
     """
-    unusable: list[Request] = []
+    is_unusable = False
 
     def work() -> bool:
-        request = Request("ddp-srm", **asked)
+        nonlocal is_unusable
         addresses = read_peers(peers)
         try:
             with rounds_on_stderr() as progress:
-                dataset = load(replace(request, data=data, standardise=None), progress)
-            rows = scaled(dataset.x, request.scale)
+                dataset = load(request, progress)
+            rows = scaled(dataset.x, request.settings["scale"])
         except DataError:
-            unusable.append(request)
+            is_unusable = True
             raise
         from dpverify.train.party import run_party  # the extra
 
@@ -76,15 +80,16 @@ def run_party_command(
         privacy = NOT_CERTIFIED
         if request.delta is not None and s.sigma > 0.0:
             epsilon = ddp_epsilon(s, holds, rows.shape[1], request.delta)
-            told = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
-            privacy = f"{told}, for replacing one example, certified in real arithmetic"
-        found = PartyResult(settings=s, privacy=privacy, w=run.w.tolist(), output=run.output.tolist())
-        said = f"ddp-srm, party {index} of {len(holds)}: {s.steps} steps\nprivacy: {privacy}"
-        deliver(said, encode(found), json, None, bytes)
+            guaranteed = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
+            privacy = f"{guaranteed}, for replacing one example, certified in real arithmetic"
+        result = PartyResult(settings=s, privacy=privacy, w=run.w.tolist(), output=run.output.tolist())
+        name = request.algorithm.name
+        text = f"{name}, party {index} of {len(holds)}: {s.steps} steps\nprivacy: {privacy}"
+        deliver(text, encode(result), json, None, bytes)
         return False
 
     code = answer(work, json)
-    for request in unusable:
+    if is_unusable:
         from dpverify.train.party import decline
 
         with suppress(ArgumentError, KeyboardInterrupt):
@@ -99,7 +104,7 @@ def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset
     def report(done: int, whole: int) -> None:
         progress(done, whole, f"reading {data}")
 
-    most = most_classes(request.algorithm)
+    most = request.algorithm.most_classes
     return load_dataset(data, standardise=request.standardise, most=most, progress=report)
 
 
@@ -126,28 +131,28 @@ def summary(result: TrainResult) -> str:
 
 def _setting(result: TrainResult) -> Iterator[str]:
     s, c, data = result.settings, result.constants, result.data
-    alpha, eta, sigma, lam = (show_float(x) for x in (s.alpha, s.eta, s.sigma, s.lam))
-    gamma = f", gamma = {show_float(s.gamma)}" if result.algorithm == "sr-nsgd" else ""
     yield f"{result.algorithm} on {data.name}: N = {data.n}, d = {data.d}, classes {data.called}"
-    chosen = f"alpha = {alpha}{gamma}, eta = {eta}, sigma = {sigma}, {s.ordering} ordering"
-    if result.algorithm in SRM:
-        clip = show_float(s.change_clip or 0.0)
-        chosen = f"b = {s.batch}, C_1 = 1, C_2 = {clip}, gamma = {show_float(s.gamma)}, zeta = {eta}, sigma = {sigma}"
-    if result.algorithm == "ddp-srm":
-        chosen += f", {s.parties} parties, noise by {s.noise}"
-    if result.algorithm in STAGED:
-        stages = f"K = {s.stages}, T^0 = {s.stage_steps}, eta^0 = {eta}" if s.stages > 1 else f"eta = {eta}"
-        momentum = f", rho = {show_float(s.rho)}, t_Mon = {s.momentum_steps}" if s.rho > 0 else ""
-        chosen = f"b = {s.batch}, C = 1, {stages}{momentum}, {s.hand_on} output, sigma = {sigma}"
-    yield f"T = {s.steps} steps, {chosen}, seed {s.seed}"
+    chosen = ", ".join(f"{letter} = {value}" for letter, value in shown_settings(s))
+    yield f"{chosen}, seed {s.seed}"
     bounds = f"G = {c.lipschitz:.6g}, L = {c.smoothness:.6g}, F(w_1) - inf F <= {c.gap:.6g}"
-    yield f"certified: {bounds} (lam = {lam}, rows: {s.scale})"
+    yield f"certified: {bounds} (lam = {show_float(s.lam)}, rows: {s.scale})"
     counts = ", ".join(f"{name} = {show_float(value)}" for name, value in c.counts.items())
     deviations = ", ".join(f"{show_float(value)} ({name})" for name, value in c.node_std.items())
-    levels = f" for {s.depth} levels" if result.algorithm == "dp-nsgd" else ""
     yield f"deviation of a node's noise: {deviations}" if counts else f"deviation of the noise: {deviations}"
     if counts:
-        yield f"counts of nodes: {counts}, as printed{levels}"
+        yield f"counts of nodes: {counts}, as printed"
+
+
+COMMON = options(Settings).keys() - {"steps"}
+"""Settings that belong to the problem, which have a line of their own."""
+
+
+def shown_settings(s: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the letter and the value of T and of each setting of the optimizer."""
+    for name, option in described(type(s)).items():
+        value = getattr(s, name)
+        if name not in COMMON:
+            yield option.setting.letter, show_float(value) if isinstance(value, float) else str(value)
 
 
 def _table(path: Sequence[Point]) -> Iterator[str]:

@@ -12,22 +12,21 @@ from typing import Final
 
 import msgspec
 
+from dpverify.algorithms.ddp_srm import DdpSettings
+from dpverify.algorithms.dp_srm import sum_moves
+from dpverify.algorithms.sampled import sampled_epsilon
 from dpverify.kernels import check
 from dpverify.mpc.fixed_point import DEVIATIONS, Scale, choose_scale, largest_sigma
 from dpverify.mpc.limits import Inside
 from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.subsampling import without_replacement_rdp
-from dpverify.problems.regression import Regression
 from dpverify.train.parties import rows_of
-from dpverify.train.records import NoiseConstants
-from dpverify.train.settings import Settings
-from dpverify.train.srm import sum_moves
 
 KEPT: Final = 0.01
 """Part of delta that is kept for what tells the law of noise made inside from the one that is accounted for."""
 
 
-def scales_of(s: Settings, dimension: int) -> tuple[Scale, Scale]:
+def scales_of(s: DdpSettings, dimension: int) -> tuple[Scale, Scale]:
     """How the first sum and the others are opened."""
     first, later = (
         choose_scale(s.noise, move, s.sigma, s.parties, dimension, s.fraction_bits) for move in sum_moves(s)
@@ -35,7 +34,7 @@ def scales_of(s: Settings, dimension: int) -> tuple[Scale, Scale]:
     return first, later
 
 
-def check_batch(s: Settings, holds: Sequence[int]) -> None:
+def check_batch(s: DdpSettings, holds: Sequence[int]) -> None:
     """Refuse a batch that the parties cannot draw alike."""
     m = len(holds)
     if s.batch % m or s.batch // m > min(holds):
@@ -49,15 +48,7 @@ def even_split(examples: int, parties: int) -> list[int]:
     return [part.stop - part.start for part in parts]
 
 
-def ddp_constants(problem: Regression, s: Settings) -> NoiseConstants:
-    """Give the problem's constants and the deviation of the noise of each estimate, as it is opened."""
-    check_batch(s, even_split(len(problem.x), s.parties))
-    first, later = (scale.deviation / s.batch for scale in scales_of(s, problem.x.shape[1]))
-    constants = {name: getattr(problem, name) for name in ("lipschitz", "smoothness", "gap")}
-    return NoiseConstants(**constants, counts={}, node_std={"v^0": first, "v^t": later})
-
-
-def rounding_bound(s: Settings, dimension: int, smoothness: float) -> float:
+def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
     """Bound how far rounding alone moves the last iterate from that of one process on the union with the same batches.
 
     Every opened mean is within r = sqrt(d) (m/2) unit/b of the exact one. Line 5 moves theta by 1/(2L) times the
@@ -74,13 +65,11 @@ def rounding_bound(s: Settings, dimension: int, smoothness: float) -> float:
     return iterates / smoothness
 
 
-def ddp_epsilon(s: Settings, holds: Sequence[int], dimension: int, delta: float) -> float:
+def ddp_epsilon(s: DdpSettings, holds: Sequence[int], dimension: int, delta: float) -> float:
     """Bound epsilon of the whole run, for replacing one example and against any floor((m-1)/2) parties together."""
     rate = s.batch / len(holds) / min(holds)
     if s.noise == "shares":
-        from dpverify.privacy.batches import BatchSteps, upper_epsilon  # loads scipy, which a party does without
-
-        return upper_epsilon([BatchSteps(rate, s.sigma, s.steps)], delta)
+        return sampled_epsilon(rate, s.sigma, s.steps, delta)
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
     law = binomial_noise if s.noise == "bits" else ratio_curve
     found = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - KEPT) * delta)
@@ -88,8 +77,8 @@ def ddp_epsilon(s: Settings, holds: Sequence[int], dimension: int, delta: float)
 
 
 def with_inside_sigma(
-    s: Settings, noise: Inside, holds: Sequence[int], dimension: int, epsilon: float, delta: float
-) -> Settings:
+    s: DdpSettings, noise: Inside, holds: Sequence[int], dimension: int, epsilon: float, delta: float
+) -> DdpSettings:
     """Choose the least sigma of noise made inside, to six digits, for which ``ddp_epsilon`` certifies an epsilon.
 
     From the largest sigma that the fixed point takes it goes down in halves: small noise takes longest to account for.

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dpverify.algorithms.settings import Settings, options
 from dpverify.report import style
 from dpverify.report.numbers import show_float
-from dpverify.train.records import SRM, TrainResult
-from dpverify.train.settings import STAGED
+from dpverify.train.records import TrainResult
 
 HEIGHT = 4.6
 LEFT, RIGHT, TOP, BOTTOM, GAP = 0.85, 0.35, 0.62, 0.5, 0.3  # margins in inches
+
+
+GREEK = {"sigma": "σ", "alpha": "α", "eta": "η", "gamma": "γ", "zeta": "ζ", "rho": "ρ"}
 
 
 def draw(result: TrainResult) -> Figure:
@@ -43,23 +46,17 @@ def _line(axes: Axes, steps: Sequence[int], values: Sequence[float], label: str,
 def subtitle(result: TrainResult) -> str:
     """Say in one line what was run, and what its privacy is."""
     s = result.settings
-    numbers: tuple[tuple[str, float], ...] = (
-        ("N", result.data.n),
-        ("d", result.data.d),
-        ("σ", s.sigma),
-        ("α", s.alpha),
-        ("η", s.eta),
-    )
-    if result.algorithm in SRM:
-        numbers = (*numbers[:3], ("b", s.batch), ("γ", s.gamma), ("ζ", s.eta))
-    if result.algorithm in STAGED:
-        numbers = (*numbers[:3], ("b", s.batch), ("K", s.stages), ("ρ", s.rho), ("η⁰" if s.stages > 1 else "η", s.eta))
-    text = ", ".join(f"{name} = {show_float(float(value), 3)}" for name, value in numbers)
+    numbers: list[tuple[str, float]] = [("N", result.data.n), ("d", result.data.d)]
+    for name, option in options(type(s)).items():
+        value = getattr(s, name)
+        if name not in options(Settings) and isinstance(value, int | float):
+            numbers.append((GREEK.get(option.setting.letter, option.setting.letter), value))
+    text = ", ".join(f"{letter} = {show_float(float(value), 3)}" for letter, value in numbers)
     stopped = f", stopped after {result.path[-1].step} of {s.steps} steps" if result.interrupted else ""
     privacy = "privacy: not certified"
     if result.epsilon is not None and result.delta is not None:
         privacy = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
-    return f"{text}, {s.ordering} ordering{stopped}; {privacy}"
+    return f"{text}{stopped}; {privacy}"
 
 
 def svg(result: TrainResult) -> bytes:

@@ -6,23 +6,22 @@ stdout, a line each.
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.mpc.errors import PartyError
 from dpverify.mpc.processes import PartyProcesses
 from dpverify.problems.sparse.rows import CsrRows, Rows
-from dpverify.train.records import Request
 
 BATCH_STREAM = 7  # of the seed, for the batches of party j: (seed, 7, j)
 CHILD = "from dpverify.train.parties import main; raise SystemExit(main())"
@@ -39,17 +38,17 @@ def batch_seed(seed: int, index: int) -> list[int]:
 
 
 def run_parties(
-    x: Rows, y: Vector, request: Request, stops: Sequence[int], follow: Callable[[int, Vector], None],
+    x: Rows, y: Vector, settings: DdpSettings, stops: Sequence[int], follow: Callable[[int, Vector], None],
     timeout: float = 30.0,
 ) -> None:  # fmt: skip
     """Run all parties on scaled rows; ``follow(t, w)`` sees the iterate of each stop, the same from all of them.
 
     A PartyError tells what ended the run, if something did; no process outlives this call.
     """
-    m = check.whole(1, parties=request.parties)
+    m = check.whole(1, parties=settings.parties)
     with PartyProcesses(m, CHILD, timeout) as processes:
         told = {"peers": processes.addresses, "stops": list(stops), "timeout": timeout, "width": x.shape[1]}
-        told["request"] = {k: v for k, v in dataclasses.asdict(request).items() if not isinstance(v, Path)}
+        told["settings"] = {name: getattr(settings, name) for name in options(DdpSettings)}
         messages = []
         for j, listener in enumerate(processes.listeners):
             part = rows_of(len(x), m, j)
@@ -85,10 +84,12 @@ def _packed(x: Rows) -> dict[str, Any]:
 def main() -> int:
     """Be one party."""
     from dpverify.train.party import run_party
+    from dpverify.train.records import Request
 
     packed = np.load(io.BytesIO(sys.stdin.buffer.read()))
     told = json.loads(packed["told"].tobytes())
-    request, index = Request(**told["request"]), told["index"]
+    request = Request(DDP_SRM, **told["settings"])
+    index = told["index"]
     x = packed["x"] if "x" in packed else CsrRows(**{name: packed[name] for name in SPARSE}, width=told["width"])
 
     def show(t: int, w: Vector) -> None:
@@ -100,7 +101,7 @@ def main() -> int:
         run_party(
             index, [(host, port) for host, port in told["peers"]], x, packed["y"], request,
             timeout=told["timeout"], listener=socket.socket(fileno=told["fd"]),
-            batch_seed=batch_seed(request.seed, index), follow=show, stops=lambda _: told["stops"],
+            batch_seed=batch_seed(told["settings"]["seed"], index), follow=show, stops=lambda _: told["stops"],
         )  # fmt: skip
     except (PartyError, check.ArgumentError) as error:
         sys.stderr.write(f"{error}\n")

@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 
 from dpverify import __version__
+from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Vector
@@ -26,13 +28,6 @@ from dpverify.problems.regression import recursive_gradient, regression_problem
 from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.ddp import check_batch, scales_of
 from dpverify.train.records import Request
-from dpverify.train.settings import Settings
-from dpverify.train.srm import CLIP
-
-SHARED: Final = (
-    *("steps", "epochs", "sigma", "delta", "gamma", "eta", "batch", "change_clip", "lam", "scale", "seed"),
-    *("noise", "fraction_bits", "standardise"),
-)
 
 UNUSABLE: Final = "has a number that is not finite in its rows, or a label that is not 0 or 1"
 
@@ -47,7 +42,7 @@ def run_party(
     timeout: float = 30.0, patience: float = 60.0, listener: socket.socket | None = None,
     batch_seed: int | Sequence[int] | None = None, follow: Follow | None = None,
     stops: Callable[[int], Sequence[int]] = lambda steps: (steps,),
-) -> tuple[DdpSrm, Settings, list[int]]:  # fmt: skip
+) -> tuple[DdpSrm, DdpSettings, list[int]]:  # fmt: skip
     """Run one party to the end: its run, the settings of all, and how many examples each party has.
 
     ``x`` (n_j, d): scaled rows of this party alone, with labels ``y``, places in ``classes``, which all must have in
@@ -60,7 +55,7 @@ def run_party(
     with _meet(index, peers, request, own, timeout, patience, listener) as session:
         compare_parties(session.told)
         holds = [check.whole(1, examples=told["n"]) for told in session.told]
-        settings = request.settle(sum(holds))
+        settings = DDP_SRM.complete({**request.settings, "parties": len(peers)}, sum(holds))
         seed = secrets.randbits(128) if batch_seed is None else batch_seed
         run = set_up(session, holds, x, y, settings, seed)
         for stop in stops(settings.steps):
@@ -83,7 +78,9 @@ def _meet(
     timeout: float, patience: float, listener: socket.socket | None,
 ) -> Session:  # fmt: skip
     """Connect to all others; settings must be the same, and each says what it has."""
-    same = {name: getattr(request, name) for name in SHARED} | {"version": __version__, "parties": len(peers)}
+    same = {name: request.settings.get(name, option.default) for name, option in options(DdpSettings).items()}
+    same |= {"epochs": request.settings.get("epochs"), "delta": request.delta, "standardise": request.standardise}
+    same |= {"version": __version__, "parties": len(peers)}
     return Session(index, peers, same, own, timeout=timeout, patience=patience, listener=listener)
 
 
@@ -100,7 +97,7 @@ def compare_parties(told: Sequence[dict[str, Any]]) -> None:
 
 
 def set_up(
-    session: Session, holds: Sequence[int], x: Rows, y: Vector, s: Settings, batch_seed: int | Sequence[int],
+    session: Session, holds: Sequence[int], x: Rows, y: Vector, s: DdpSettings, batch_seed: int | Sequence[int],
     drawn: random.Random | None = None,
 ) -> DdpSrm:  # fmt: skip
     """Make this party's run, before its first step; ``drawn``: what draws its noise, by default the system."""
@@ -117,7 +114,7 @@ def set_up(
             units += own_noise(rng, scale.share, len(own))
         return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
 
-    oracle = SecureGradient(recursive_gradient(problem, CLIP, s.change_clip or CLIP), total, (s.batch, s.batch), s.lam)
+    oracle = SecureGradient(recursive_gradient(problem, s.clip, s.change_clip), total, (s.batch, s.batch), s.lam)
     own = s.batch // m
     parameters = SrmParameters(s.steps, own, own, s.gamma, s.eta, whole.smoothness)
     return DdpSrm(oracle, [len(x)], problem.start, parameters, batches=[generator(batch_seed)], seed=s.seed)

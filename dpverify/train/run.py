@@ -5,31 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from dpverify.algorithms.algorithm import Algorithm
+from dpverify.algorithms.settings import Settings
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.problems.data import MOST_CLASSES, Dataset, load_dataset
+from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.regression import Regression, measured, regression_problem, scaled
 from dpverify.problems.sparse.rows import CsrRows, Rows
-from dpverify.problems.stepped_run import LongRun
-from dpverify.train.ddp import ddp_constants
-from dpverify.train.optimizer import account, optimizer
-from dpverify.train.parties import run_parties
-from dpverify.train.records import (
-    SRM,
-    DataInfo,
-    NoiseConstants,
-    Point,
-    Request,
-    TrainResult,
-    mean_gradient_norm,
-)
-from dpverify.train.settings import Settings
-from dpverify.train.staged import staged_notes
+from dpverify.train.optimizer import account
+from dpverify.train.records import DataInfo, Point, Request, TrainResult, mean_gradient_norm
 
 MOST_POINTS = 100  # of a run that is not asked for more: loss and gradient norm are measured so often after the start
 EVALUATIONS_PER_POINT = 2  # passes over the data in gradients with noise, for one in measuring: at most a fifth of both
@@ -77,25 +66,20 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
     Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
     if dataset is None:
-        most = most_classes(request.algorithm)
-        dataset = load_dataset(request.data, standardise=request.standardise, most=most)
+        dataset = load_dataset(request.data, standardise=request.standardise, most=request.algorithm.most_classes)
     elif request.standardise and not dataset.standardised:
         raise ArgumentError("standardise", True, "must be left out for data that are given: nothing is done to them")
+    algorithm = request.algorithm
     if request.n is not None:
-        dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
+        dataset = dataset.sample(request.n, generator(request.settings.get("seed", 0), SAMPLE_STREAM))
     settings = request.settle(len(dataset.x))
     problem = problem_of(dataset, settings)
     settings, guarantee = account(request, settings, dataset, problem)
     began = time.perf_counter()
-    if request.algorithm == "ddp-srm":
-        constants, path, w = distributed(problem, request, settings, report)
-        interrupted = False
-    else:
-        run, constants = optimizer(request.algorithm, problem, settings)
-        steps = steps_to_measure(request, settings, problem)
-        path, w, interrupted = _follow(run, problem, steps, report)
+    constants = algorithm.constants(problem, settings)
+    path, w, interrupted = _follow(algorithm, problem, settings, steps_to_measure(request, settings, problem), report)
     return TrainResult(
-        algorithm=request.algorithm,
+        algorithm=algorithm.name,
         data=data_info(dataset, problem),
         privacy=guarantee.words,
         epsilon=guarantee.epsilon,
@@ -107,13 +91,8 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
         w=w.tolist(),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,
-        notes=[*_notes(request.algorithm, dataset, settings), *staged_notes(request, problem, settings)],
+        notes=_notes(request, dataset, problem, settings),
     )
-
-
-def most_classes(algorithm: str) -> int:
-    """How many classes an algorithm can tell apart at most."""
-    return 2 if algorithm == "ddp-srm" else MOST_CLASSES
 
 
 def data_info(dataset: Dataset, problem: Regression) -> DataInfo:
@@ -134,29 +113,27 @@ def problem_of(dataset: Dataset, settings: Settings) -> Regression:
 
 
 def _follow(
-    run: LongRun, problem: Regression, stops: list[int], report: Report | None
+    algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: Report | None
 ) -> tuple[list[Point], Vector, bool]:
-    """Advance to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
+    """Run to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
-    at: tuple[int, Vector] = (0, run.w)
-    steps = stops[-1]
+    at: tuple[int, Vector] = (0, problem.start)
 
-    def here(t: int, w: Vector) -> None:
+    def moved(t: int, w: Vector) -> None:
         nonlocal at
         at = t, w
         if report is not None:
-            report(t, steps, path[-1])
+            report(t, stops[-1], path[-1])
 
-    def measure() -> None:
-        path.append(_measure(problem, *at))
+    def stopped(t: int, w: Vector) -> None:
+        nonlocal at
+        at = t, w
+        path.append(_measure(problem, t, w))
         if report is not None:
-            report(at[0], steps, path[-1])
+            report(t, stops[-1], path[-1])
 
     try:
-        measure()
-        for step in stops:
-            run.advance(step - run.t, here)
-            measure()
+        algorithm.run(problem, settings, stops, moved, stopped)
     except KeyboardInterrupt:
         if not path or path[-1].step < at[0]:
             path.append(_measure(problem, *at))
@@ -164,29 +141,9 @@ def _follow(
     return path, at[1], False
 
 
-def distributed(
-    problem: Regression, request: Request, settings: Settings, report: Report | None
-) -> tuple[NoiseConstants, list[Point], Vector]:
-    """Run the parties of ddp-srm as processes; their noise, and the points of the path."""
-    path, last = [_measure(problem, 0, problem.start)], problem.start
-
-    def follow(t: int, w: Vector) -> None:
-        nonlocal last
-        path.append(_measure(problem, t, w))
-        last = w
-        if report is not None:
-            report(t, settings.steps, path[-1])
-
-    constants = ddp_constants(problem, settings)
-    same = {name: getattr(settings, name) for name in ("steps", "sigma", "gamma", "eta", "batch", "parties")}
-    asked = replace(request, **same, epochs=None, epsilon=None, delta=None, data=None, n=None)
-    run_parties(problem.x, problem.y, asked, steps_to_measure(request, settings, problem), follow)
-    return constants, path, last
-
-
 def steps_to_measure(request: Request, settings: Settings, problem: Regression) -> list[int]:
     """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
-    evaluations = settings.steps * (2 if request.algorithm in SRM else 1) * settings.batch
+    evaluations = settings.steps * request.algorithm.gradients_per_step(settings, len(problem.x))
     cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=settings.sigma > 0.0)
     points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
     return [settings.steps * i // points for i in range(1, points + 1)]
@@ -212,24 +169,15 @@ def _measure(problem: Regression, step: int, w: Vector) -> Point:
     return Point(step=step, loss=loss, gradient_norm=norm)
 
 
-def _notes(algorithm: str, dataset: Dataset, settings: Settings) -> list[str]:
+def _notes(request: Request, dataset: Dataset, problem: Regression, settings: Settings) -> list[str]:
     """Say what a user of the result should know."""
-    n = len(dataset.x)
-    floats = "not accounted for: noise is drawn as floats, by a generator that is not cryptographic"
-    whole = "noise is drawn in whole units from the system's randomness; batches come from a seed that one user holds"
     notes = [
-        whole if algorithm == "ddp-srm" else floats,
+        request.algorithm.noise_note,
         "loss and gradient norm are computed from the data without noise: showing them to others is not private",
     ]
     if settings.sigma == 0:
         notes.append("sigma = 0: no noise was added")
-    elif algorithm == "dp-nsgd" and settings.steps % n:
-        visits = f"T/N = {settings.steps / n:.4g} visits of an example, up to {-(-settings.steps // n)} occur"
-        notes.append(f"V as printed counts {visits}")
-    if algorithm == "sr-nsgd" and settings.sigma > 0:
-        notes.append("delta_Delta and delta_r as printed lack the factor L")
-        if n == 1:
-            notes.append("N = 1: both V as printed are 0, so no noise was added")
+    notes += request.algorithm.notes(request.settings, problem, settings)
     if len(dataset.classes) > 2:
         notes.append("the classes are those that occur in the data: that there is an example of each is not hidden")
     if dataset.standardised:

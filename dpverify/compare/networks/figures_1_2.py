@@ -11,24 +11,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from dpverify.algorithms.dpageem import (
+    DP_SGD,
+    DP_SGD_LINEAR,
+    DP_SGD_ROOT,
+    DP_SGDEM,
+    DP_SGDM,
+    DPAGEEM,
+    DPAGES,
+    FAMILY,
+    SGD_STAGES,
+    StagedAlgorithm,
+)
 from dpverify.compare.networks.orderings import Said, orderings
 from dpverify.compare.networks.settings import NetworkRequest, Panel, ReadyNetwork, images_for, noise
 from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule, stagewise
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
-from dpverify.train.settings import KINDS
 
-PRIVATE = ("dpageem", "dpages", "dp-sgd", "dp-sgd-linear", "dp-sgd-root", "dp-sgdm", "dp-sgdem")
+METHODS = {method.name: method for method in FAMILY}
+PRIVATE: tuple[StagedAlgorithm, ...] = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_LINEAR, DP_SGD_ROOT, DP_SGDM, DP_SGDEM)
 FIGURES = {"zhang2021:figure-1": ("MNIST", "cnn2", 8.0), "zhang2021:figure-2": ("CIFAR-10", "resnet20", 10.0)}
 SHAPES = {"MNIST": (1, 28), "CIFAR-10": (3, 32)}
 SMALL = (1, 8)  # of digits, which stay as they are
 BATCH, CLIP, RHO, STAGES = 64, 1.0, 0.9, 3
 SIZES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
-ORDERS = {
-    "stages": [("dpages", other) for other in PRIVATE if other != "dpages"],
-    "early": [("dpageem", "dp-sgdm"), ("dpageem", "dp-sgdem")],
-    "sgdm": [("dpageem", "dp-sgdm"), ("dp-sgdem", "dp-sgdm")],
-    "momentum": [("dp-sgd", "dpageem"), ("dp-sgd", "dp-sgdem")],
+ORDERS: dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]] = {
+    "stages": [(DPAGES, other) for other in PRIVATE if other is not DPAGES],
+    "early": [(DPAGEEM, DP_SGDM), (DPAGEEM, DP_SGDEM)],
+    "sgdm": [(DPAGEEM, DP_SGDM), (DP_SGDEM, DP_SGDM)],
+    "momentum": [(DP_SGD, DPAGEEM), (DP_SGD, DP_SGDEM)],
 }
 """Records ``section-4-2-<this>-<mnist or cifar>-<training or testing>``, and which method is better than which."""
 
@@ -46,24 +58,29 @@ def panels(request: NetworkRequest) -> Iterator[Panel]:
         for eta in SIZES[5:6] if request.budget == "smoke" else SIZES:
             yield _ready(method, epsilon, eta, oracle, lambda seed: made(shape, seed), request.passes)
 
-    cells = [("sgd-stages", None), *((method, epsilon) for method in PRIVATE)]
+    cells = [(SGD_STAGES.name, None), *((method.name, epsilon) for method in PRIVATE)]
     said = [
-        Said(f"section-4-2-{key}-{'mnist' if data == 'MNIST' else 'cifar'}-{part}ing", f"{part}_error", *pair)
+        Said(
+            f"section-4-2-{key}-{'mnist' if data == 'MNIST' else 'cifar'}-{part}ing",
+            f"{part}_error",
+            better.name,
+            worse.name,
+        )
         for key, pairs in ORDERS.items()
         for part in ("train", "test")
-        for pair in pairs
+        for better, worse in pairs
     ]
     yield Panel(name, real, train, test, oracle, cells, trials, partial(orderings, said))
 
 
 def schedule(method: str, first: int, eta: float, batch: int, std: float) -> StageSchedule:
     """Give the stages of a method: ``first`` is T^0, and all take the same number of steps."""
-    kind = KINDS[method]
-    stages = stagewise(STAGES, first, kind.steps_with_momentum(first), eta)
-    if not kind.staged:
+    kind = METHODS[method]
+    stages = stagewise(STAGES, first, kind.momentum_steps(first), eta)
+    if not kind.has_stages:
         steps = sum(stage.steps for stage in stages)
-        stages = (Stage(steps, kind.steps_with_momentum(steps), eta, kind.decay),)
-    return StageSchedule(stages, batch, RHO if kind.momentum != "off" else 0.0, std, "last")
+        stages = (Stage(steps, kind.momentum_steps(steps), eta, kind.decay),)
+    return StageSchedule(stages, batch, RHO if kind.has_momentum else 0.0, std, "last")
 
 
 def _ready(
@@ -73,7 +90,7 @@ def _ready(
     batch = min(BATCH, n)
     first = max(1, passes * n // batch // (2 ** (STAGES + 1) - 2))
     steps = first * (2 ** (STAGES + 1) - 2)
-    bought = None if epsilon is None else noise("dp-sgd", n, steps, batch, batch, epsilon)
+    bought = None if epsilon is None else noise(DP_SGD.name, n, steps, batch, batch, epsilon)
     numbers = schedule(method, first, eta, batch, 2.0 * CLIP * bought.noise / n if bought else 0.0)
 
     def start(seed: int) -> StagedDescent:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.compare.networks.records import NetworkOrder, NetworkRow
 from dpverify.compare.tables.settings import check_size
 from dpverify.kernels import check
@@ -58,7 +59,7 @@ class NetworkRequest:
 @lru_cache(maxsize=512)
 def noise(method: str, n: int, steps: int, batch: int, batch_0: int, epsilon: float) -> Bought:
     """Give the least noise that is certified, in units of the sensitivity of the mean over all data."""
-    made = BatchRun("dp-srm" if method == "dp-srm" else "dp-sgd", n, steps, batch, batch_0)
+    made = BatchRun("recursive" if method == DP_SRM.name else "descent", n, steps, batch, batch_0)
     return needed(made, epsilon, DELTA)
 
 

@@ -11,10 +11,11 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dpverify.algorithms.baselines import RRPSGD
 from dpverify.compare.methods import full_batch_std
 from dpverify.compare.tables.settings import DELTA, Noise
 from dpverify.kernels import check
-from dpverify.papers.wang2019.accounting.runs import tracked_ratio
+from dpverify.papers.wang2019.accounting.runs import single_ratio, tracked_ratio
 from dpverify.privacy.batches import BatchSteps, batch_epsilon, least_factor
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.participation import Bounds
@@ -40,7 +41,9 @@ def ratio(method: str, noise: Noise, how: Sampling, epsilon: float) -> float:
     """Choose s, or refuse an epsilon that nothing certifies."""
     n, T = how.examples, how.steps
     if noise == "printed":
-        return tracked_ratio(method, n, how.batch, T, epsilon, DELTA)
+        if method == RRPSGD.name:
+            return single_ratio(n, T, epsilon, DELTA)
+        return tracked_ratio(n, how.batch, T, epsilon, DELTA)
     if how.batch == n:
         return full_batch_std(n, T, 0.5 * n, epsilon, DELTA)
     start = sampled_std(n, how.batch, T, 0.5 * how.batch, epsilon, DELTA)

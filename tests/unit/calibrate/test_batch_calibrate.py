@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 from dpverify.calibrate import run_calibrate
-from dpverify.calibrate.batches import BatchCalibration, BatchRequest, _row, batch_summary, calibrate_batches
+from dpverify.calibrate.batches import (
+    BatchCalibration,
+    BatchRequest,
+    SrmRequest,
+    _row,
+    batch_summary,
+    calibrate_batches,
+)
+from dpverify.calibrate.by_name import request_for
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.accounting.runs import (
     BatchRun,
@@ -23,18 +31,31 @@ from dpverify.papers.wang2019.accounting.runs import (
     printed_order,
 )
 from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
+from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from tests.for_each import for_each
 
 
-def ask(**changes: Any) -> BatchRequest:
+def question(algorithm: str, n: int, epsilon: float, delta: float, **run: Any) -> BatchRequest:
+    request = request_for(algorithm, {"n": n, "epsilon": epsilon, "delta": delta, **run})
+    assert isinstance(request, BatchRequest)
+    return request
+
+
+def ask(**changes: Any) -> SrmRequest:
     usual: dict[str, Any] = {
         "algorithm": "dp-srm", "n": 2000, "epsilon": 0.5, "delta": 1e-5, "steps": 60, "batch": 40, "batch_0": 100,
         "gamma": 0.1, "zeta": 0.05, "lipschitz": 2.0,
     }  # fmt: skip
-    return BatchRequest(**{name: value for name, value in (usual | changes).items() if value is not None})
+    request = request_for(**_split(usual | changes))
+    assert isinstance(request, SrmRequest) or changes["algorithm"] not in {"dp-srm", "ddp-srm"}
+    return request  # type: ignore[return-value]
+
+
+def _split(asked: dict[str, Any]) -> dict[str, Any]:
+    return {"algorithm": asked["algorithm"], "run": {name: asked[name] for name in asked if name != "algorithm"}}
 
 
 def test_noise_is_that_of_replacing_one_example() -> None:
@@ -73,7 +94,7 @@ def test_a_warning_names_each_size_of_batch_at_which_the_lemma_fails_and_no_othe
 
 
 def test_the_condition_is_evaluated_at_each_kind_of_step() -> None:
-    run = BatchRun("dp-srm", 32561, 130_000, 50, 2500, 1.0, 1.0, 1.0)
+    run = BatchRun("recursive", 32561, 130_000, 50, 2500, 1.0, 1.0, 1.0)
     noise = printed_noise(run, 8.0, 1e-5, 0.5, box=False)
     assert lemma_condition(run, 50, noise, 3.878).holds
     assert not lemma_condition(run, 2500, noise, 3.878).holds
@@ -85,13 +106,13 @@ def test_the_largest_part_is_where_no_noise_satisfies_the_lemma_any_more(epsilon
     order, n = 1.0 - math.log(delta) / epsilon, 10**9
     for factor, wanted in ((0.99, True), (1.01, False)):
         batch = int(n * min(largest_part(epsilon, delta) * factor, 1.0))
-        run = BatchRun("dp-srm", n, 1, batch, batch)
+        run = BatchRun("recursive", n, 1, batch, batch)
         noises = np.geomspace(0.84, 100.0, 2000) * n / batch
         assert any(lemma_condition(run, batch, float(noise), order).holds for noise in noises) == wanted
 
 
 def test_parties_of_unequal_size_count_the_smallest() -> None:
-    run = BatchRun("ddp-srm", 1003, 5, 20, 1003, 1.0, 1.0, 1.0, 10)
+    run = BatchRun("recursive", 1003, 5, 20, 1003, 1.0, 1.0, 1.0, 10)
     first, later = run.steps_at(100.0)
     assert (first.rate, first.noise) == (1.0, 100.0)
     assert (later.rate, later.count) == (2 / 100, 5)
@@ -110,7 +131,7 @@ def test_only_the_upper_bound_certifies() -> None:
 
 
 def test_whole_batches_are_dp_gd() -> None:
-    result = calibrate_batches(BatchRequest("dp-gd", 1000, 1.0, 1e-6, steps=50))
+    result = calibrate_batches(question("dp-gd", 1000, 1.0, 1e-6, steps=50))
     std = float(result.noise["exact"].std)
     assert epsilon_of(math.sqrt(50) * 2 / 1000 / std, 1e-6) == pytest.approx(1.0, rel=2e-3)
     assert set(result.noise) == {"exact", "tracked"}
@@ -118,11 +139,11 @@ def test_whole_batches_are_dp_gd() -> None:
 
 def test_baselines_have_the_noise_of_their_papers() -> None:
     """DP-GD's Renyi bound at its best order gives epsilon by the classic conversion; RRPSGD's variance is by hand."""
-    full = calibrate_batches(BatchRequest("dp-gd", 1000, 1.0, 1e-6, steps=50)).noise["tracked"]
+    full = calibrate_batches(question("dp-gd", 1000, 1.0, 1e-6, steps=50)).noise["tracked"]
     ratio = float(full.std) * 1000 / 2
     assert zcdp_epsilon(50 / (2 * ratio**2), 1e-6) == pytest.approx(1.0)
     assert full.certified
-    one = calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3, lipschitz=2.0)).noise["tracked"]
+    one = calibrate_batches(question("rrpsgd", 100, 1.0, 1e-4, epochs=3, lipschitz=2.0)).noise["tracked"]
     assert float(one.std) ** 2 == pytest.approx(32 * 4 * 300 * math.log(100 / 1e-4) * math.log(1e4) / 100**2)
 
 
@@ -134,28 +155,28 @@ def test_small_and_large_epsilons_are_reached(epsilon: float, delta: float) -> N
 
 
 def test_baselines_and_passes() -> None:
-    one = calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3))
+    one = calibrate_batches(question("rrpsgd", 100, 1.0, 1e-4, epochs=3))
     assert (one.batch, one.steps) == (1, 300)
-    some = calibrate_batches(BatchRequest("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50))
+    some = calibrate_batches(question("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50))
     assert (some.steps, some.rate) == (60, 0.05)
     assert ask(steps=None, epochs=4).run().steps == round(4 * 2000 / 80)
     assert np.isfinite([float(one.noise["exact"].std), float(some.noise["exact"].std)]).all()
 
 
 def test_dpageem_has_the_steps_of_all_stages_and_the_noise_of_equation_4() -> None:
-    found = calibrate_batches(BatchRequest("dpageem", 2000, 0.5, 1e-5, steps=50, batch=100, stages=3, lipschitz=2.0))
+    found = calibrate_batches(question("dpageem", 2000, 0.5, 1e-5, steps=50, batch=100, stages=3, lipschitz=2.0))
     assert found.steps == 100 + 200 + 400
     row, exact = found.noise["constant"], found.noise["exact"]
     assert float(row.std) ** 2 == pytest.approx(5.8**2 * 700 * 4 * math.log(1e5) / (2000 * 0.5) ** 2)
     assert row.certified
     assert float(exact.std) < float(row.std)
-    plain = calibrate_batches(BatchRequest("dp-sgd", 2000, 0.5, 1e-5, steps=700, batch=100, lipschitz=2.0))
+    plain = calibrate_batches(question("dp-sgd", 2000, 0.5, 1e-5, steps=700, batch=100, lipschitz=2.0))
     assert plain.noise["exact"] == exact
     assert not found.warnings
 
 
 def test_dpageem_says_where_its_constant_is_not_proved() -> None:
-    found = calibrate_batches(BatchRequest("dpageem", 2000, 2.0, 1e-5, steps=50, batch=100, stages=3))
+    found = calibrate_batches(question("dpageem", 2000, 2.0, 1e-5, steps=50, batch=100, stages=3))
     assert "is for epsilon below 1.75 here" in found.warnings[0]
 
 
@@ -190,7 +211,7 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 
 def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "c.json"
-    asked = {name: value for name, value in vars(ask()).items() if value is not None}
+    asked = {name: value for name, value in msgspec.structs.asdict(ask()).items() if value is not None}
     assert run_calibrate(**asked, json=str(target)) == 0
     text = capsys.readouterr().out
     assert "as the accountant certifies it" in text
@@ -204,19 +225,37 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "d must be given for dp-nsgd" in capsys.readouterr().err
 
 
+def test_the_summary_fits_in_80_columns_and_ends_with_what_to_implement() -> None:
+    result = calibrate_batches(question("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50, lipschitz=2.0))
+    *table, advice = batch_summary(result).splitlines()
+    assert all(len(line) <= 80 for line in table if not line.endswith("."))
+    std = float(result.noise["exact"].std)
+    assert f"standard deviation {std:.5g} to each coordinate of the mean gradient" in advice
+    assert "clipped to norm 2" in advice
+
+
+def test_poisson_samples_are_calibrated_for_one_example_more_or_less() -> None:
+    result = calibrate_batches(question("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50, lipschitz=2.0))
+    multiplier = float(result.noise["poisson"].std) * 50 / 2.0
+    bounds = epsilon(multiplier, 1e-4, steps=60, rate=0.05, sampling="poisson")
+    assert 0.999 < bounds.upper <= 1.0
+    assert result.noise["poisson"].certified
+    assert float(result.noise["poisson"].std) < float(result.noise["exact"].std)
+
+
 def test_an_epsilon_with_a_simple_bound_is_explained() -> None:
-    result = calibrate_batches(BatchRequest("rrpsgd", 100, 100.0, 1e-5, steps=10))
+    result = calibrate_batches(question("rrpsgd", 100, 100.0, 1e-5, steps=10))
     lower, upper = result.noise["tracked"].epsilon
     assert lower == 0.0
     assert isinstance(upper, float)
     assert 100.0 < upper < math.inf
-    assert "at least 0: only the upper bound of epsilon is known there." in batch_summary(result)
-    assert "at least 0:" not in batch_summary(calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3)))
+    assert "epsilon >= 0: only the upper bound of epsilon is known there." in batch_summary(result)
+    assert "epsilon >= 0:" not in batch_summary(calibrate_batches(question("rrpsgd", 100, 1.0, 1e-4, epochs=3)))
 
 
 def test_the_space_between_both_bounds_is_explained_where_there_is_some() -> None:
-    apart = calibrate_batches(BatchRequest("dp-sgd", 1000, 8.0, 1e-5, batch=100, steps=200))
+    apart = calibrate_batches(question("dp-sgd", 1000, 8.0, 1e-5, batch=100, steps=200))
     lower, upper = map(float, apart.noise["exact"].epsilon)
     assert 0.0 < lower < 0.99 * upper
     assert "none is known to reach the upper one" in batch_summary(apart)
-    assert "known to reach" not in batch_summary(calibrate_batches(BatchRequest("dp-gd", 100, 1.0, 1e-4, steps=10)))
+    assert "known to reach" not in batch_summary(calibrate_batches(question("dp-gd", 100, 1.0, 1e-4, steps=10)))

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from dpverify.calibrate import run_calibrate
+from dpverify.calibrate.by_name import request_for
 from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.command import summary
 from dpverify.calibrate.records import CalibrateRequest, Calibration
@@ -26,7 +27,10 @@ from tests.for_each import for_each
 
 def ask(**changes: Any) -> CalibrateRequest:
     usual: dict[str, Any] = {"algorithm": "dp-nsgd", "n": 5, "d": 3, "epsilon": 1.0, "delta": 1e-5, "steps": 12}
-    return CalibrateRequest(**(usual | changes))
+    chosen = usual | changes
+    request = request_for(chosen.pop("algorithm"), chosen)
+    assert isinstance(request, CalibrateRequest)
+    return request
 
 
 @for_each("ordering", ["fresh", "once"])
@@ -112,7 +116,7 @@ def test_a_printed_sigma_that_is_not_enough_is_called_so() -> None:
 
 
 def test_the_theorem_prints_its_t() -> None:
-    result = calibrate(CalibrateRequest("dp-nsgd", 10_000, 100, 1.0, 1e-6))
+    result = calibrate(CalibrateRequest(algorithm="dp-nsgd", n=10_000, d=100, epsilon=1.0, delta=1e-6))
     T = result.theorem.steps
     assert T * math.log2(T) == pytest.approx(1e8 / math.sqrt(100 * math.log(1e6)), rel=1e-9)
     assert result.run.steps == round(T)
@@ -137,7 +141,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"delta": -1.0}, "delta"),
     ({"epochs": 3}, "must be given, not both"),
     ({"alpha": 2.0}, "alpha"),
-    ({"gamma": 1.5}, "gamma must be at least 0 and at most 1"),
+    ({"algorithm": "sr-nsgd", "gamma": 1.5}, "gamma must lie in"),
+    ({"gamma": 0.5}, "gamma does not belong to dp-nsgd"),
     ({"ordering": "random"}, "ordering"),
     ({"lipschitz": 0.0}, "lipschitz"),
     ({"smoothness": math.inf}, "smoothness"),
@@ -154,16 +159,16 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 
 def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "c.json"
-    assert run_calibrate(**vars(ask()), json=str(target)) == 0
+    assert run_calibrate(**msgspec.structs.asdict(ask()), json=str(target)) == 0
     text = capsys.readouterr().out
     assert "as the accountant certifies it" in text
     assert "its lower bound is the same: no smaller sigma would do" in text
     assert "warning: N does not divide T" in text
     result = msgspec.json.decode(target.read_bytes(), type=Calibration)
-    assert run_calibrate(**vars(ask()), json="-") == 0
+    assert run_calibrate(**msgspec.structs.asdict(ask()), json="-") == 0
     assert msgspec.json.decode(capsys.readouterr().out, type=Calibration) == result
     assert {"printed", "proof", "exact"} == set(msgspec.to_builtins(result.sigma))
-    assert run_calibrate(**vars(ask()), json=str(tmp_path)) == 2
+    assert run_calibrate(**msgspec.structs.asdict(ask()), json=str(tmp_path)) == 2
     assert "json must be a file" in capsys.readouterr().err
     assert run_calibrate(algorithm="dp-nsgd", n=1, d=1, epsilon=-1.0, delta=0.1) == 2
     assert "epsilon" in capsys.readouterr().err

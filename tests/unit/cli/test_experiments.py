@@ -16,8 +16,8 @@ from dpverify.cli import main
 def handed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     words: dict[str, Any] = {}
 
-    def stand_in(**asked: Any) -> int:
-        words.update(asked)
+    def stand_in(algorithm: str = "", **asked: Any) -> int:
+        words.update(asked, algorithm=algorithm)
         return 0
 
     monkeypatch.setattr(dpverify.train, "run_train", stand_in)

@@ -10,7 +10,7 @@ import pytest
 from cyclopts import App
 
 from dpverify.cli import main
-from dpverify.cli.app import build, unwrapped
+from dpverify.cli.app import GENERATED, build, unwrapped
 from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
@@ -20,10 +20,18 @@ BUILT_IN = {"--help", "-h", "--version", "--install-completion"}
 
 def commands() -> Iterator[tuple[str, App]]:
     app = build()
-    return ((name, app[name]) for name in app if name not in BUILT_IN)
+    for name in app:
+        if name in GENERATED:
+            several = build([name])[name]
+            yield from (
+                (f"{name} {algorithm}", several[algorithm]) for algorithm in several if algorithm not in BUILT_IN
+            )
+        elif name not in BUILT_IN:
+            yield name, app[name]
 
 
 COMMANDS = [name for name, _ in commands()]
+SHOWN = [*(name for name in COMMANDS if " " not in name), *GENERATED, "train dpageem", "calibrate sr-nsgd"]
 
 
 def test_every_option_of_every_command_has_help() -> None:
@@ -37,11 +45,11 @@ def test_every_option_of_every_command_has_help() -> None:
     assert without == []
 
 
-@for_each("name", COMMANDS)
+@for_each("name", SHOWN)
 @for_each("width", [80, 120])
 def test_help_is_wrapped_between_words(name: str, width: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    assert main([name, "--help"]) == 0
+    assert main([*name.split(), "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     assert not any("``" in line or "ARGS" in line for line in lines[1:])
@@ -61,3 +69,32 @@ def test_paragraphs_and_descriptions_are_put_on_one_line() -> None:
     joined = "Say.\n\nOne two.\n\nParameters\n----------\nname\n    A b.\nother\n    C."
     assert unwrapped(text) == joined
     assert unwrapped(joined) == joined
+
+
+@pytest.mark.parametrize(
+    "words", ["train --algorithm dp-srm --help", "train dp-srm --help", "train --algorithm=dp-srm -h"]
+)
+def test_an_algorithm_has_the_options_of_its_settings_and_no_others(words: str, capsys: Capture) -> None:
+    assert main(words.split()) == 0
+    help_text = capsys.readouterr().out
+    assert {"--gamma", "--change-clip", "--batch"} <= {*re.findall(r"--[a-z-]+", help_text)}
+    assert not {"--alpha", "--parties", "--stages", "--ordering"} & {*re.findall(r"--[a-z-]+", help_text)}
+
+
+def test_what_has_no_noise_has_no_options_for_it(capsys: Capture) -> None:
+    assert main(["train", "sgd-stages", "--help"]) == 0
+    assert not {"--sigma", "--epsilon", "--delta"} & {*re.findall(r"--[a-z-]+", capsys.readouterr().out)}
+
+
+def test_all_missing_options_are_named_at_once(capsys: Capture) -> None:
+    assert main(["calibrate", "dp-srm", "--n", "100"]) == 2
+    assert capsys.readouterr().err == (
+        "dpverify: --epsilon, --delta, --batch, --gamma, --zeta left out: must be given for dp-srm\n"
+    )
+
+
+def test_the_first_algorithm_is_the_default(capsys: Capture) -> None:
+    assert main(["calibrate", "--n", "100"]) == 2
+    assert "must be given for dp-nsgd" in capsys.readouterr().err
+    assert main(["calibrate", "--algorithm"]) == 2
+    assert "must be followed by the name" in capsys.readouterr().err

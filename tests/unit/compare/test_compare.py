@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.compare import CompareRequest, CompareResult, compare
 from dpverify.compare.methods import METHODS, looks
 from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
@@ -18,8 +19,6 @@ from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.errors import DataError
-from dpverify.train import Request
-from dpverify.train.optimizer import optimizer
 from tests.for_each import for_each
 
 
@@ -79,8 +78,8 @@ def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
     for seed, found in enumerate(named(compare(request), "nsgd").outcomes):
         parts = _split(request, dataset, seed)
         p = parts.problem
-        settings = Request(n=80, epochs=3, sigma=0.0, seed=seed).settle(80)
-        run, _ = optimizer("dp-nsgd", p, settings)
+        settings = DP_NSGD.complete({"epochs": 3, "sigma": 0.0, "seed": seed}, 80)
+        run = DP_NSGD.start(p, settings)
         norms = []
         for _ in range(240):
             norms.append(float(np.linalg.norm(p.gradient(run.w))))

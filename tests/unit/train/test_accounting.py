@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from dpverify.algorithms import ALGORITHMS, ProblemSize
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, epsilon_for, sigma_for, unit_noise
 from dpverify.privacy.accounting import epsilon
-from dpverify.train.records import Request
-from dpverify.train.srm import with_sigma
 
 DELTA = 1e-5
 
@@ -45,8 +44,9 @@ def test_trees_of_the_normalized_methods_are_the_gaussian_mechanism_that_they_sa
 def test_batches_of_the_others_are_bounded_better_than_by_renyi_divergences(accounting: Any, algorithm: str) -> None:
     from dp_accounting.rdp import RdpAccountant
 
-    settings = Request(algorithm, sigma=2.0, epochs=4, batch=20).settle(400)
-    _, found = with_sigma(settings, 400, None, DELTA)
+    method = ALGORITHMS[algorithm]
+    settings = method.complete({"sigma": 2.0, "epochs": 4, "batch": 20}, 400)
+    found = method.epsilon(settings, ProblemSize(400, 1), DELTA)
     step = accounting.SampledWithoutReplacementDpEvent(400, 20, accounting.GaussianDpEvent(settings.sigma))
     event = accounting.SelfComposedDpEvent(step, settings.steps)
     relation = accounting.NeighboringRelation.REPLACE_ONE

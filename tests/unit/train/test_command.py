@@ -14,13 +14,15 @@ import msgspec
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.train import TrainResult, run_train
+from dpverify.train import run_train
 from dpverify.train.command import read_peers
 from tests.for_each import for_each
 
 
-def decode(data: bytes | str) -> TrainResult:
-    return msgspec.json.decode(data, type=TrainResult)
+def decode(data: bytes | str) -> Any:
+    found = msgspec.json.decode(data)
+    assert found["schema"] == 2
+    return found
 
 
 def test_a_run_prints_writes_and_returns_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,7 +34,7 @@ def test_a_run_prints_writes_and_returns_zero(tmp_path: Path, capsys: pytest.Cap
     assert f"wrote {file}" in out
     assert f"wrote {figure}" in out
     assert err == ""
-    assert decode(file.read_bytes()).path[-1].step == 50
+    assert decode(file.read_bytes())["path"][-1]["step"] == 50
     first = figure.read_bytes()
     assert b"<svg" in first
     assert run_train(steps=50, figure=figure) == 0
@@ -44,8 +46,9 @@ def test_json_to_stdout_moves_the_text_to_stderr(capsys: pytest.CaptureFixture[s
     assert run_train(steps=5, json="-") == 0
     out, err = capsys.readouterr()
     result = decode(out)
-    assert result.settings.steps == 5
-    assert result.privacy.startswith("not certified")
+    assert result["settings"]["steps"] == 5
+    assert "gamma" not in result["settings"]
+    assert result["privacy"].startswith("not certified")
     assert "privacy: not certified" in err
 
 
@@ -105,8 +108,8 @@ def test_ctrl_c_stops_a_long_run_and_writes_what_was_done(tmp_path: Path) -> Non
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     result = decode(file.read_bytes())
-    assert result.interrupted
-    assert result.path[-1].step < 10**10
+    assert result["interrupted"]
+    assert result["path"][-1]["step"] < 10**10
     assert figure.read_bytes().startswith(b"<?xml")
     assert b"stopped after" in out
 

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from dpverify.algorithms.ddp_srm import DdpSettings
 from dpverify.kernels.check import ArgumentError
 from dpverify.mpc.fixed_point import DEVIATIONS, encode
 from dpverify.mpc.limits import Inside, Noise
@@ -18,16 +19,21 @@ from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.train import ddp
 from dpverify.train.ddp import check_batch, ddp_epsilon, rounding_bound, scales_of, with_inside_sigma
-from dpverify.train.settings import Settings
 from tests.for_each import for_each
 
 
-def settings(**changes: Any) -> Settings:
+def settings(**changes: Any) -> DdpSettings:
     usual: dict[str, Any] = {
-        "steps": 1, "sigma": 4.0, "alpha": 1.0, "gamma": 0.25, "eta": 0.5, "lam": 0.0, "ordering": "fresh",
-        "scale": "unit", "depth": 1, "seed": 0, "batch": 30, "parties": 3,
-    }  # fmt: skip
-    return Settings(**usual | changes)
+        "steps": 1,
+        "sigma": 4.0,
+        "gamma": 0.25,
+        "eta": 0.5,
+        "lam": 0.0,
+        "batch": 30,
+        "parties": 3,
+        "change_clip": 1.0,
+    }
+    return DdpSettings(**usual | changes)
 
 
 def test_shares_on_all_examples_are_gaussian_releases() -> None:

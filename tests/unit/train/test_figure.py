@@ -7,19 +7,19 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from dpverify.algorithms.algorithm import NoiseConstants
+from dpverify.algorithms.dp_nsgd import DpNsgdSettings
 from dpverify.ledger.records import encode
 from dpverify.train.command import summary
 from dpverify.train.figure import draw, subtitle, svg
-from dpverify.train.records import DataInfo, NoiseConstants, Point, TrainResult
-from dpverify.train.settings import Settings
+from dpverify.train.records import DataInfo, Point, TrainResult
 
 
 def make(points: int = 30, interrupted: bool = False) -> TrainResult:
-    settings = Settings(
+    settings = DpNsgdSettings(
         steps=290,
         sigma=1.0,
         alpha=0.01,
-        gamma=1.0,
         eta=0.005,
         lam=0.001,
         ordering="fresh",
@@ -43,7 +43,7 @@ def make(points: int = 30, interrupted: bool = False) -> TrainResult:
 
 def test_summary_has_settings_path_and_what_is_not_certified() -> None:
     text = summary(make())
-    for part in ("toy", "N = 100", "T = 290", "alpha = 0.01", "G = 1.01", "printed for 9 levels", "a note"):
+    for part in ("toy", "N = 100", "T = 290", "alpha = 0.01", "G = 1.01", "R = 9", "a note"):
         assert part in text
     assert "privacy: not certified" in text
     assert "stopped" not in text
@@ -71,12 +71,12 @@ def test_figure_is_stable_and_valid_and_says_privacy_is_not_certified() -> None:
     assert svg(make(points=1)) != first
 
 
-def test_json_comes_back_as_the_same_record() -> None:
+def test_json_has_the_settings_of_the_algorithm() -> None:
     result = make()
     data = encode(result)
     assert data.endswith(b"}\n")
-    assert msgspec.json.decode(data, type=TrainResult) == result
-    assert msgspec.json.decode(data)["schema"] == 1
+    assert msgspec.json.decode(data)["settings"] == msgspec.to_builtins(result.settings)
+    assert msgspec.json.decode(data)["schema"] == 2
     assert msgspec.json.decode(data)["privacy"] == "not certified"
 
 

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.settings import options
 from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
@@ -34,12 +36,13 @@ from dpverify.train.command import summary
 from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
 from dpverify.train.parties import batch_seed, follow_lines, run_parties
 from dpverify.train.party import compare_parties
-from dpverify.train.records import LEFT_OUT, Request
+from dpverify.train.records import Request
 from dpverify.train.run import train
-from dpverify.train.settings import left_out
 from tests.for_each import for_each
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
+
+QUIET = DDP_SRM.complete({"parties": 3, "steps": 2, "batch": 3, "sigma": 0.0}, 30)
 
 
 def test_without_noise_it_is_the_run_of_one_process_on_the_union() -> None:
@@ -53,10 +56,11 @@ def test_without_noise_it_is_the_run_of_one_process_on_the_union() -> None:
     union = RecursiveGradient(problem, 1.0, 0.1)
     run = DdpSrm(union, even_split(569, m), problem.start, p, batches=draws, seed=3)
     run.advance()
+    assert isinstance(result.settings, DdpSettings)
     apart = float(np.linalg.norm(np.array(result.w) - run.w))
     assert 0.0 < apart <= rounding_bound(result.settings, 30, problem.smoothness) < 1e-3
     assert not np.array_equal(result.w, problem.start)
-    assert "3 parties, noise by shares" in summary(result)
+    assert "m = 3, noise = shares" in summary(result)
 
 
 @for_each(("row", "label"), [(np.nan, 0.0), (0.1, 2.0)])
@@ -64,7 +68,7 @@ def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, lab
     x, y = np.full((30, 2), 0.1), np.zeros(30)
     x[-1, 0], y[-1] = row, label
     with pytest.raises(PartyError, match=r"^party 2 has a number that is not finite in its rows, or a label"):
-        run_parties(x, y, Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None)
+        run_parties(x, y, QUIET, [2], lambda t, w: None)
 
 
 @for_each("last", [b"0x1.0p+0", b"0x1.8p+0"])
@@ -94,9 +98,7 @@ def test_a_party_that_is_stopped_ends_the_run_of_all_by_name(monkeypatch: pytest
     monkeypatch.setattr(module, "PartyProcesses", partial(Stopping, clock=count(step=20).__next__))
     x = np.full((30_000, 3), 0.1)
     with pytest.raises(PartyError, match=r"^party 1 was stopped for 30 s$"):
-        run_parties(
-            x, np.zeros(30_000), Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None
-        )
+        run_parties(x, np.zeros(30_000), QUIET, [2], lambda t, w: None)
     for pid in started:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -111,6 +113,7 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
         asked: dict[str, Any] = {"steps": 2, "batch": 30, "noise": noise, "standardise": False}
         result = train(Request("ddp-srm", parties=3, sigma=4.0, delta=1e-5, **asked))
         s = result.settings
+        assert isinstance(s, DdpSettings)
         assert result.epsilon == pytest.approx(ddp_epsilon(s, even_split(569, 3), 30, 1e-5))
         assert "against any 1 of the parties" in result.privacy
         larger = 4.0 * 2.0 / 30 * (np.sqrt(1.5) if noise == "shares" else 1.0)
@@ -139,7 +142,7 @@ def test_bad_input(asked: dict[str, Any], word: str) -> None:
 def test_the_command_of_a_party_offers_nothing_that_its_algorithm_lacks() -> None:
     offered = signature(party).parameters.keys()
     assert {"sigma", "delta", "noise"} <= offered
-    assert not offered & {*LEFT_OUT["ddp-srm"], *left_out("ddp-srm")}
+    assert offered - {"index", "peers", "data", "delta", "timeout", "patience", "json"} <= options(DdpSettings).keys()
 
 
 def said(**changes: Any) -> dict[str, Any]:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import fields
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.settings import options
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.limits import Inside
 from dpverify.mpc.session import Session
 from dpverify.train import party
 from dpverify.train.ddp import scales_of
-from dpverify.train.party import SHARED, run_party, set_up
+from dpverify.train.party import run_party, set_up
 from dpverify.train.records import Request
-from dpverify.train.settings import Settings
-
-NOT_COMPARED = {
-    *("algorithm", "data", "n", "epsilon", "points"),  # a party has its own rows, and is given sigma
-    *("parties",),  # they are counted
-    *("alpha", "rho", "ordering", "stages", "momentum_steps", "hand_on"),  # of other algorithms
-}
 
 D, N = 3000, 6
-SETTINGS = Settings(
-    steps=3, sigma=2.0, alpha=1.0, gamma=0.25, eta=0.5, lam=0.0, ordering="fresh", scale="unit", depth=2, seed=7,
-    batch=6, change_clip=0.01, parties=3,
-)  # fmt: skip
+SETTINGS = DdpSettings(steps=3, sigma=2.0, gamma=0.25, eta=0.5, lam=0.0, seed=7, batch=6, change_clip=0.01, parties=3)
 
 
 class Alone:
@@ -81,5 +72,25 @@ def test_nobody_who_knows_the_seed_of_a_run_knows_a_partys_batches(monkeypatch: 
     assert drawn(monkeypatch, 5) == drawn(monkeypatch, 5)
 
 
-def test_every_setting_of_a_run_must_be_the_same_for_all_parties() -> None:
-    assert {field.name for field in fields(Request)} - {*SHARED} == NOT_COMPARED
+def test_every_setting_of_a_run_must_be_the_same_for_all_parties(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A party has its own rows, and is given sigma; the parties are counted."""
+    compared: dict[str, Any] = {}
+
+    def session(index: int, peers: object, same: dict[str, Any], own: object, **options: object) -> Any:
+        compared.update(same)
+        return nullcontext(Alone())
+
+    monkeypatch.setattr(party, "Session", session)
+    request = Request(DDP_SRM, steps=2, batch=6, sigma=2.0, seed=7, delta=1e-5, standardise=False)
+    run_party(0, [("", 0)] * 3, np.zeros((N, 2)), np.zeros(N), request)
+    assert compared.keys() == {*options(DdpSettings), "epochs", "delta", "standardise", "version"}
+    assert (compared["seed"], compared["noise"], compared["delta"]) == (7, "shares", 1e-5)
+    assert compared["parties"] == 3
+
+
+def test_the_noise_is_that_of_as_many_parties_as_have_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three parties two are honest, and not three as of the five that are usual."""
+    monkeypatch.setattr(party, "Session", lambda *_, **__: nullcontext(Alone()))
+    request = Request(DDP_SRM, steps=2, batch=6, sigma=2.0)
+    _, settings, _ = run_party(0, [("", 0)] * 3, np.zeros((N, 2)), np.zeros(N), request)
+    assert settings.parties == 3

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.kernels.check import ArgumentError
 from dpverify.train.records import Request
 from tests.for_each import for_each
 
 
 def test_defaults_are_the_printed_choices() -> None:
-    settings = Request().settle(569)
+    settings = DP_NSGD.complete({}, 569)
     assert settings.steps == 5690
     assert settings.alpha == 1 / 569
     assert settings.eta == 1 / math.sqrt(569 * 5690)
@@ -23,12 +24,22 @@ def test_defaults_are_the_printed_choices() -> None:
 
 @for_each(("steps", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
 def test_depth_counts_the_levels_that_the_steps_need(steps: int, levels: int) -> None:
-    assert Request(steps=steps).settle(4).depth == levels
+    assert DP_NSGD.complete({"steps": steps}, 4).depth == levels
     assert 2 ** (levels - 1) <= steps < 2**levels
 
 
 def test_given_numbers_are_kept_and_epochs_count_examples() -> None:
-    settings = Request(epochs=3, sigma=0, alpha=0.5, eta=0.1, lam=0, ordering="once", scale="clip", seed=7).settle(100)
+    chosen = {
+        "epochs": 3,
+        "sigma": 0,
+        "alpha": 0.5,
+        "eta": 0.1,
+        "lam": 0,
+        "ordering": "once",
+        "scale": "clip",
+        "seed": 7,
+    }
+    settings = DP_NSGD.complete(DP_NSGD.take(chosen), 100)
     assert (settings.steps, settings.sigma, settings.alpha, settings.eta) == (300, 0.0, 0.5, 0.1)
     assert (settings.lam, settings.ordering, settings.scale, settings.seed) == (0.0, "once", "clip", 7)
 
@@ -66,8 +77,8 @@ def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
 def test_alpha_below_one_over_n_is_refused_only_where_the_noise_rests_on_it() -> None:
     with pytest.raises(ArgumentError, match=r"alpha must be at least 1/N = 0\.01"):
         Request(alpha=0.009).settle(100)
-    assert Request(alpha=0.009, sigma=0.0).settle(100).alpha == 0.009
-    assert Request(alpha=0.01).settle(100).alpha == 0.01
+    assert DP_NSGD.complete({"alpha": 0.009, "sigma": 0.0}, 100).alpha == 0.009
+    assert DP_NSGD.complete({"alpha": 0.01}, 100).alpha == 0.01
 
 
 def test_epochs_that_make_too_many_steps_are_refused() -> None:

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from dpverify.algorithms.ddp_srm import DdpSettings
+from dpverify.algorithms.dpageem import FAMILY
 from dpverify.compare.records import CompareRequest
 from dpverify.compare.run import compare
 from dpverify.kernels.check import ArgumentError
@@ -21,9 +23,8 @@ from dpverify.problems.errors import DataError
 from dpverify.problems.regression import regression_problem
 from dpverify.problems.sparse.rows import CsrRows
 from dpverify.train.ddp import rounding_bound
-from dpverify.train.records import SRM, Request
+from dpverify.train.records import Request
 from dpverify.train.run import WORK_PER_POINT, cheap_points, steps_to_measure, train
-from dpverify.train.settings import STAGED
 from tests.for_each import for_each
 
 N, D = 60, 40
@@ -41,7 +42,7 @@ def both_ways(seed: int = 0) -> tuple[Dataset, Dataset]:
 
 @for_each("lam", [0.0, 0.01])
 @for_each("sigma", [0.0, 0.5])
-@for_each("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", *STAGED])
+@for_each("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", *(method.name for method in FAMILY)])
 def test_a_run_on_sparse_rows_is_that_on_dense_ones_up_to_rounding(algorithm: str, sigma: float, lam: float) -> None:
     asked: dict[str, Any] = {"steps": 250, "lam": lam, "seed": 3, "eta": 0.05, "points": 20}
     if algorithm != "sgd-stages":
@@ -72,6 +73,7 @@ def test_ddp_srm_takes_sparse_rows() -> None:
     asked: dict[str, Any] = {"steps": 4, "sigma": 0.0, "batch": 30, "parties": 3, "eta": 0.5, "gamma": 0.25}
     dense, found = (train(Request("ddp-srm", **asked), None, data) for data in both_ways())
     apart = float(np.linalg.norm(np.array(found.w) - dense.w))
+    assert isinstance(found.settings, DdpSettings)
     assert apart <= 2.0 * rounding_bound(found.settings, D, found.constants.smoothness) < 1e-3
     assert np.linalg.norm(found.w) > 0.01
 
@@ -105,9 +107,9 @@ def test_a_file_is_trained_on_without_being_written_out(tmp_path: Path) -> None:
     dense = train(request, None, load_dataset(file, dense=True))
     found = train(request)
     assert np.allclose(found.w, dense.w, rtol=1e-9, atol=1e-12)
-    assert train(replace(request, standardise=True)).notes != found.notes, "standardised rows are dense"
+    assert train(request.changed(standardise=True)).notes != found.notes, "standardised rows are dense"
     with pytest.raises(ArgumentError, match="standardise must be left out for data that are given"):
-        train(replace(request, standardise=True), None, load_dataset(file))
+        train(request.changed(standardise=True), None, load_dataset(file))
     with pytest.raises(DataError, match=r"300 examples with 2000 features need 14\.4 MB of memory, more than the 1 MB"):
         load_dataset(file, standardise=True, limit=10**6)
 
@@ -162,8 +164,8 @@ def test_points_of_sparse_rows_follow_what_steps_and_points_cost() -> None:
     narrow = replace(rows, width=3)
     assert cheap_points(narrow, 10**7, 10**7, noisy=True) == 10**7 * 27 // (WORK_PER_POINT * 150_012) == 112
     problem = regression_problem(rows.with_values(np.full(30_000, 0.5)), np.zeros(10_000), lam=0.0, radius=1.0)
-    for algorithm in ("dp-nsgd", *SRM):
+    for algorithm in ("dp-nsgd", "dp-srm", "ddp-srm"):
         request = Request(algorithm, sigma=1.0, steps=5000)
         assert len(steps_to_measure(request, request.settle(10_000), problem)) == 100
-        request = replace(request, points=7)
+        request = request.changed(points=7)
         assert len(steps_to_measure(request, request.settle(10_000), problem)) == 7

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpverify.algorithms.algorithm import ProblemSize
+from dpverify.algorithms.dp_srm import DP_SRM, SrmSettings
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import normal_tape
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
@@ -19,12 +21,11 @@ from dpverify.train.command import run_train, summary
 from dpverify.train.figure import subtitle, svg
 from dpverify.train.records import Request
 from dpverify.train.run import train
-from dpverify.train.srm import with_sigma
 from tests.for_each import for_each
 
 
 def test_defaults_are_those_of_section_6_1() -> None:
-    s = Request("dp-srm").settle(32561)
+    s = DP_SRM.complete({}, 32561)
     assert (s.batch, s.gamma, s.change_clip, s.eta) == (180, 0.01, 0.01, 0.01)
     assert s.steps == 10 * 32561 // 360
     assert Request("dp-srm", epochs=1, batch=569).settle(569).steps == 1
@@ -41,7 +42,7 @@ def test_a_run_is_that_of_the_kernel_with_the_noise_of_its_sensitivity() -> None
     run = DpSrm(RecursiveGradient(problem, 1.0, 0.1), 569, problem.start, p, seed=3, tape=tape)
     run.advance()
     assert np.array_equal(result.w, run.w)
-    assert "b = 10, C_1 = 1, C_2 = 0.1, gamma = 0.25, zeta = 0.5, sigma = 2" in summary(result)
+    assert "sigma = 2, b = 10, C_1 = 1, C_2 = 0.1, gamma = 0.25, zeta = 0.5" in summary(result)
     assert "b = 10" in subtitle(result)
     assert svg(result).startswith(b"<?xml")
 
@@ -50,6 +51,7 @@ def test_sigma_is_the_least_that_is_certified() -> None:
     asked = Request("dp-srm", epsilon=2.0, delta=1e-5, steps=20, standardise=False)
     result = train(asked)
     s = result.settings
+    assert isinstance(s, SrmSettings)
     assert (result.epsilon, result.delta) == (2.0, 1e-5)
     bought = [upper_epsilon([BatchSteps(s.batch / 569, s.sigma * factor, 20)], 1e-5) for factor in (1.0, 0.999)]
     assert bought[0] <= 2.0 < bought[1]
@@ -59,18 +61,19 @@ def test_sigma_is_the_least_that_is_certified() -> None:
 
 
 def test_what_no_noise_could_certify_is_refused_before_it_is_looked_for() -> None:
-    s = Request("dp-srm", steps=1000).settle(569)
+    s = DP_SRM.complete({"steps": 1000}, 569)
+    size = ProblemSize(569, 30)
     far = upper_epsilon([BatchSteps(s.batch / 569, 1e6, 1000)], 1e-9)
     with pytest.raises(ArgumentError, match=r"epsilon is out of reach at delta=1e-09: nothing could be certified"):
-        with_sigma(s, 569, far * 0.999, 1e-9)
-    found, epsilon = with_sigma(s, 569, far * 1.001, 1e-9)
+        DP_SRM.account(s, size, far * 0.999, 1e-9)
+    found, epsilon = DP_SRM.account(s, size, far * 1.001, 1e-9)
     assert epsilon == far * 1.001
     assert found.sigma <= 1e6 * (1 + 1e-6)
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"alpha": 0.5}, "alpha must be left out, dp-srm has none"),
-    ({"ordering": "once"}, "ordering must be fresh"),
+    ({"ordering": "once"}, "ordering must be left out, dp-srm has none"),
     ({"batch": 0}, "batch "),
     ({"change_clip": 0.0}, "change_clip "),
     ({"gamma": 1.5}, "gamma "),

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from dpverify.algorithms.dpageem import DPAGEEM, FAMILY, StageEarlyMomentum
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
@@ -20,35 +21,33 @@ from dpverify.train.command import run_train, summary
 from dpverify.train.figure import subtitle
 from dpverify.train.records import Request
 from dpverify.train.run import train
-from dpverify.train.settings import KINDS, STAGED
-from dpverify.train.staged import schedule, staged_notes
 from tests.for_each import for_each
 
 
 def test_stages_double_and_steps_halve() -> None:
-    s = Request("dpageem", steps=100, stages=3, batch=10, eta=0.4, sigma=3.0).settle(569)
+    s = DPAGEEM.complete({"steps": 100, "stages": 3, "batch": 10, "eta": 0.4, "sigma": 3.0}, 569)
+    assert isinstance(s, StageEarlyMomentum)
     assert (s.steps, s.stage_steps, s.momentum_steps, s.rho) == (98, 7, 3, 0.9)
-    stages = schedule("dpageem", s).stages
+    stages = DPAGEEM.schedule(s).stages
     assert [(x.steps, x.momentum_steps, x.eta) for x in stages] == [(14, 6, 0.2), (28, 12, 0.1), (56, 24, 0.05)]
-    assert schedule("dpageem", s).std == 2.0 / 10 * 3.0
+    assert DPAGEEM.schedule(s).std == 2.0 / 10 * 3.0
 
 
 @for_each(("eta", "told"), [(0.0024, False), (0.0026, True)])
 def test_a_step_beyond_what_the_theorem_is_about_is_told(eta: float, told: bool) -> None:
     """(1 - rho)^2/(2 beta) is 0.0025 at rho = 0.9 and beta = 2."""
-    asked = Request("dpageem", batch=10, eta=eta, sigma=1.0)
+    request = {"batch": 10, "eta": eta, "sigma": 1.0}
     problem = cast(Regression, SimpleNamespace(smoothness=2.0))
-    notes = [*staged_notes(asked, problem, asked.settle(569))]
+    notes = DPAGEEM.notes(request, problem, DPAGEEM.complete(request, 569))
     assert any("is above min(theta (1 - rho)^2/(2 beta), 1) = 0.0025" in note for note in notes) == told
 
 
 def test_each_method_has_its_steps_and_its_momentum() -> None:
-    assert set(KINDS) == set(STAGED)
     found = {}
-    for name in STAGED:
-        s = Request(name, steps=28, batch=10, eta=1.0).settle(569)
-        etas, rhos = schedule(name, s).factors(0, 28)
-        found[name] = etas[1].item(), etas[27].item(), int(np.count_nonzero(rhos)), schedule(name, s).std > 0
+    for algorithm in FAMILY:
+        numbers = algorithm.schedule(algorithm.complete({"steps": 28, "batch": 10, "eta": 1.0}, 569))
+        etas, rhos = numbers.factors(0, 28)
+        found[algorithm.name] = etas[1].item(), etas[27].item(), int(np.count_nonzero(rhos)), numbers.std > 0
     assert found == {
         "dpageem": (0.5, 0.125, 14, True),
         "dpages": (0.5, 0.125, 0, True),
@@ -74,7 +73,7 @@ def test_a_run_is_that_of_the_engine_and_sigma_the_least_that_is_certified() -> 
     run = StagedDescent(BatchGradient(problem), 569, problem.start, numbers)
     run.advance()
     assert np.array_equal(result.w, run.output)
-    assert "b = 20, C = 1, K = 2, T^0 = 5, eta^0 = 0.5, rho = 0.9, t_Mon = 2, uniform output" in summary(result)
+    assert "b = 20, C = 1, eta = 0.5, output = uniform, K = 2, T^0 = 5, rho = 0.9, t_Mon = 2" in summary(result)
     assert "K = 2" in subtitle(result)
 
 
@@ -88,7 +87,7 @@ def test_what_a_user_should_know_is_noted() -> None:
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"alpha": 0.5}, "alpha must be left out, dpageem has none"),
-    ({"ordering": "once"}, "ordering must be fresh"),
+    ({"ordering": "once"}, "ordering must be left out, dpageem has none"),
     ({"rho": 1.0}, "rho must lie in [0, 1)"),
     ({"rho": -0.5}, "rho must lie in [0, 1]"),
     ({"stages": 0}, "stages must be an integer"),

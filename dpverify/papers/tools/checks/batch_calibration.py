@@ -14,7 +14,7 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tools.checks.privacy import down
 from dpverify.papers.tools.checks.seen_delta import seen_delta
-from dpverify.papers.wang2019.accounting.runs import BatchRun, Method, needed
+from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, needed
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.numbers import ball
 
@@ -23,16 +23,16 @@ CHECKS = PaperChecks("tools", __name__)
 LIPSCHITZ, ACCURACY = 2.0, 0.25
 
 
-METHODS: dict[str, Method] = {"calibration-dp-srm": "dp-srm", "calibration-dpageem": "dp-sgd"}
+KINDS: dict[str, Kind] = {"calibration-dp-srm": "recursive", "calibration-dpageem": "descent"}
 """DPAGEEM's stages together are steps of one kind, as are those of DP-SGD."""
 
 
 def _run(point: Point, statement: Statement) -> BatchRun:
-    batch, method = int(point["batch"]), METHODS[statement.key.partition(":")[2]]
-    if method == "dp-sgd":
-        return BatchRun(method, int(point["N"]), int(point["T"]), batch, batch, lipschitz=LIPSCHITZ)
+    batch, kind = int(point["batch"]), KINDS[statement.key.partition(":")[2]]
+    if kind == "descent":
+        return BatchRun(kind, int(point["N"]), int(point["T"]), batch, batch, lipschitz=LIPSCHITZ)
     first = min(int(point["N"]), 2 * batch)
-    return BatchRun(method, int(point["N"]), int(point["T"]), batch, first, float(point["w"]), ACCURACY, LIPSCHITZ)
+    return BatchRun(kind, int(point["N"]), int(point["T"]), batch, first, float(point["w"]), ACCURACY, LIPSCHITZ)
 
 
 @cache
@@ -61,7 +61,7 @@ def _exact(factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> arb:
         first, later = _ratios(point, statement, factor)
         squares = ball(point["T"]) * later**2
-        if METHODS[statement.key.partition(":")[2]] == "dp-srm":
+        if KINDS[statement.key.partition(":")[2]] == "recursive":
             squares += first**2
         return delta_ball(squares.sqrt(), float(point["epsilon"]))
 
@@ -106,7 +106,7 @@ def _sampled(budget: Budget) -> Iterator[PointLike]:
         yield {"N": N, "T": T, "batch": batch, "w": "1/100", "epsilon": epsilon, "delta": delta}
 
 
-for claim in METHODS:
+for claim in KINDS:
     CHECKS.add(
         RuleCheck(
             claim,

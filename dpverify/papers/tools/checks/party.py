@@ -15,6 +15,9 @@ from typing import cast
 import numpy as np
 from flint import arb
 
+from dpverify.algorithms.algorithm import ProblemSize
+from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.dp_srm import sum_moves
 from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
@@ -24,13 +27,9 @@ from dpverify.mpc.fixed_point import encode, from_residues, to_residues
 from dpverify.mpc.limits import MODULUS, RANGE, Inside
 from dpverify.mpc.session import Session
 from dpverify.problems.data import dataset_of
-from dpverify.train.ddp import ddp_constants, scales_of
-from dpverify.train.optimizer import account
+from dpverify.train.ddp import scales_of
 from dpverify.train.party import set_up
-from dpverify.train.records import Request
 from dpverify.train.run import problem_of
-from dpverify.train.settings import Settings
-from dpverify.train.srm import sum_moves
 
 CHECKS = PaperChecks("tools", __name__)
 
@@ -77,16 +76,14 @@ class RecordingSession:
 
 
 @cache
-def _run(parties: int, epsilon: float, steps: int) -> tuple[Settings, dict[str, float]]:
+def _run(parties: int, epsilon: float, steps: int) -> tuple[DdpSettings, dict[str, float]]:
     """Settings of a run with calibrated noise, and the deviations that it promises."""
     dataset = dataset_of(np.zeros((HOLDS * parties, DIMENSION)), np.arange(HOLDS * parties) % 2)
-    request = Request(
-        "ddp-srm", parties=parties, steps=steps, batch=2 * parties, epsilon=epsilon, delta=1e-5, lam=0.0, scale="clip"
-    )
-    settings = request.settle(len(dataset.x))
+    chosen = {"parties": parties, "steps": steps, "batch": 2 * parties, "lam": 0.0, "scale": "clip"}
+    settings = DDP_SRM.complete(DDP_SRM.take(chosen), len(dataset.x))
     problem = problem_of(dataset, settings)
-    settings, _ = account(request, settings, dataset, problem)
-    return settings, ddp_constants(problem, settings).node_std
+    settings, _ = DDP_SRM.account(settings, ProblemSize.of(problem), epsilon, 1e-5)
+    return settings, DDP_SRM.constants(problem, settings).node_std
 
 
 def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:

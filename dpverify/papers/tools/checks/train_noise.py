@@ -33,10 +33,9 @@ from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.problems.data import Dataset, dataset_of
 from dpverify.problems.stepped_run import LongRun
-from dpverify.train.optimizer import account, optimizer
+from dpverify.train.optimizer import account
 from dpverify.train.records import Request
 from dpverify.train.run import problem_of, train
-from dpverify.train.settings import Settings
 
 CHECKS = PaperChecks("tools", __name__)
 
@@ -95,14 +94,14 @@ def _normalized(streams: list[Matrix], row: Vector, w: Matrix, alpha: float) -> 
     return solved
 
 
-def _of_dp_nsgd(run: LongRun, s: Settings, row: Vector, examples: int) -> dict[str, float]:
+def _of_dp_nsgd(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
     units = generator(s.seed, 1).standard_normal((s.steps, DIMENSION))
     stream = np.empty_like(units)
     stream_noise(units, s.alpha, 1.0, stream)
     return {"f": float(_normalized([stream], row, _iterates(run, s.steps), s.alpha)[0])}
 
 
-def _of_sr_nsgd(run: LongRun, s: Settings, row: Vector, examples: int) -> dict[str, float]:
+def _of_sr_nsgd(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
     constants = new_constants(examples, s.alpha, s.gamma)
     empty = np.empty((0, DIMENSION))
     streams = [
@@ -112,7 +111,7 @@ def _of_sr_nsgd(run: LongRun, s: Settings, row: Vector, examples: int) -> dict[s
     return dict(zip(SR_NODES, solved.tolist(), strict=True))
 
 
-def _of_dp_srm(run: LongRun, s: Settings, row: Vector, examples: int) -> dict[str, float]:
+def _of_dp_srm(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
     """Where gradients are 0, v^t - (1 - gamma) v^(t-1) is noise."""
     assert isinstance(run, DpSrm)
     rng = generator(s.seed, 1)
@@ -125,7 +124,7 @@ def _of_dp_srm(run: LongRun, s: Settings, row: Vector, examples: int) -> dict[st
     return {"std_0": found[0], "least": min(found[1:]), "largest": max(found[1:])}
 
 
-def _of_dpageem(run: LongRun, s: Settings, row: Vector, examples: int) -> dict[str, float]:
+def _of_dpageem(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
     """Where gradients are 0, a step is momentum and noise; but for those at whose end a stage hands on an iterate."""
     assert isinstance(run, StagedDescent)
     rng = generator(s.seed, 1)
@@ -153,7 +152,7 @@ def _applied(algorithm: str, request: Request, examples: int, factor: float) -> 
     problem = problem_of(dataset, settings)
     settings, _ = account(request, settings, dataset, problem)
     settings = msgspec.structs.replace(settings, sigma=settings.sigma * factor)
-    run, _ = optimizer(algorithm, problem, settings)
+    run = request.algorithm.start(problem, settings)
     found = MEASURED[algorithm](run, settings, row, examples)
     if factor == 1.0 and not np.array_equal(run.w, train(request, dataset=dataset).w):
         return dict.fromkeys(found, math.inf)
@@ -165,7 +164,7 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
     """The same deviations as ``calibrate`` gives them."""
     assert request.epsilon is not None
     assert request.delta is not None
-    settings = request.settle(examples)
+    settings: Any = request.settle(examples)
     problem = problem_of(_data(examples, 1.0)[0], settings)
     asked: dict[str, Any] = {"n": examples, "epsilon": request.epsilon, "delta": request.delta}
     if algorithm in OF_TREES:

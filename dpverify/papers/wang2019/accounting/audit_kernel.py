@@ -15,7 +15,7 @@ from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.privacy.batches import batch_epsilon, log_ratio_of, opposed
 from dpverify.privacy.participation import Bounds
 
-RUN = BatchRun("dp-srm", 4, 4, 2, 2, 0.25, 0.5, 1.0)
+RUN = BatchRun("recursive", 4, 4, 2, 2, 0.25, 0.5, 1.0)
 NOISE = 2.0  # k; of a step it is 1, over the sensitivity of a batch
 DESCRIPTION = f"{RUN.steps} steps of Algorithm 1 on a worst case, clipped, n = {RUN.examples}, b = {RUN.batch}"
 

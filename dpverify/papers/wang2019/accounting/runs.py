@@ -23,15 +23,15 @@ from dpverify.privacy.batches import MOST_STEPS, BatchSteps, batch_epsilon, chec
 from dpverify.privacy.growing_budget import classic_budget
 from dpverify.privacy.participation import Bounds
 
-Method: TypeAlias = Literal["dp-srm", "ddp-srm", "dp-gd", "rrpsgd", "dp-sgd"]
-RECURSIVE = ("dp-srm", "ddp-srm")
+Kind: TypeAlias = Literal["recursive", "descent"]
+"""DP-SRM and DDP-SRM, with a first estimate and later ones; and the baselines."""
 
 
 @dataclass(frozen=True)
 class BatchRun:
     """A run that is to be private. An ArgumentError if a number is out of range."""
 
-    method: Method
+    kind: Kind
     examples: int  # n, T, b
     steps: int
     batch: int
@@ -66,7 +66,7 @@ class BatchRun:
     def steps_at(self, noise: float) -> list[BatchSteps]:
         """Give all that the box releases at k = noise: for DP-SRM one first estimate, and T later ones."""
         later = BatchSteps(self.rate(self.batch), noise * self.batch / self.examples, self.steps)
-        if self.method not in RECURSIVE:
+        if self.kind != "recursive":
             return [later]
         return [BatchSteps(self.rate(self.batch_0), noise * self.batch_0 / self.examples), later]
 
@@ -88,19 +88,24 @@ def printed_order(epsilon: float, delta: float, beta: float) -> float:
     return -math.log(delta) / ((1.0 - beta) * epsilon) + 1.0
 
 
-def tracked_ratio(method: str, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+def tracked_ratio(examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
     """Give a step's deviation over its sensitivity as section 6.1 and the baselines' own papers have it.
 
     The Renyi divergences of Lemma 3.7, 3.5 q^2 alpha/s^2 for a step on a part q of the data and alpha/(2 s^2) on all of
-    it, added up and converted by Lemma 3.9 at the best real order. RRPSGD's is that of Bassily et al. 2014 (theorem
-    2.2, for T steps in place of n^2), on which its paper builds: the variance 32 C^2 T log(n/delta) log(1/delta) over
-    (n epsilon)^2.
+    it, added up and converted by Lemma 3.9 at the best real order.
+    """
+    share = 0.5 if batch == examples else 3.5 * (batch / examples) ** 2
+    return math.sqrt(share * steps / classic_budget(epsilon, delta))
+
+
+def single_ratio(examples: int, steps: int, epsilon: float, delta: float) -> float:
+    """Give the same for RRPSGD, which is that of Bassily et al. 2014, on which its paper builds.
+
+    Theorem 2.2 for T steps in place of n^2: the variance is 32 C^2 T log(n/delta) log(1/delta) over (n epsilon)^2, and
+    the sensitivity 2C.
     """
     n, T = examples, steps
-    if method == "rrpsgd":  # half of it: the sensitivity is 2C
-        return 0.5 * math.sqrt(32.0 * T * math.log(n / delta) * math.log(1.0 / delta)) / (n * epsilon)
-    share = 0.5 if batch == n else 3.5 * (batch / n) ** 2
-    return math.sqrt(share * T / classic_budget(epsilon, delta))
+    return 0.5 * math.sqrt(32.0 * T * math.log(n / delta) * math.log(1.0 / delta)) / (n * epsilon)
 
 
 class LemmaCondition(NamedTuple):

@@ -16,7 +16,7 @@ SETTINGS = [
 
 @for_each(("n", "b", "epsilon", "passes"), SETTINGS)
 def test_theorem_4_1_at_the_settings_of_section_6_1(n: int, b: int, epsilon: float, passes: int) -> None:
-    run = BatchRun("dp-srm", n, round(passes * n / (2 * b)), b, b, 0.01, 0.01, 1.0)
+    run = BatchRun("recursive", n, round(passes * n / (2 * b)), b, b, 0.01, 0.01, 1.0)
     box, theorem = (printed_noise(run, epsilon, 1e-5, 0.5, box=box) for box in (True, False))
     least = needed(run, epsilon, 1e-5)
     assert least.epsilon.ratio < 1.25

@@ -31,7 +31,7 @@ def _settings(budget: Budget) -> Iterator[PointLike]:
 
 def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
     passes = PASSES[n, str(epsilon)]
-    return BatchRun("dp-srm", n, round(passes * n / (2 * batch)), batch, batch, 0.01, 0.01, 1.0)
+    return BatchRun("recursive", n, round(passes * n / (2 * batch)), batch, batch, 0.01, 0.01, 1.0)
 
 
 @lru_cache(maxsize=64)

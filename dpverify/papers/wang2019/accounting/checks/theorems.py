@@ -33,7 +33,7 @@ def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
         n = int(point["n"]) if "n" in point else parties * int(point["n_party"])
         gamma, zeta, G = (float(point[name]) for name in ("gamma", "zeta", "G"))
         batch, first = int(point["b"]), int(point["b_0"])
-        run = BatchRun("ddp-srm", n, int(point["T"]), batch, first, gamma, zeta, G, parties)
+        run = BatchRun("recursive", n, int(point["T"]), batch, first, gamma, zeta, G, parties)
         noise = float(ball(definitions(statement, point)["variance"]).sqrt()) * n / (2.0 * run.length)
         delta = float(point["delta"])
         bounds = batch_delta(run.steps_at(factor * noise), float(point["epsilon"]), delta)

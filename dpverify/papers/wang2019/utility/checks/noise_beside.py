@@ -14,7 +14,7 @@ from dpverify.harness import Budget, Context, DerivationCheck, Outcome, PaperChe
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.kernels.typing import Matrix
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.accounting.runs import BatchRun, Method, needed
+from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, needed
 from dpverify.papers.wang2019.estimator.bounds import noise_covariance
 from dpverify.papers.wang2019.utility import noise_derivations as derive
 from dpverify.symbolic.exact.numbers import ball
@@ -69,10 +69,10 @@ def _beside(context: Context) -> dict[str, dict[str, list[float]]]:
         return {}
     n, b, T = EXAMPLES, BATCH, round(PASSES * EXAMPLES / (2 * BATCH))
 
-    def run(method: Method, steps: int, batch: int) -> BatchRun:
-        return BatchRun(method, n, steps, batch, batch, WEIGHT if method == "dp-srm" else 1.0, WEIGHT)
+    def run(kind: Kind, steps: int, batch: int) -> BatchRun:
+        return BatchRun(kind, n, steps, batch, batch, WEIGHT if kind == "recursive" else 1.0, WEIGHT)
 
-    runs = {"srm": run("dp-srm", T, b), "wide": run("dp-sgd", T, 2 * b), "long": run("dp-sgd", 2 * T, b)}
+    runs = {"srm": run("recursive", T, b), "wide": run("descent", T, 2 * b), "long": run("descent", 2 * T, b)}
     noise = {name: one.deviations(needed(one, EPSILON, DELTA).noise) for name, one in runs.items()}
     covariance = noise_covariance(T, WEIGHT, *noise["srm"])
     added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))  # of the first t estimates

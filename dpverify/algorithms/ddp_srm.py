@@ -1,0 +1,109 @@
+"""DDP-SRM, Algorithm 2 of wang2019: DP-SRM in a multi-party computation.
+
+sigma is the noise's deviation over the sensitivity of the rounded sum. ``dpverify.train.ddp`` has its accounting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import msgspec
+
+from dpverify.algorithms.algorithm import ProblemSize, Seen
+from dpverify.algorithms.dp_srm import RecursiveMomentum, SrmSettings
+from dpverify.algorithms.sampled import least_sigma
+from dpverify.algorithms.settings import SettingInfo, whole
+from dpverify.kernels import check
+from dpverify.mpc.limits import LEAST_PARTIES, MOST_PARTIES, Noise
+from dpverify.problems.regression import Regression
+
+if TYPE_CHECKING:
+    from dpverify.calibrate.records import CalibrationRequest
+
+DEFAULT_PARTIES = 5
+
+
+class DdpSettings(SrmSettings, frozen=True, kw_only=True):
+    """Settings of DDP-SRM."""
+
+    parties: Annotated[
+        int, SettingInfo("m", "Number of parties, each with a part of the rows.", whole(LEAST_PARTIES, MOST_PARTIES))
+    ] = DEFAULT_PARTIES
+    noise: Annotated[
+        Noise,
+        SettingInfo(
+            "noise", "How the noise is made: shares of the parties, shared random bits, or the ratio of uniforms."
+        ),
+    ] = "shares"
+    fraction_bits: Annotated[
+        int, SettingInfo("bits", "Binary digits after the point in the computation.", whole(0, 40))
+    ] = 24
+
+
+class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
+    """Algorithm 2 of wang2019."""
+
+    name = "ddp-srm"
+    summary = "DP-SRM in a multi-party computation (Algorithm 2 of wang2019); needs the extra mpc."
+    settings = DdpSettings
+    most_classes = 2
+    noise_note = (
+        "noise is drawn in whole units from the system's randomness; batches come from a seed that one user holds"
+    )
+
+    def complete(self, request: Mapping[str, Any], examples: int) -> DdpSettings:
+        return self.srm_settings(request, examples, request.get("parties", DEFAULT_PARTIES))
+
+    def start(self, problem: Regression, settings: DdpSettings) -> NoReturn:
+        raise check.ArgumentError("algorithm", self.name, "has no run in one process")
+
+    def run(self, problem: Regression, settings: DdpSettings, stops: Sequence[int], moved: Seen, stopped: Seen) -> None:
+        """Run the parties as processes."""
+        from dpverify.train.parties import run_parties
+
+        stopped(0, problem.start)
+        run_parties(problem.x, problem.y, settings, stops, stopped)
+
+    def noise(self, problem: Regression, settings: DdpSettings) -> tuple[dict[str, float], dict[str, float]]:
+        from dpverify.train.ddp import check_batch, even_split, scales_of
+
+        check_batch(settings, even_split(len(problem.x), settings.parties))
+        first, later = (scale.deviation / settings.batch for scale in scales_of(settings, problem.x.shape[1]))
+        return {}, {"v^0": first, "v^t": later}
+
+    def epsilon(self, settings: DdpSettings, size: ProblemSize, delta: float) -> float:
+        from dpverify.train.ddp import ddp_epsilon, even_split
+
+        return ddp_epsilon(settings, even_split(size.examples, settings.parties), size.dimension, delta)
+
+    def sigma(self, settings: DdpSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
+        from dpverify.train.ddp import even_split, with_inside_sigma
+
+        holds = even_split(size.examples, settings.parties)
+        if settings.noise != "shares":
+            return with_inside_sigma(settings, settings.noise, holds, size.dimension, epsilon, delta).sigma
+        # the rate is that of the party whose examples are drawn most often
+        return least_sigma(settings.batch / (len(holds) * min(holds)), settings.steps, epsilon, delta)
+
+    def account(
+        self, settings: DdpSettings, size: ProblemSize, epsilon: float | None, delta: float
+    ) -> tuple[DdpSettings, float]:
+        """Return the settings with their sigma, and the epsilon of the rounded noise; refuse an uneven batch."""
+        from dpverify.train.ddp import check_batch, even_split
+
+        check_batch(settings, even_split(size.examples, settings.parties))
+        if epsilon is not None:
+            settings = msgspec.structs.replace(settings, sigma=self.sigma(settings, size, epsilon, delta))
+        return settings, self.epsilon(settings, size, delta)
+
+    def calibration(self) -> type[CalibrationRequest]:
+        from dpverify.calibrate.batches import DdpRequest
+
+        return DdpRequest
+
+    def assurance(self, settings: DdpSettings) -> str:
+        return f"against any {(settings.parties - 1) // 2} of the parties, certified in real arithmetic"
+
+
+DDP_SRM = DdpSrmAlgorithm()

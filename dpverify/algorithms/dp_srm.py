@@ -1,0 +1,105 @@
+"""DP-SRM, Algorithm 1 of wang2019: gradients clipped at C_1 = 1, their changes at C_2.
+
+sigma is the noise's deviation over the sensitivity of each estimate, 2/b of the first and 2(gamma + (1 - gamma) C_2)/b
+of the others; b_0 = b.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+
+from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
+from dpverify.algorithms.audited import AuditTarget, batch_target
+from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
+from dpverify.algorithms.settings import NoisySettings, SettingInfo, whole
+from dpverify.kernels import check
+from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
+from dpverify.problems.regression import Regression, recursive_gradient
+
+if TYPE_CHECKING:
+    from dpverify.calibrate.records import CalibrationRequest
+
+CLIP: Final = 1.0
+DEFAULT_CHANGE_CLIP: Final = 0.01  # C_2 in section 6.1
+
+
+class SrmSettings(NoisySettings, frozen=True, kw_only=True):
+    """Settings of DP-SRM."""
+
+    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1), default="the root of N, rounded")]
+    clip: Annotated[float, SettingInfo("C_1", "Clip length of gradients.", is_option=False)] = CLIP
+    change_clip: Annotated[float, SettingInfo("C_2", "Clip length of gradient changes.", check.positive)] = (
+        DEFAULT_CHANGE_CLIP
+    )
+    gamma: Annotated[
+        float, SettingInfo("gamma", "Weight of the new gradient in the estimate.", check.weight, default="C_2")
+    ]
+    eta: Annotated[
+        float, SettingInfo("zeta", "The accuracy zeta: L times the longest step.", check.positive, default="C_2")
+    ]
+
+
+SrmT = TypeVar("SrmT", bound=SrmSettings)
+
+
+class RecursiveMomentum(Algorithm[SrmT]):
+    """What both algorithms of wang2019 have in common."""
+
+    def srm_settings(self, request: Mapping[str, Any], examples: int, parties: int, **fixed: Any) -> SrmT:
+        """Fill in the settings; each of the parties has as many examples in a batch. An epoch is n/(2b) steps."""
+        usual = parties * max(1, round(math.sqrt(examples) / parties))
+        batch = check.whole(1, examples, batch=request.get("batch", usual))
+        clip = request.get("change_clip", DEFAULT_CHANGE_CLIP)
+        defaults = {"batch": batch, "gamma": min(1.0, clip), "eta": clip}
+        return self.filled(request, defaults, steps=count_steps(request, examples, 2 * batch), **fixed)
+
+    def gradients_per_step(self, settings: SrmT, examples: int) -> int:
+        return 2 * settings.batch
+
+
+class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
+    """Algorithm 1 of wang2019."""
+
+    name = "dp-srm"
+    summary = "Stochastic recursive momentum with clipped gradients and changes (Algorithm 1 of wang2019)."
+    settings = SrmSettings
+
+    def complete(self, request: Mapping[str, Any], examples: int) -> SrmSettings:
+        return self.srm_settings(request, examples, 1)
+
+    def start(self, problem: Regression, settings: SrmSettings) -> DpSrm:
+        s = settings
+        first, later = (move / s.batch * s.sigma for move in sum_moves(s))
+        numbers = SrmParameters(s.steps, s.batch, s.batch, s.gamma, s.eta, problem.smoothness, first, later)
+        oracle = recursive_gradient(problem, s.clip, s.change_clip)
+        return DpSrm(oracle, len(problem.x), problem.start, numbers, seed=s.seed)
+
+    def noise(self, problem: Regression, settings: SrmSettings) -> tuple[dict[str, float], dict[str, float]]:
+        first, later = (move / settings.batch * settings.sigma for move in sum_moves(settings))
+        return {}, {"v^0": first, "v^t": later}
+
+    def epsilon(self, settings: SrmSettings, size: ProblemSize, delta: float) -> float:
+        return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+
+    def sigma(self, settings: SrmSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
+        return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)
+
+    def calibration(self) -> type[CalibrationRequest]:
+        from dpverify.calibrate.batches import SrmRequest
+
+        return SrmRequest
+
+    def audit_target(self, delta: float) -> AuditTarget:
+        from dpverify.papers.wang2019.accounting import audit_kernel
+
+        return batch_target(audit_kernel, delta)
+
+
+def sum_moves(s: SrmSettings) -> tuple[float, float]:
+    """By how much replacing one example moves the sum over the first batch, and over each later one."""
+    return 2.0 * s.clip, 2.0 * (s.gamma * s.clip + (1.0 - s.gamma) * s.change_clip)
+
+
+DP_SRM = DpSrmAlgorithm()

@@ -1,0 +1,1 @@
+"""Commands whose options are generated from the settings of algorithms."""

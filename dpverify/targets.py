@@ -1,0 +1,70 @@
+"""Objects of users, found by their names: ``module:name`` or ``file.py:name``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpverify.foreign import ForeignError, foreign_code
+
+_FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
+
+
+class TargetError(ValueError):
+    """A target that cannot be loaded: what is wrong with it, in words."""
+
+
+def load_object(target: str) -> tuple[Any, ModuleType]:
+    """Import ``module:name``, dots allowed on both sides, or ``file.py:name``; the current folder counts."""
+    place, _, name = target.rpartition(":")
+    if not place or not name:
+        raise TargetError("must be module:function, or file.py:function")
+    try:
+        with foreign_code(place):
+            module = _module(place)
+    except ForeignError as error:
+        reason = error.reason.removeprefix("raised ")
+        raise TargetError(f"{place} cannot be imported: {reason}") from error
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            raise TargetError(f"{place} has no {name!r}{_near(part, value)}")
+        value = getattr(value, part)
+    return value, module
+
+
+def _module(place: str) -> ModuleType:
+    path = Path(place).resolve() if place.endswith(".py") else None
+    folder = str(Path.cwd() if path is None else path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # what the user's module imports stands beside it, as with python -m
+    importlib.invalidate_caches()
+    if path is None:
+        return importlib.import_module(place)
+    if not path.is_file():
+        raise FileNotFoundError("there is no such file")
+    if str(path) in _FILES:
+        return _FILES[str(path)]
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    is_new = sys.modules.setdefault(path.stem, module) is module  # annotations of its classes are looked up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if is_new:
+            del sys.modules[path.stem]
+        raise
+    _FILES[str(path)] = module
+    return module
+
+
+def _near(word: str, value: object) -> str:
+    from dpverify.ledger.errors import suggest
+
+    return suggest(word, [name for name in dir(value) if not name.startswith("_")])
