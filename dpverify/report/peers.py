@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpverify.report import markdown as md
-from dpverify.report.auditors import catalogue_blocks
+from dpverify.report.auditors import catalogue_blocks, seeded_blocks
 from dpverify.report.peer_records import SEVERITIES, CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
@@ -58,6 +58,7 @@ def peers_page(run: PeersRun) -> str:
             ),
             md.bullets([f"{name}: {meaning}" for name, meaning in SEVERITIES.items()]),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
+            *(seeded_blocks(run.seeded) if run.seeded else ()),
             *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
             "## On a graphics card",
             *_card_blocks(run.card),

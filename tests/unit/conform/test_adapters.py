@@ -31,6 +31,7 @@ LIBRARIES = {
     "optax_optimizer": "optax",
     "pydp_audit": "pydp",
     "pyvacy_optimizer": "pyvacy.optim",
+    "tensorflow_privacy_optimizer": "tensorflow_privacy",
 }
 
 
@@ -85,6 +86,18 @@ def test_every_optimizer_of_an_adapter_takes_a_step(name: str, function: str) ->
 def test_optax_is_infinite_on_an_empty_batch() -> None:
     optimizer, promise = loaded("optax_optimizer", "make_poisson")()
     _, released = optimizer.step(optimizer.start(), np.zeros((0, promise.dimension)), np.random.default_rng(0))
+    assert not np.isfinite(released).any()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensorflow_privacy_clips_each_example_and_is_infinite_on_an_empty_batch() -> None:
+    optimizer, promise = loaded("tensorflow_privacy_optimizer", "make")()
+    gradients = np.zeros((promise.batch, promise.dimension))
+    changed = gradients.copy()
+    changed[0, 0] = 1e3
+    one, other = (optimizer.step(None, rows, np.random.default_rng(0))[1] for rows in (gradients, changed))
+    np.testing.assert_allclose(np.linalg.norm(other - one), promise.clip / promise.batch, rtol=1e-5)
+    _, released = optimizer.step(None, gradients[:0], np.random.default_rng(0))
     assert not np.isfinite(released).any()
 
 
