@@ -24,12 +24,12 @@ CHANCE = (
 
 
 NOT_TESTED = (
-    "tensorflow-privacy 0.9.0: its installation, which needs TensorFlow, did not end within five minutes.",
     "PipelineDP, antigranular: no adapter.",
+    """TensorFlow Privacy: how TensorFlow computes the gradient of each loss, which the adapter gives; microbatches, the
+    vectorized optimizers, and the optimizers with correlated noise (DP-FTRL). It refuses weights in double precision.""",
     """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
     docs/examples/findings/opacus_distributed_sampler.py shows.""",
-    """Adapters in docs/examples/peers that are missing in the table, such as flower_adaptive.py: their tests were not
-    run to the end. docs/examples/findings has scripts for Flower, PyVacy and the linear regression of diffprivlib.""",
+    """The linear regression of diffprivlib: only what docs/examples/findings/diffprivlib_linear_regression.py shows.""",
     "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
     """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
     changes or what the state remembers. Their audits need no seed.""",
