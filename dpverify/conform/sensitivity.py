@@ -17,7 +17,7 @@ from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
-MOVED = (1.0, 30.0)  # lengths of an example that is tried in other places than the last
+LENGTHS_ELSEWHERE = (1.0, 30.0)  # lengths of an example that is tried in other places than the last
 STATISTIC = 1e-5  # relative rounding of a statistic, which has no promised type: float32 passes
 DIRECTIONS = 64  # in which the rounding of low precision is searched for a change that is too large
 SMALL = 2**16  # numbers of a random batch that is kept
@@ -42,7 +42,7 @@ class NeighbouringBatches(NamedTuple):
         before, after = self.others[: self.place], self.others[len(self.others) if self.place is None else self.place :]
         return np.concatenate([before, example, after]), np.concatenate([before, neighbour, after])
 
-    def moved(self) -> Iterator[NeighbouringBatches]:
+    def at_other_places(self) -> Iterator[NeighbouringBatches]:
         """Yield the same batches with the example in the first place and in the middle."""
         middle = len(self.others) // 2
         for place, name in {0: "first", middle: f"in place {middle + 1}"}.items() if len(self.others) else ():
@@ -214,7 +214,7 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
                 for direction in (axis, slant):
                     for pair in _changes(promise, batch, length_of_each, kind, min(length, huge), direction):
                         yield pair
-                        yield from pair.moved() if kind == "zero" and length in MOVED else ()
+                        yield from pair.at_other_places() if kind == "zero" and length in LENGTHS_ELSEWHERE else ()
     if promise.dtype != "float64":
         others = _rows(0.0 * axis, _others(promise)[0])
         for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
@@ -232,7 +232,7 @@ def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Nei
             for length in (1.0, longest(promise.dtype, promise.clip)):
                 for pair in _changes(promise, batch, length_of_each, kind if size else "none", length, slant):
                     yield pair
-                    yield from pair.moved() if kind == "zero" else ()
+                    yield from pair.at_other_places() if kind == "zero" else ()
 
 
 def _rows(row: Any, size: int) -> Any:

@@ -26,10 +26,10 @@ CHANCE = (
 NOT_TESTED = (
     "PipelineDP, antigranular: no adapter.",
     """TensorFlow Privacy: how TensorFlow computes the gradient of each loss, which the adapter gives; microbatches, the
-    vectorized optimizers, and the optimizers with correlated noise (DP-FTRL). It refuses weights in double precision.""",
+    vectorized optimizers, and those with correlated noise (DP-FTRL). It refuses weights in double precision.""",
     """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
     docs/examples/findings/opacus_distributed_sampler.py shows.""",
-    """The linear regression of diffprivlib: only what docs/examples/findings/diffprivlib_linear_regression.py shows.""",
+    "The linear regression of diffprivlib: only what docs/examples/findings/diffprivlib_linear_regression.py shows.",
     "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
     """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
     changes or what the state remembers. Their audits need no seed.""",
