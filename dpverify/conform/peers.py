@@ -98,11 +98,12 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
     from dpverify.harness.run.manifest import commit
     from dpverify.harness.statistics.tails import proportion_limits
 
-    found = []
+    runs = []
     for target in dict.fromkeys(entry.target for entry in entries):
-        own = [entry for entry in entries if entry.target == target]
-        limits = proportion_limits(sum(entry.found for entry in own), run.seeds * len(own), 0.05)
-        found.append(
+        optimizers = [entry for entry in entries if entry.target == target]
+        faults = sum(entry.found for entry in optimizers)
+        limits = proportion_limits(faults, run.seeds * len(optimizers), 0.05)
+        runs.append(
             SeededRun(
                 target=target,
                 versions=run.versions.get(target, {}),
@@ -110,11 +111,11 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
                 command=f"dpverify conform {target} --seed {run.seed} --seeds {run.seeds}",
                 seed=run.seed,
                 seeds=run.seeds,
-                entries=own,
+                entries=optimizers,
                 limits=list(limits),
             )
         )
-    return found
+    return runs
 
 
 def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:

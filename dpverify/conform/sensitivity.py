@@ -39,7 +39,8 @@ class NeighbouringBatches(NamedTuple):
         """Return both batches."""
         example = self.length * self.direction
         neighbour = example[:0] if self.factor is None else self.factor * example
-        before, after = self.others[: self.place], self.others[len(self.others) if self.place is None else self.place :]
+        place = len(self.others) if self.place is None else self.place
+        before, after = self.others[:place], self.others[place:]
         return np.concatenate([before, example, after]), np.concatenate([before, neighbour, after])
 
     def at_other_places(self) -> Iterator[NeighbouringBatches]:
