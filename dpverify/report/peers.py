@@ -26,8 +26,8 @@ CHANCE = (
 NOT_TESTED = (
     "PipelineDP, antigranular: no adapter.",
     """TensorFlow Privacy: how TensorFlow computes the gradient of each loss, which the adapter gives; a second clip
-    length, microbatches, the vectorized optimizers, and those with correlated noise (DP-FTRL). Poisson batches: only what
-    docs/examples/findings/tensorflow_privacy_empty_batch.py shows. It refuses weights in double precision.""",
+    length, microbatches, the vectorized optimizers, and those with correlated noise (DP-FTRL). It refuses weights in
+    double precision. Poisson batches: only what docs/examples/findings/tensorflow_privacy_empty_batch.py shows.""",
     """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
     docs/examples/findings/opacus_distributed_sampler.py shows.""",
     "The linear regression of diffprivlib: only what docs/examples/findings/diffprivlib_linear_regression.py shows.",
