@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.conform import PrivateOptimizer
 from dpverify.conform.sensitivity import sensitivity_tests
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import BATCH, PROMISE, Array, clipped, dp_sgd, promise
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@for_each("value", [np.nan, np.inf])
 def test_a_release_that_is_not_finite_for_one_kind_of_batch_alone_is_a_fault(value: float) -> None:
     """What a division by a length of 0 leaves: as many others as opposite ones, and a sum of exactly 0."""
 
@@ -26,8 +26,8 @@ def test_a_release_that_is_not_finite_for_one_kind_of_batch_alone_is_a_fault(val
     assert every.passed
 
 
-@pytest.mark.parametrize("place", [0, 3])
-@pytest.mark.parametrize("fault", ["not clipped", "ten times the weight"])
+@for_each("place", [0, 3])
+@for_each("fault", ["not clipped", "ten times the weight"])
 def test_an_example_that_counts_more_in_one_place_of_the_batch_is_a_fault(place: int, fault: str) -> None:
     def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
         state, released = dp_sgd(state, g, rng)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.harness.formula_search import FormulaSearch, short_sums
 from dpverify.ledger.results import CheckResult
+from tests.for_each import for_each
 from tests.unit.harness.formulas import formula, judged
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "domain", "conditions"),
     [
         ("sum(1/i, i, 1, k) <= k", "k: integer, k >= 1", ["k <= 257"]),

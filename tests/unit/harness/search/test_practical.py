@@ -12,6 +12,7 @@ from dpverify.harness.sides import Probe
 from dpverify.ledger import Statement, load_specs
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import Number
+from tests.for_each import for_each
 
 
 def statement(claim: str) -> Statement:
@@ -54,7 +55,7 @@ def test_a_point_is_computed_and_what_it_lacks_is_named() -> None:
         at_point(statement("lemma-12"), {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("point", "runs"),
     [
         ({"N": 1000, "T": 3000, "alpha": Fraction(1, 9)}, True),
