@@ -60,7 +60,7 @@ def conform(
     outputs
         Also bound epsilon from below, with this number of runs on each side of pairs of batches; 0 skips this test.
     seeds
-        For a dict: number of seeds. Counts the seeds for which a fault is found.
+        Number of seeds. For a dict, or with more than one seed: count the seeds for which a fault is found.
     timeout
         Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after that
         time. 0 runs it in this process without a limit, for a debugger.
@@ -118,7 +118,7 @@ def conform(
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
         command += f" --device {device}" if device else ""
-        about_run = RunSettings(command, seed, seeds, alpha, run.auditors, run.card)
+        about_run = RunSettings(command, seed, seeds, alpha, run.auditors, run.card, run.versions)
         for name in record(report, run.peers, run.entries, about_run):
             print(f"wrote {report / name}")
     return run.code
@@ -145,7 +145,7 @@ def results(
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
-    from dpverify.conform.peers import about, short_target
+    from dpverify.conform.peers import about, short_target, versions_of
 
     if options.device is not None:
         yield "card", _card_name(options.device)
@@ -154,14 +154,19 @@ def results(
     ]
     auditors = {short_target(target): load_function("--beside", target) for target in beside}
     yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
+    yield (
+        "versions",
+        {short_target(target): versions_of(module) for target, (_, module, _) in zip(targets, made, strict=True)},
+    )
     for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
-        pairs = several if isinstance(several, dict) else {"": several}
+        is_counted = isinstance(several, dict) or options.seeds > 1
+        pairs = several if isinstance(several, dict) else {says if is_counted else "": several}
         for name, pair in pairs.items():
             if (number, name) in done:
                 continue
             yield "begin", (number, name)
             try:
-                if isinstance(several, dict):
+                if is_counted:
                     yield "entry", _entry(short_target(target), name, pair, auditors, options)
                 else:
                     yield "optimizer", (says, _described(target, says, module, pair[1]) if options.pages else None)

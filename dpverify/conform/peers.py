@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
 from collections.abc import Callable
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
@@ -13,7 +16,7 @@ import msgspec
 from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance
 from dpverify.privacy import epsilon
-from dpverify.report.peer_records import CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.report.peer_records import CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest, SeededRun
 
 STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
 
@@ -56,11 +59,17 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
 
 
 def versions_of(module: ModuleType) -> dict[str, str]:
-    """The distributions that a module imports, without dpverify."""
+    """The distributions that a module's source imports, also in functions, and that are loaded, without dpverify."""
     found, distributions = {}, packages_distributions()
-    for value in vars(module).values():
-        name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None) or ""
-        for distribution in distributions.get(name.partition(".")[0], []):
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):  # there is no source
+        return {}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
+    for top in {name.partition(".")[0] for name in names} & sys.modules.keys():
+        for distribution in distributions.get(top, []):
             found[distribution] = version(distribution)
     found.pop("dpverify", None)
     return dict(sorted(found.items()))
@@ -81,12 +90,38 @@ class RunSettings(NamedTuple):
     alpha: float
     auditors: dict[str, str]
     card: str = ""  # name of the graphics card, if there is one
+    versions: dict[str, dict[str, str]] = {}  # for each target, of the libraries that it imports
+
+
+def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededRun]:
+    """Return what many seeds found, target by target, with limits of the rate of runs with a fault."""
+    from dpverify.harness.run.manifest import commit
+    from dpverify.harness.statistics.tails import proportion_limits
+
+    runs = []
+    for target in dict.fromkeys(entry.target for entry in entries):
+        optimizers = [entry for entry in entries if entry.target == target]
+        faults = sum(entry.found for entry in optimizers)
+        limits = proportion_limits(faults, run.seeds * len(optimizers), 0.05)
+        runs.append(
+            SeededRun(
+                target=target,
+                versions=run.versions.get(target, {}),
+                commit=commit(),
+                command=f"dpverify conform {target} --seed {run.seed} --seeds {run.seeds}",
+                seed=run.seed,
+                seeds=run.seeds,
+                entries=optimizers,
+                limits=list(limits),
+            )
+        )
+    return runs
 
 
 def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
     """Record what was run; what was not, peers or a catalogue, stays as the report has it. Return the written files.
 
-    What was run on a graphics card is a part of its own.
+    What was run on a graphics card is a part of its own, and so is a catalogue without other auditors.
     """
     from dpverify.harness.run.manifest import commit
     from dpverify.report.peers import PEERS_PAGE
@@ -94,10 +129,14 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     old = PEERS_PAGE.read(report)
     catalogue = old.catalogue if old else None
     card = old.card if old else None
+    seeded = old.seeded if old else []
     whole = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
     if run.card:
         card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=whole, peers=peers, entries=entries)
         peers = []
+    elif entries and not run.auditors:
+        tested = {entry.target for entry in entries}
+        seeded = [*(one for one in seeded if one.target not in tested), *seeded_runs(entries, run)]
     elif entries:
         catalogue = Catalogue(
             commit=commit(),
@@ -116,8 +155,9 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
             command=run.command,
             peers=peers,
             catalogue=catalogue,
+            seeded=seeded,
             card=card,
         )
     else:
-        record = msgspec.structs.replace(old, catalogue=catalogue, card=card)
+        record = msgspec.structs.replace(old, catalogue=catalogue, seeded=seeded, card=card)
     return list(PEERS_PAGE.write(record, report))

@@ -17,6 +17,7 @@ from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
+LENGTHS_ELSEWHERE = (1.0, 30.0)  # lengths of an example that is tried in other places than the last
 STATISTIC = 1e-5  # relative rounding of a statistic, which has no promised type: float32 passes
 DIRECTIONS = 64  # in which the rounding of low precision is searched for a change that is too large
 SMALL = 2**16  # numbers of a random batch that is kept
@@ -32,12 +33,21 @@ class NeighbouringBatches(NamedTuple):
     length: float  # of the example
     direction: Any
     factor: float | None  # that turns the example into its neighbour; None if the example is not there
+    place: int | None = None  # how many others come before the example; by default all
 
     def batches(self) -> tuple[Any, Any]:
-        """Return both batches, the example last."""
+        """Return both batches."""
         example = self.length * self.direction
         neighbour = example[:0] if self.factor is None else self.factor * example
-        return np.concatenate([self.others, example]), np.concatenate([self.others, neighbour])
+        place = len(self.others) if self.place is None else self.place
+        before, after = self.others[:place], self.others[place:]
+        return np.concatenate([before, example, after]), np.concatenate([before, neighbour, after])
+
+    def at_other_places(self) -> Iterator[NeighbouringBatches]:
+        """Yield the same batches with the example in the first place and in the middle."""
+        middle = len(self.others) // 2
+        for place, name in {0: "first", middle: f"in place {middle + 1}"}.items() if len(self.others) else ():
+            yield self._replace(place=place, words=f"{self.words}, {name}")
 
 
 def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
@@ -203,7 +213,9 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
         for kind, (length_of_each, batch) in kinds.items() if size else [("none", (0.0, np.zeros((0, d))))]:
             for length in LENGTHS:
                 for direction in (axis, slant):
-                    yield from _changes(promise, batch, length_of_each, kind, min(length, huge), direction)
+                    for pair in _changes(promise, batch, length_of_each, kind, min(length, huge), direction):
+                        yield pair
+                        yield from pair.at_other_places() if kind == "zero" and length in LENGTHS_ELSEWHERE else ()
     if promise.dtype != "float64":
         others = _rows(0.0 * axis, _others(promise)[0])
         for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
@@ -219,7 +231,9 @@ def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Nei
         kinds = {"zero": (0.0, _rows(0.0 * slant, size)), "opposite": (1.0, _rows(-promise.clip * slant, size))}
         for kind, (length_of_each, batch) in kinds.items():
             for length in (1.0, longest(promise.dtype, promise.clip)):
-                yield from _changes(promise, batch, length_of_each, kind if size else "none", length, slant)
+                for pair in _changes(promise, batch, length_of_each, kind if size else "none", length, slant):
+                    yield pair
+                    yield from pair.at_other_places() if kind == "zero" else ()
 
 
 def _rows(row: Any, size: int) -> Any:

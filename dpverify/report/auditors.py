@@ -1,4 +1,4 @@
-"""The part of the peers page on a catalogue of mistakes: what the kit finds, and what other auditors find beside it."""
+"""Parts of the peers page on many seeds, and on a catalogue of mistakes: what the kit and other auditors find."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from dpverify.report import markdown as md
-from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry
+from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry, SeededRun
 
 KIT = "dpverify conform"
 
@@ -18,6 +18,34 @@ further pair, with the noise that the optimizer really adds. The files named bel
 use of it may find more. An auditor that sees only outputs cannot detect faults that leave epsilon unchanged, such as
 too much noise. Seconds are processor time, measured alternately in one process on a busy machine, so only their ratios
 are meaningful."""
+
+SEEDED_WORDS = """\
+Each run tests an optimizer with another seed, and stops at the first fault. The optimizers of the functions `right`,
+`right_torch` and `right_jax` are DP-SGD with Poisson batches, fixed batches and epochs, momentum, and correlated noise.
+They have no mistake, so each fault is a false alarm. Of the functions in `peers/` only those are here in which nothing
+was found above. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%."""
+
+
+def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
+    """The section, block by block."""
+    yield "## Many seeds: false alarms"
+    yield " ".join(SEEDED_WORDS.split())
+    yield md.table(
+        ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
+        [_seeded_row(run) for run in runs],
+    )
+    for run in runs:
+        yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _seeded_row(run: SeededRun) -> list[str]:
+    lower, upper = run.limits
+    rate = f"at most {upper:.2g}" if lower == 0.0 else f"at least {lower:.2g}, at most {upper:.2g}"
+    untested = sum(bool(entry.untested) for entry in run.entries)
+    faults = f"{run.faults}" + (f"; not fully tested: {untested} optimizers" if untested else "")
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
+    return [md.code(run.target), md.prose(versions), f"{len(run.entries)}", seeds, f"{run.runs}", faults, rate]
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:

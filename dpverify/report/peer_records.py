@@ -82,6 +82,29 @@ class Catalogue(Record, frozen=True, kw_only=True):
     entries: list[CatalogueEntry]
 
 
+class SeededRun(Record, frozen=True, kw_only=True):
+    """Optimizers of one target, which the kit was run on with many seeds, and in how many runs it found a fault."""
+
+    target: str
+    versions: dict[str, str]  # of the libraries that its file imports
+    commit: str
+    command: str
+    seed: int
+    seeds: int
+    entries: list[CatalogueEntry]
+    limits: list[float]  # Clopper-Pearson, of the rate of such runs, each with confidence 95%
+
+    @property
+    def runs(self) -> int:
+        """How often the kit was run."""
+        return self.seeds * len(self.entries)
+
+    @property
+    def faults(self) -> int:
+        """In how many runs it found a fault."""
+        return sum(entry.found for entry in self.entries)
+
+
 class CardRun(Record, frozen=True, kw_only=True):
     """A run on a graphics card: optimizers, and catalogues with one or more seeds."""
 
@@ -104,4 +127,5 @@ class PeersRun(Record, frozen=True, kw_only=True):
     command: str
     peers: list[Peer]
     catalogue: Catalogue | None = None
+    seeded: list[SeededRun] = []
     card: CardRun | None = None  # by default there was no card

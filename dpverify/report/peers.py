@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpverify.report import markdown as md
-from dpverify.report.auditors import catalogue_blocks
+from dpverify.report.auditors import catalogue_blocks, seeded_blocks
 from dpverify.report.peer_records import SEVERITIES, CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
@@ -24,12 +24,13 @@ CHANCE = (
 
 
 NOT_TESTED = (
-    "tensorflow-privacy 0.9.0: its installation, which needs TensorFlow, did not end within five minutes.",
     "PipelineDP, antigranular: no adapter.",
+    """TensorFlow Privacy: how TensorFlow computes the gradient of each loss, which the adapter gives; a second clip
+    length, microbatches, the vectorized optimizers, and those with correlated noise (DP-FTRL). It refuses weights in
+    double precision. Poisson batches: only what docs/examples/findings/tensorflow_privacy_empty_batch.py shows.""",
     """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
     docs/examples/findings/opacus_distributed_sampler.py shows.""",
-    """Adapters in docs/examples/peers that are missing in the table, such as flower_adaptive.py: their tests were not
-    run to the end. docs/examples/findings has scripts for Flower, PyVacy and the linear regression of diffprivlib.""",
+    "The linear regression of diffprivlib: only what docs/examples/findings/diffprivlib_linear_regression.py shows.",
     "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
     """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
     changes or what the state remembers. Their audits need no seed.""",
@@ -58,6 +59,7 @@ def peers_page(run: PeersRun) -> str:
             ),
             md.bullets([f"{name}: {meaning}" for name, meaning in SEVERITIES.items()]),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
+            *(seeded_blocks(run.seeded) if run.seeded else ()),
             *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
             "## On a graphics card",
             *_card_blocks(run.card),

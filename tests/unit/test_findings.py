@@ -18,7 +18,18 @@ SCRIPTS = sorted(FINDINGS.glob("*.py"))
 LINES = 40
 SECTIONS = ["What is documented", "What happens", "When it matters", "Proposed fix", "Versions", "Reports"]
 SECONDS = 300.0
-LIBRARIES = {"diffprivlib", "flwr", "jax", "numpy", "opacus", "optax", "pyvacy", "torch"}
+LIBRARIES = {
+    "diffprivlib",
+    "flwr",
+    "jax",
+    "numpy",
+    "opacus",
+    "optax",
+    "pyvacy",
+    "tensorflow",
+    "tensorflow_privacy",
+    "torch",
+}
 
 
 def packages(script: Path) -> set[str]:

@@ -34,6 +34,7 @@ class ConformAnswers:
         self.peers: list[Peer] = []
         self.entries: list[CatalogueEntry] = []
         self.auditors: dict[str, str] = {}
+        self.versions: dict[str, dict[str, str]] = {}  # for each target, of the libraries that it imports
         self.card = ""  # name of the graphics card that --device names
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
@@ -45,6 +46,8 @@ class ConformAnswers:
         """Take a message of `results`."""
         if message == "auditors":
             self.auditors = value
+        elif message == "versions":
+            self.versions = value
         elif message == "card":
             self.card = value
         elif message == "begin":

@@ -103,6 +103,19 @@ def test_a_dict_of_optimizers_is_judged_with_seeds_and_beside_others_and_peers_a
     assert again.catalogue == run.catalogue
 
 
+def test_one_optimizer_is_counted_over_seeds_and_recorded_with_the_versions_of_its_libraries(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["conform", f"{EXAMPLE}:make", "--seeds", "2", "--report", str(tmp_path)]) == 0
+    assert ": 0 of 2" in capsys.readouterr().out
+    run = PEERS_PAGE.read(tmp_path)
+    assert run is not None
+    assert run.peers == []
+    (seeded,) = run.seeded
+    assert (seeded.seeds, seeded.runs, seeded.faults) == (2, 2, 0)
+    assert seeded.versions.keys() == {"numpy"}
+
+
 def test_what_is_no_dict_of_optimizers_and_no_seed_is_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,8 +204,8 @@ def test_what_was_found_before_an_exit_is_kept_and_others_are_tested(
     run = PEERS_PAGE.read(tmp_path)
     assert run is not None
     assert [peer.failed for peer in run.peers][-1] == []
-    assert run.catalogue is not None
-    assert [entry.found for entry in run.catalogue.entries] == [1, 1, 0]
+    (seeded,) = run.seeded
+    assert [entry.found for entry in seeded.entries] == [1, 1, 0]
 
 
 def test_code_that_hangs_in_c_is_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ LIBRARIES = {
     "optax_optimizer": "optax",
     "pydp_audit": "pydp",
     "pyvacy_optimizer": "pyvacy.optim",
+    "tensorflow_privacy_optimizer": "tensorflow_privacy",
 }
 
 
@@ -90,6 +91,18 @@ def test_optax_is_infinite_on_an_empty_batch() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_tensorflow_privacy_clips_each_example_and_is_infinite_on_an_empty_batch() -> None:
+    optimizer, promise = loaded("tensorflow_privacy_optimizer", "make")()
+    gradients = np.zeros((promise.batch, promise.dimension))
+    changed = gradients.copy()
+    changed[0, 0] = 1e3
+    one, other = (optimizer.step(None, rows, np.random.default_rng(0))[1] for rows in (gradients, changed))
+    np.testing.assert_allclose(np.linalg.norm(other - one), promise.clip / promise.batch, rtol=1e-5)
+    _, released = optimizer.step(None, gradients[:0], np.random.default_rng(0))
+    assert not np.isfinite(released).any()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_the_regression_of_diffprivlib_shows_a_replaced_record() -> None:
     regression = loaded("diffprivlib_audit", "regression")
     rng = np.random.default_rng(0)
@@ -109,11 +122,11 @@ def test_pyvacy_clips_the_mean_and_not_each_example() -> None:
     assert np.linalg.norm(other - one) > 10 * promise.sensitivity
 
 
-def test_the_page_has_seven_libraries_and_severities_of_all_that_was_found() -> None:
+def test_the_page_has_ten_libraries_and_severities_of_all_that_was_found() -> None:
     run = PEERS_PAGE.read(ROOT / "reports")
     assert run is not None
     adapted = [peer for peer in run.peers if Path(peer.target.partition(":")[0]).stem in ADAPTERS]
     named = [peer.target.partition(":") for peer in adapted]
     assert all(function in functions(Path(path).stem) for path, _, function in named)
-    assert len({LIBRARIES[Path(path).stem].partition(".")[0] for path, _, _ in named}) >= 7
+    assert len({LIBRARIES[Path(path).stem].partition(".")[0] for path, _, _ in named}) >= 10
     assert all(peer.severity in SEVERITIES for peer in adapted if peer.failed)

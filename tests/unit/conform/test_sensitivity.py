@@ -9,7 +9,7 @@ import numpy as np
 from dpverify.conform import PrivateOptimizer
 from dpverify.conform.sensitivity import sensitivity_tests
 from tests.for_each import for_each
-from tests.unit.conform.catalogue import PROMISE, Array, dp_sgd
+from tests.unit.conform.catalogue import BATCH, PROMISE, Array, clipped, dp_sgd, promise
 
 
 @for_each("value", [np.nan, np.inf])
@@ -24,3 +24,17 @@ def test_a_release_that_is_not_finite_for_one_kind_of_batch_alone_is_a_fault(val
     assert not sensitivity.passed
     assert "what is released is not finite for some batches" in sensitivity.found
     assert every.passed
+
+
+@for_each("place", [0, 3])
+@for_each("fault", ["not clipped", "ten times the weight"])
+def test_an_example_that_counts_more_in_one_place_of_the_batch_is_a_fault(place: int, fault: str) -> None:
+    def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        state, released = dp_sgd(state, g, rng)
+        example = g[place : place + 1]
+        more = example - clipped(example) if fault == "not clipped" else 9.0 * clipped(example)
+        return state, released + more.sum(axis=0) / BATCH
+
+    fixed = promise(sampling="batches", neighbours="replace-one")
+    assert not next(sensitivity_tests(PrivateOptimizer(step), fixed, 0)).passed
+    assert next(sensitivity_tests(PrivateOptimizer(dp_sgd), fixed, 0)).passed

@@ -64,6 +64,10 @@ def true_squares(hooks: Hooks, layer: Any) -> Tensor:
     return hooks.gradients(layer).square().sum(dim=1)
 
 
+def ghost_squares(hooks: Hooks, layer: Any) -> Tensor:
+    return hooks.ghost_squares(layer, DOUBLE)
+
+
 def low_precision_squares(hooks: Hooks, layer: Any) -> Tensor:
     return hooks.ghost_squares(layer, torch.float32).to(DOUBLE)
 
@@ -78,9 +82,14 @@ def diagonal_squares(hooks: Hooks, layer: Any) -> Tensor:
 
 
 def clipped_sum(
-    model: Any, inputs: Tensor, squares: Callable[[Hooks, Any], Tensor] = true_squares, *, by_layer: bool = False
+    model: Any,
+    inputs: Tensor,
+    squares: Callable[[Hooks, Any], Tensor] = true_squares,
+    *,
+    by_layer: bool = False,
+    clip_of_layer: Callable[[int], float] = lambda layers: CLIP,
 ) -> Tensor:
-    """Return the sum of clipped gradients, as one row."""
+    """Return the sum of clipped gradients, as one row. The clip length may depend on the number of layers."""
     hooks = Hooks(model)
     model.zero_grad()
     model(inputs).sum().backward()
@@ -90,7 +99,7 @@ def clipped_sum(
     parts = []
     for layer, own in zip(layers, norms, strict=True):
         total = own if by_layer else torch.stack(norms).sum(dim=0)
-        factors = torch.clamp(CLIP / total.sqrt().clamp(min=1e-12), max=1.0)
+        factors = torch.clamp(clip_of_layer(len(layers)) / total.sqrt().clamp(min=1e-12), max=1.0)
         parts.append(factors @ hooks.gradients(layer))
     return torch.cat(parts)
 
@@ -179,7 +188,13 @@ def shuffling(data: TrainingData, seed: int) -> Iterator[Tensor]:
             yield (summed + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)) / BATCH
 
 
-RIGHT: dict[str, Callable[..., Any]] = {"hooks": train}
+RIGHT: dict[str, Callable[..., Any]] = {
+    "hooks": train,
+    "norms from inner products": partial(train, total=partial(clipped_sum, squares=ghost_squares)),
+    "each layer is clipped to its share": partial(
+        train, total=partial(clipped_sum, by_layer=True, clip_of_layer=lambda layers: CLIP / layers**0.5)
+    ),
+}
 MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {
     "torch's clipping of the whole gradient": (partial(train, total=mean_clipped), "sensitivity, linear"),
     "each layer is clipped": (partial(train, total=partial(clipped_sum, by_layer=True)), "sensitivity, linear"),
