@@ -211,6 +211,11 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     figures: dict[str, dict[str, list[float]]] = {}
 
     @property
+    def is_unreached(self) -> bool:
+        """Whether the run was interrupted before any check of the printed statement was decided."""
+        return bool(self.checks) and all(check.message == INTERRUPTED for check in self.checks)
+
+    @property
     def is_note(self) -> bool:
         """Whether it is about a note of ours on what the paper does not say, and not about a claim of the paper."""
         return self.kind == "note"

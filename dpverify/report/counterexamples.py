@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 
 from dpverify.ledger.results import AmendmentResult, Counterexample, Result
 from dpverify.report import markdown as md
@@ -27,6 +29,8 @@ FIRST = ("smallest", "practical")  # where there are both, the others are left o
 SIZES = {"N", "n", "T", "epsilon"}  # letters of a size, one of which a search at such sizes needs
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
 MOST = 2  # that are shown of one statement; the others are in the data
+_RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
+_LETTER = re.compile("[A-Za-z]")
 CLOSE = 1e-7  # sides whose relative difference is below it
 LIMIT = 1e30  # a parameter beyond it stands for a limit
 PLAIN = 1e9  # the largest ratio says something where no number is larger than this, or smaller than its inverse
@@ -89,14 +93,34 @@ def sides(example: Counterexample) -> tuple[str, str]:
     return readable_side(left), readable_side(right)
 
 
-def example_words(example: Counterexample, *, markdown: bool = False) -> str:
-    """A counterexample in one line: where, and both sides, or what is wrong there."""
+LONGEST_NAME = 48  # characters of a formula that stands before its value
+NO_NAMES = ("left", "right")
+
+
+def side_names(source: Result | AmendmentResult, write: Callable[[str], str] = str) -> tuple[str, str]:
+    """What both sides are called: the formula or the quantity; "left" and "right" if that is long or a number.
+
+    ``write`` typesets a formula.
+    """
+    text = source.display[0].text if source.display and not source.display[0].word else ""
+    parts = _RELATION.split(text, maxsplit=1)
+    if len(parts) != len(NO_NAMES):
+        return NO_NAMES
+    left, right = (
+        f"{write(formula)} =" if len(formula) <= LONGEST_NAME and _LETTER.search(formula) else plain
+        for formula, plain in zip(parts, NO_NAMES, strict=True)
+    )
+    return left, right
+
+
+def example_words(example: Counterexample, names: tuple[str, str] = NO_NAMES, *, markdown: bool = False) -> str:
+    """A counterexample in one line: where, and both sides with their names, or what is wrong there."""
     quoted, plain = (md.code, md.explanation) if markdown else (str, str)
     point = f"at {quoted(show_point(example.parameters))}: " if example.parameters else ""
     if example.note and is_limit(example):
         return f"in the limit {plain(example.note)}"
     left, right = sides(example)
-    return point + (f"left {left}, right {right}" if left else plain(example.note))
+    return point + (f"{names[0]} {left}, {names[1]} {right}" if left else plain(example.note))
 
 
 def counterexample_list(source: Result | AmendmentResult) -> str:

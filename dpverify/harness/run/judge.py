@@ -76,6 +76,8 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     """
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
+    if checks and all(check.message == INTERRUPTED for check in checks):
+        return "inconclusive", f"not reached: {INTERRUPTED}"
     unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
     sums = HOLDS[:-1] if any(check.message == INTERRUPTED for check in checks) else HOLDS
     for status in ("refuted", *sums):
@@ -136,6 +138,7 @@ def judge(
         reason=reason,
         pinned=pinned,
         unpinned=pinned == "untested"
+        and not (printed and all(check.message == INTERRUPTED for check in printed))
         and (status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)),
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,

@@ -4,7 +4,14 @@ from msgspec.structs import replace
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import CheckResult, Counterexample, Number
-from dpverify.report.counterexamples import counterexample_list, example_words, none_at_run_line, sides, telling
+from dpverify.report.counterexamples import (
+    counterexample_list,
+    example_words,
+    none_at_run_line,
+    side_names,
+    sides,
+    telling,
+)
 from tests.unit.report.sample import about, conversion, exact, result
 
 
@@ -27,6 +34,15 @@ def test_equal_sides_are_not_shown() -> None:
     same = example(lhs=exact("7/3"), rhs=exact("7/3"), note="a logarithm more")
     assert refuted(same) == "- Smallest counterexample, `N=2`; a logarithm more."
     assert example_words(same) == "at N=2: a logarithm more"
+
+
+def test_sides_have_the_names_that_the_statement_gives_them() -> None:
+    claim = result("lemma-1", "Lemma 1", "count", "refuted")
+    named = replace(claim, display=[Line(text="sum(1/i, i, 1, N) <= 1")])
+    assert example_words(example(), side_names(named)) == "at N=2: sum(1/i, i, 1, N) = ≈2, right 1"
+    long = replace(claim, display=[Line(text=f"{' + '.join(['N'] * 30)} >= delta")])
+    assert side_names(long) == ("left", "delta =")
+    assert side_names(replace(claim, display=[])) == ("left", "right")
 
 
 def test_a_limit_argument_is_shown_as_one() -> None:
