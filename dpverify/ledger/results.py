@@ -106,6 +106,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     detects: str = ""
     statistic: str = ""
     region: str = ""
+    window: str = ""  # of a search: how far its points reached, and what it did not evaluate
     leaves_out: str = ""
     given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these, or derived
     definitions: list[str] = []  # what a proof takes from the records of definitions

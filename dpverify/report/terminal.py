@@ -13,9 +13,9 @@ from rich.text import Text
 
 from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import HOLDS, Status
-from dpverify.ledger.results import CheckResult, Result, Run
+from dpverify.ledger.results import CheckResult, Counterexample, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
-from dpverify.report.counterexamples import example_words, side_names, telling
+from dpverify.report.counterexamples import example_words, meaning_words, side_names, telling
 from dpverify.report.numbers import show_slack
 from dpverify.report.text.ascii_letters import in_ascii
 from dpverify.report.text.formulas import prose_text
@@ -194,13 +194,17 @@ def _confirmed(results: Sequence[Result]) -> str:
 def _at(result: Result, listed: Container[str]) -> str:
     """Where a refuted claim is false, with both sides; nothing if the verdict is listed above."""
     examples = telling(result) if result.status == "refuted" and result.status not in listed else []
-    return f" {example_words(examples[0], side_names(result))}" if examples else ""
+    return f" {_example(result, examples[0])}" if examples else ""
+
+
+def _example(result: Result, example: Counterexample) -> str:
+    return example_words(example, side_names(result), meaning=meaning_words(example, result.kind))
 
 
 def why(result: Result) -> str:
     """The reason of a verdict in one line; a refutation shows its first counterexample."""
     if result.status == "refuted" and (examples := telling(result)):
-        return example_words(examples[0], side_names(result))
+        return _example(result, examples[0])
     given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
     defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
     return given + " ".join(result.reason.split()) + defined

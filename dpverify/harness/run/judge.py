@@ -87,10 +87,16 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
             if rests:
                 words = f"{status.removesuffix(' given')} given {', '.join(rests)}"
                 names = [check.name for check in checks if check.status == status and check.given == rests]
+            if status == "not refuted":
+                names = [_with_window(check) for check in checks if check.status == status]
             return status, "; ".join([f"{words} by {', '.join(names)}", *unsure])
     if any(check.status == "inconclusive" for check in checks):
         return "inconclusive", "; ".join(unsure)
     return "untested", "; ".join(unsure) or "no check is written for it"
+
+
+def _with_window(check: CheckResult) -> str:
+    return f"{check.name} ({check.window})" if check.window else check.name
 
 
 def given(checks: Sequence[CheckResult]) -> list[str]:

@@ -7,6 +7,7 @@ from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.report.counterexamples import (
     counterexample_list,
     example_words,
+    meaning_words,
     none_at_run_line,
     side_names,
     sides,
@@ -75,3 +76,22 @@ def test_that_no_size_that_is_run_was_found_is_said_only_where_one_was_searched_
     assert said(size, kind="practical") == ""
     assert said(size, budget="smoke") == ""
     assert said(size, check=CheckResult(name="points", method="exhaustive", status="refuted")) == ""
+
+
+def test_an_example_at_a_practical_size_comes_first_and_says_what_it_means() -> None:
+    both = [example(), example("practical", lhs=about(8.0), parameters={"N": exact("1000")})]
+    made = result("lemma-1", "Lemma 1", "dp", "refuted", counterexamples=both)
+    assert [each.kind for each in telling(made)] == ["practical", "smallest"]
+    assert meaning_words(both[1], "dp") == "the true delta is 8 times the promised one"
+    assert meaning_words(both[1], "identity") == "the left side is 8 times the right side"
+    assert meaning_words(both[0], "dp") == "", "only sizes that somebody runs"
+    assert meaning_words(example("practical", lhs=about(0.5)), "dp") == "", "a lower bound is missed from below"
+    words = example_words(both[1], meaning=meaning_words(both[1], "dp"))
+    assert words == "at N=1000: left ≈8, right 1 (the true delta is 8 times the promised one)"
+    assert "; the true delta is 8 times the promised one." in counterexample_list(made)
+
+
+def test_an_example_whose_sides_no_float_shows_gives_way_to_one_with_sides() -> None:
+    huge = example("practical", lhs=Number(float="4e2567"), rhs=Number(float="3e2567"))
+    assert telling(result("l", "L", "count", "refuted", counterexamples=[huge, example()])) == [example()]
+    assert telling(result("l", "L", "count", "refuted", counterexamples=[huge])) == [huge]
