@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from dpverify.harness.budget import BudgetName
 from dpverify.harness.context import Context
 from dpverify.harness.search.climb import completions, corners
 from dpverify.harness.search.constraints import links
@@ -34,12 +33,13 @@ LENGTHS = (256, 32, 8)
 
 SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # single values of such an integer
 COMBINATIONS = 6  # of ordinary values of the other letters, with which each size is tried
-WORK: Mapping[BudgetName, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
+WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
 """Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
 TIMES = 3  # so many times the work of a search, all searches of the claim may take, those of planted faults included
 POINT = 6  # a single point may take this part of the work
 
-AS_LONG_AS = {"sampled_gaussian_renyi": 0}  # functions, and the argument that says how long they take
+# Functions, and the argument that says how long they take.
+AS_LONG_AS = {"sampled_gaussian_renyi": 0, "binomial_delta": 1}
 SHORT = {"log", "log2"}  # what runs to a logarithm is short
 
 

@@ -32,7 +32,7 @@ CHARACTERS = re.compile(r"[A-Za-z0-9_+*/(),.<>= -]*\Z")  # of a formula
 OPERATORS = {ast.Add: "+", ast.Mult: "*", ast.Pow: "^"}
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "="}
 FUNCTIONS = {name: name for name in (*k.ARITY, *k.SHORT, "max")} | {"dot": "inner"}
-UNREAD = ("pi", "erf", "tanh", "gamma")  # functions of the formula language of which no certificate speaks
+UNREAD = ("pi", "erf", "tanh", "gamma", "laplace_delta", "binomial_delta")  # functions that no certificate has
 NUMBER = re.compile(r"[0-9]{0,50}\.?[0-9]{0,50}([eE][+-]?[0-9]{1,3})?\Z")
 TWO = ["q", "2"]
 

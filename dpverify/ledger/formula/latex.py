@@ -32,6 +32,7 @@ _FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
 _OPERATORS = {
     "log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max", "normal_cdf": r"\Phi",
     "gamma": r"\Gamma", "tanh": r"\tanh",
+    "laplace_delta": r"\delta_{\mathrm{Laplace}}", "binomial_delta": r"\delta_{\mathrm{binomial}}",
     "gaussian_delta": r"\delta_{\mathrm{Gauss}}", "sampled_gaussian_delta": r"\delta_{\mathrm{sampled}}",
     "gaussian_epsilon": r"\epsilon_{\mathrm{Gauss}}", "sampled_gaussian_epsilon": r"\epsilon_{\mathrm{sampled}}",
     "batch_gaussian_delta": r"\delta_{\mathrm{batch}}", "batch_gaussian_epsilon": r"\epsilon_{\mathrm{batch}}",

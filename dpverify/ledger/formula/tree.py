@@ -31,6 +31,8 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "tanh": (1, 1),
     "gamma": (1, 1),  # gamma(x): the Gamma function of x > 0; a symbol may have this name too
     "normal_cdf": (1, 1),
+    "laplace_delta": (2, 2),  # laplace_delta(epsilon, mu): exact, of Laplace noise; mu: sensitivity / scale
+    "binomial_delta": (4, 4),  # binomial_delta(epsilon, n, p, s): of n coins of probability p; the count changes by s
     "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact, of Gaussian noise; mu: sensitivity / deviation
     "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
     "gaussian_epsilon": (2, 2),  # gaussian_epsilon(delta, mu): the inverse

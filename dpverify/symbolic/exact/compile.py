@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
-from dpverify.symbolic.exact import conversions, elementary, laws, replaced
+from dpverify.symbolic.exact import conversions, elementary, laws, noises, replaced
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -44,6 +44,8 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "tanh": elementary.tanh,
     "gamma": elementary.gamma,
     "normal_cdf": laws.normal_cdf,
+    "laplace_delta": noises.laplace_delta,
+    "binomial_delta": noises.binomial_delta,
     "gaussian_delta": laws.gaussian_delta,
     "sampled_gaussian_delta": laws.sampled_gaussian_delta,
     "gaussian_epsilon": laws.gaussian_epsilon,
