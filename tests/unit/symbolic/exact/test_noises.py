@@ -36,6 +36,7 @@ def test_the_laplace_curve_is_the_integral_of_the_hockey_stick_in_both_direction
         (1, 40, Fraction(1, 2), 1),
         (Fraction(1, 2), 60, Fraction(1, 5), 3),
         (1, 30, Fraction(1, 9), 1),
+        (1, 30, Fraction(8, 9), 1),
     ],
 )
 def test_the_binomial_curve_is_the_larger_sum_of_both_directions(
