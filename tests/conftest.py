@@ -19,6 +19,7 @@ from dpverify.bench.machine import usable_cores
 from dpverify.ledger import load
 from dpverify.ledger.errors import Problems
 from dpverify.ledger.specs import PaperSpec
+from tests.for_each import unchanged_global_state
 
 # A deadline measures the machine, not the code; the draws of a run are the same on every machine.
 settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -123,25 +124,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _same_global_state() -> Iterator[None]:
-    """Undo what a test does to mpmath's precision and numpy's print options, and refuse use of the global generator."""
-    import mpmath
-    import numpy as np
-
-    digits, options, before = mpmath.mp.dps, np.get_printoptions(), _global_generator()
-    yield
-    mpmath.mp.dps = digits
-    np.set_printoptions(**options)
-    assert _global_generator() == before, "a test seeded numpy's global generator or drew from it"
+    with unchanged_global_state():
+        yield
 
 
 @pytest.fixture(autouse=True)
 def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let no run answer from what another test, or the user, had judged before."""
     monkeypatch.setenv("DPVERIFY_STORE", str(tmp_path_factory.getbasetemp() / f"store-{next(STORES)}.sqlite"))
-
-
-def _global_generator() -> tuple[bytes, int]:
-    import numpy as np
-
-    state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 only read, to see that nobody used it
-    return state["key"].tobytes(), state["pos"]

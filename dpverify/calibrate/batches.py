@@ -23,7 +23,7 @@ from dpverify.papers.wang2019.accounting.runs import (
     tracked_ratio,
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
-from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
+from dpverify.privacy.batches import GAP, MOST_STEPS, WIDE, check_delta, check_epsilon
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
 
@@ -206,6 +206,8 @@ def batch_summary(result: BatchCalibration) -> str:
     lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
         lines.append("at least 0: only the upper bound of epsilon is known there.")
+    if any(0.0 < float(row.epsilon[0]) < WIDE * float(row.epsilon[1]) for row in result.noise.values()):
+        lines.append(f"Between the two columns of epsilon: {GAP}.")
     lines.append("Replacing one example; batches drawn without replacement; real arithmetic, not floats.")
     return "\n".join(lines)
 

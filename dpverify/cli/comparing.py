@@ -199,7 +199,7 @@ def calibrate(
     stages
         Number K of stages (dpageem).
     parts
-        Number of parts into which the choices split half of epsilon (dp-agd).
+        Each choice of a step size spends epsilon/(2 PARTS) (dp-agd).
     loss_clip
         Clip length C' of the loss (dp-agd).
     json

@@ -29,6 +29,10 @@ class CountedState:
     state: Any
     clip_length: float
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CountedState:
+        """Copy only the optimizer's part: this takes a third of the time, and states are copied before each step."""
+        return CountedState(self.step, deepcopy(self.state, memo), self.clip_length)
+
 
 class GuardedOptimizer:
     """Calls the code of an optimizer, checks the form of what it returns, and counts releases that are not finite.

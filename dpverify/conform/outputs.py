@@ -61,11 +61,13 @@ def output_tests(
         if found.epsilon > largest:
             largest, where = found.epsilon, words
     if power <= allowed and not refuted:
-        words = f"so few outputs show no epsilon above {power:.3g}, and two such steps have {allowed:.3g}"
+        words = f"so few outputs cannot show an epsilon above {power:.3g}, and {allowed:.3g} is promised for two steps"
         yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
         return
-    says = f"epsilon is at least {largest:.3g} ({where}), where two such steps have {allowed:.3g} at delta = {DELTA:g}"
-    says += f"; first {STEPS} steps, and steps {last + 1} and {last + STEPS} for the last of {len(pairs)} pairs"
+    says = f"epsilon of two steps is at least {largest:.3g} ({where}); {allowed:.3g} is promised at delta = {DELTA:g}"
+    says += (
+        f"; tested: the first {STEPS} steps, and steps {last + 1} and {last + STEPS} for the last of {len(pairs)} pairs"
+    )
     sees = f"no epsilon above {power:.3g}, whatever the optimizer does" if power > allowed else "nothing"
     yield ConformanceTest("outputs", not refuted, says, sees, alpha)
 
@@ -90,9 +92,11 @@ def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
     exact = promise.sampling != "poisson" or batch == promise.examples
     many = batch - 1 if exact else min(8 * batch, promise.examples - 1)
     rests = {
-        "others zero" if exact and batch > 1 else "nothing else": np.zeros((batch - 1 if exact else 0, d)),
-        "others negative": np.tile(-clip * axis, (batch - 1, 1)),
-        "many others alike": np.tile(clip * axis, (many, 1)),
+        "other gradients zero" if exact and batch > 1 else "no other examples": np.zeros(
+            (batch - 1 if exact else 0, d)
+        ),
+        "other gradients opposite": np.tile(-clip * axis, (batch - 1, 1)),
+        "many equal gradients": np.tile(clip * axis, (many, 1)),
     }
     absent = np.zeros((1, d)) if promise.sampling == "batches" else axis[:0]
     for words, rest in rests.items():

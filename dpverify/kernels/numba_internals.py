@@ -21,6 +21,7 @@ from numba import typeof, types
 from numba.core import cgutils, config, event, serialize
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache, NullCache
+from numba.core.codegen import RuntimeLinker
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic, overload
 from numba.np.random import _constants as ziggurat
@@ -129,7 +130,7 @@ class KernelCache(FunctionCache):
         return compiled._replace(signature=compiled.signature.replace(args=arguments))
 
     def _save_overload(self, sig: Any, data: Any) -> None:
-        if not self._impl.check_cachable(data):
+        if not self._impl.check_cachable(data) or _waits_for_address(data.library):
             return
         arguments = _arguments(sig)
         try:
@@ -144,6 +145,14 @@ class KernelCache(FunctionCache):
         settings = [vars(config)[name] for name in OPTIONS]
         parts = (fingerprint(self.compiled), *map(_name_of, arguments), codegen.magic_tuple())
         return Path(self.cache_path) / file_name(self._impl.filename_base, parts, settings)
+
+
+def _waits_for_address(library: Any) -> bool:
+    """Tell whether code calls a function whose address numba looks up when it loads, as functions that call each other.
+
+    A process that reads such code from a cache has compiled no such function: numba's own cache crashes there.
+    """
+    return any(variable.name.startswith(RuntimeLinker.PREFIX) for variable in library._final_module.global_variables)
 
 
 def _arguments(sig: Any) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ NOT_IMPORTED = re.compile(
 )
 """What code raises that does not fit together: nobody would commit it, so that it shows nothing."""
 ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
+SUMMARY = re.compile(r"contains \d+ failed subtest")  # follows the failures of the rows of a test
 
 
 def look(
@@ -112,12 +113,15 @@ ORDER: tuple[Saw, ...] = ("assertion failed", "exception raised", "did not run",
 
 
 def _saw(case: ElementTree.Element) -> Saw:
-    if case.find("skipped") is not None or case.find("error") is not None:
-        return "did not run"
-    failure = case.find("failure")
-    if failure is None:
-        return "nothing"
-    message = failure.get("message", "")
+    messages = [failure.get("message", "") for failure in case.findall("failure")]
+    seen = [_meaning(message) for message in messages if not SUMMARY.match(message)]
+    if seen:
+        return min(seen, key=ORDER.index)
+    is_incomplete = case.find("skipped") is not None or case.find("error") is not None
+    return "did not run" if is_incomplete else "nothing"
+
+
+def _meaning(message: str) -> Saw:
     if ASSERTION.match(message):
         return "assertion failed"
     return "did not run" if NOT_IMPORTED.match(message) else "exception raised"

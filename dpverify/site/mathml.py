@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import escape
 from typing import Any
 from xml.etree import ElementTree
@@ -81,6 +82,8 @@ ATTRIBUTES = frozenset(
 _VALUE = re.compile(r"[\w #.%+-]*", re.ASCII)
 _ALIGNED = re.compile(r"\\(?P<edge>begin|end)\{aligned\}")
 """An environment that the converter does not know; ``split`` is the same to a reader."""
+_ROW_OF_ONE = re.compile(r"<mrow>(<(m[in])>[^<]*</\2>)</mrow>")
+_CODE = re.compile(r"&#x([0-9A-F]{5});")
 LONGEST = 20_000  # letters of a formula
 
 
@@ -90,6 +93,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+@cache
 def typeset(latex: str, display: str) -> str:
     r"""A formula as MathML; one that is damaged or more than a formula, as it stands in the quotation.
 
@@ -100,7 +104,13 @@ def typeset(latex: str, display: str) -> str:
         made = str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display)) if len(latex) <= LONGEST else ""
     except Exception:  # noqa: BLE001  the converter's errors for damaged formulas are of many types
         made = ""
-    return made if is_formula(made) else f"<code>{escape(latex)}</code>"
+    return _short(made) if is_formula(made) else f"<code>{escape(latex)}</code>"
+
+
+def _short(made: str) -> str:
+    """Write a formula without what HTML implies: its namespace, its display in a line, codes of letters and such."""
+    plain = made.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
+    return _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
 
 
 def is_formula(made: str) -> bool:

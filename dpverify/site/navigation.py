@@ -1,7 +1,8 @@
 """A Sphinx extension: the navigation at the side shows the way to a page, and is made once for a folder of pages.
 
 The theme would put the whole tree of all pages on each page, and resolve it anew for each. Here, a branch is open only
-on its own pages. A page outside of the tree, such as that of a claim, shares its navigation with those beside it.
+on its own pages. A page outside of the tree, such as that of a claim, shares its navigation with those beside it,
+which is the tree's first list: the start page, one click away, has them all.
 """
 
 from __future__ import annotations
@@ -45,7 +46,15 @@ class Navigation:
         def toctree(**options: Any) -> str:
             key = place, repr(sorted(options.items()))
             if key not in self.made:
-                self.made[key] = make(**{**options, "collapse": True})
+                tree = make(**{**options, "collapse": True})
+                self.made[key] = tree if page in self.listed else first_list(tree)
             return self.made[key]
 
         context["toctree"] = toctree
+
+
+def first_list(tree: str) -> str:
+    """Return a tree in which nothing is open up to the end of its first list."""
+    end = "</ul>"
+    head, found, _ = tree.partition(end)
+    return head + found

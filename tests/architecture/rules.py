@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
@@ -17,6 +17,8 @@ LONGEST = 320
 """Lines of a file."""
 FULLEST = 20
 """Python files of a folder, its ``__init__`` among them."""
+MOST_TESTS = 6000
+"""Items that pytest collects."""
 SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|See Also)\n-{3,}$", re.MULTILINE)
 
 
@@ -31,6 +33,13 @@ def long_files(paths: Iterable[Path]) -> Iterator[str]:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > LONGEST:
             yield f"{path}: {lines} lines"
+
+
+def many_items(names: Sequence[str]) -> Iterator[str]:
+    """The tests with the most items, if there are more items than pytest may collect."""
+    if len(names) > MOST_TESTS:
+        counts = Counter(name.partition("[")[0] for name in names)
+        yield from (f"{count} items of {test}" for test, count in counts.most_common(20))
 
 
 def full_folders(paths: Iterable[Path]) -> Iterator[str]:

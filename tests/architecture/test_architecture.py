@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,11 @@ def test_no_two_classes_have_one_name() -> None:
     assert list(rules.shared_class_names(rules.python_files(PACKAGE))) == []
 
 
+def test_there_are_not_too_many_items(request: pytest.FixtureRequest) -> None:
+    """Of the whole suite if all of it is collected. A table of cases is one item: see tests/README.md."""
+    assert list(rules.many_items([item.nodeid for item in request.session.items])) == []
+
+
 def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
     """Elsewhere types and one to three sentences are enough. The help of commands is made from their docstrings."""
     paths = rules.python_files(PACKAGE)
@@ -62,20 +68,25 @@ def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
     assert sorted(found) == []
 
 
-@pytest.mark.parametrize("path", rules.python_files(PACKAGE / "papers"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_checks_import_checks(path: Path) -> None:
-    inside = "checks" in path.with_suffix("").parts
-    assert inside or list(rules.imports_of_checks(path.read_text(encoding="utf-8"))) == []
+def offences(paths: Iterable[Path], rule: Callable[[str], Iterable[object]]) -> list[str]:
+    """Every offence against a rule about a file's text, with the file."""
+    return [
+        f"{path.relative_to(ROOT)}: {offence}" for path in paths for offence in rule(path.read_text(encoding="utf-8"))
+    ]
 
 
-@pytest.mark.parametrize("path", rules.python_files(PACKAGE), ids=lambda path: str(path.relative_to(ROOT)))
-def test_one_place_owns_the_jit_options(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    if path != PACKAGE / "kernels" / "jit.py":
-        assert list(rules.jit_uses(source)) == [], "use @kernel of dpverify.kernels.jit"
-    assert list(rules.fastmath_uses(source)) == [], "fastmath changes the numbers that are verified"
+def test_only_checks_import_checks() -> None:
+    paths = rules.python_files(PACKAGE / "papers")
+    outside = [path for path in paths if "checks" not in path.with_suffix("").parts]
+    assert offences(outside, rules.imports_of_checks) == []
 
 
-@pytest.mark.parametrize("path", rules.python_files(PACKAGE / "report"), ids=lambda path: path.name)
-def test_the_report_draws_no_sample(path: Path) -> None:
-    assert list(rules.random_uses(path.read_text(encoding="utf-8"))) == []
+def test_one_place_owns_the_jit_options() -> None:
+    paths = rules.python_files(PACKAGE)
+    others = [path for path in paths if path != PACKAGE / "kernels" / "jit.py"]
+    assert offences(others, rules.jit_uses) == [], "use @kernel of dpverify.kernels.jit"
+    assert offences(paths, rules.fastmath_uses) == [], "fastmath changes the numbers that are verified"
+
+
+def test_the_report_draws_no_sample() -> None:
+    assert offences(rules.python_files(PACKAGE / "report"), rules.random_uses) == []

@@ -16,6 +16,7 @@ import pytest
 import dpverify
 from dpverify.cli.app import build
 from dpverify.report.pages.front import EXAMPLE_LINES, example_block, example_command, with_block
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 GUIDES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
@@ -36,14 +37,14 @@ def commands(text: str) -> Iterator[list[str]]:
             yield words[2 : words.index("|") if "|" in words else None]
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@for_each("name", DOCUMENTS)
 def test_links_lead_somewhere(name: str) -> None:
     document = ROOT / name
     targets = [target for target in LINK.findall(document.read_text(encoding="utf-8")) if ":" not in target]
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@for_each("name", DOCUMENTS)
 def test_commands_are_commands(name: str) -> None:
     for words in commands((ROOT / name).read_text(encoding="utf-8")):
         build().parse_args(words, exit_on_error=False, print_error=False)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
+
 SCRIPT = Path(__file__).parents[2] / ".ci" / "lowest.py"
 LOWEST: Callable[[str], list[str]] = runpy.run_path(str(SCRIPT))["lowest"]
 
@@ -21,7 +23,7 @@ def test_each_requirement_of_the_core_becomes_its_lowest_version() -> None:
     assert "numba==0.66" in LOWEST((SCRIPT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("requirement", ["numpy", "numpy<3", "numpy==2.1"])
+@for_each("requirement", ["numpy", "numpy<3", "numpy==2.1"])
 def test_a_requirement_without_a_lower_bound_is_refused(requirement: str) -> None:
     with pytest.raises(ValueError, match="must state a lower bound"):
         LOWEST(project(requirement))

@@ -9,6 +9,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 from tests.architecture import rules
+from tests.for_each import for_each
 
 FILES = {
     "__init__.py": "",
@@ -36,7 +37,7 @@ ignore_imports = ["planted.papers.*.*.checks.* -> planted.**"]
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("more", "broken"),
     [
         ({}, False),
@@ -59,7 +60,7 @@ def test_only_checks_may_see_a_kernel(
     assert (lint_imports(config_filename=str(config), no_cache=True, no_logo=True) != 0) == broken
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "uses"),
     [
         ("from numba import njit", ["from numba import njit"]),
@@ -77,7 +78,7 @@ def test_fastmath_uses() -> None:
     assert list(rules.fastmath_uses("f(fastmath=False)\nf(fastmath=True)\nf(fastmath={'nnan'})")) == [2, 3]
 
 
-@pytest.mark.parametrize("line", ["import random", "from numpy import random", "np.random.rand()", "x.default_rng(0)"])
+@for_each("line", ["import random", "from numpy import random", "np.random.rand()", "x.default_rng(0)"])
 def test_random_uses(line: str) -> None:
     assert len(list(rules.random_uses(line))) == 1
     assert list(rules.random_uses("import numpy as np\nnp.cumsum(x)")) == []
@@ -152,3 +153,10 @@ def plain():
 
 def test_sections() -> None:
     assert list(rules.sections(DOCUMENTED)) == [("Face", "Face"), ("Face", "Face.method")]
+
+
+def test_many_items() -> None:
+    names = ["tests/a.py::test_one", *(f"tests/a.py::test_many[{n}]" for n in range(rules.MOST_TESTS))]
+    assert list(rules.many_items(names[1:])) == []
+    first, *_ = rules.many_items(names)
+    assert first == f"{rules.MOST_TESTS} items of tests/a.py::test_many"

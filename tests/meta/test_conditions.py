@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
-import pytest
-
 from dpverify.harness import BUDGETS, ExhaustiveCheck, SearchCheck
 from dpverify.harness.checks import Check
 from dpverify.harness.context import as_point
@@ -18,6 +16,7 @@ from dpverify.ledger.records import Status
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.papers import load
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -106,7 +105,7 @@ def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
     assert narrowed == set()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "name", "condition"),
     [
         ("section-5-run-time", "bounds", "T >= 4*N"),

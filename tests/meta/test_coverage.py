@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.harness import Bounded, SubGaussian
 from dpverify.harness.statistics.tails import Tail
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 SEEDS, ALPHA, CERTAIN = 3000, 0.05, 1e-4
@@ -19,8 +19,8 @@ SEEDS, ALPHA, CERTAIN = 3000, 0.05, 1e-4
 Draw = Callable[[np.random.Generator, int], Floats]
 
 
-@pytest.mark.parametrize("n", [5, 50])
-@pytest.mark.parametrize(
+@for_each("n", [5, 50])
+@for_each(
     ("tail", "draw", "mean"),
     [
         (SubGaussian(2.0), lambda rng, n: rng.normal(1.0, 2.0, n), 1.0),
@@ -44,7 +44,7 @@ def test_one_sided_limits_cover_the_mean(tail: Tail, draw: Draw, mean: float, n:
     assert too_low <= most
 
 
-@pytest.mark.parametrize("tail", [SubGaussian(0.5), Bounded(0.0, 1.0)], ids=["sub-Gaussian", "bounded"])
+@for_each("tail", [SubGaussian(0.5), Bounded(0.0, 1.0)], ids=["sub-Gaussian", "bounded"])
 def test_the_deviation_used_in_planning_is_one(tail: Tail) -> None:
     rng = np.random.default_rng(0)
     strays = sum(rng.binomial(1, 0.5, 30).mean() > 0.5 + tail.deviation(30, ALPHA) for _ in range(SEEDS))

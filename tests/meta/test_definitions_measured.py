@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import pytest
-
 from dpverify.harness.run.suite import Suite
 from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.search_check import SearchCheck
@@ -22,6 +20,7 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.statements import definitions, domains_hold, evaluate_statement, requires_hold
+from tests.for_each import for_each
 
 Point = dict[str, Fraction]
 MOST, POINTS, TRIES = 5, 8, 60
@@ -93,14 +92,14 @@ def compared(name: str) -> Iterator[tuple[float, float]]:
     return itertools.islice(pairs(), POINTS)
 
 
-@pytest.mark.parametrize("name", measured())
+@for_each("name", measured)
 def test_a_definition_is_no_less_than_what_is_measured(name: str) -> None:
     pairs = list(compared(name))
     assert pairs, f"no point of {name} could be compared"
     assert all(found <= formula * (1 + 1e-9) + 1e-12 for found, formula in pairs), (pairs, str(measured()[name][2]))
 
 
-@pytest.mark.parametrize("claim", ["algorithm-1-v", "theorem-4-sensitivity", "theorem-8-count-first"])
+@for_each("claim", ["algorithm-1-v", "theorem-4-sensitivity", "theorem-8-count-first"])
 def test_a_definition_that_says_less_would_be_seen(claim: str) -> None:
     name = next(name for name in measured() if name.startswith(f"tran2022:{claim} "))
     assert any(found > 0.99 * formula for found, formula in compared(name) if formula > 0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness import BUDGETS, Context, Point, SearchCheck
 from dpverify.ledger import Specs
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 DOMAINS = {"N": "integer, N >= 1", "T": "integer, T >= 1", "t": "integer, 1 <= t <= T", "alpha": "real, 0 < alpha <= 1"}
 
@@ -71,8 +70,8 @@ def statement(demo: Specs, trap: Trap) -> Statement:
     )
 
 
-@pytest.mark.parametrize("trap", TRAPS, ids=lambda trap: trap.name)
-@pytest.mark.parametrize("seed", [0, 1])
+@for_each("trap", TRAPS, ids=lambda trap: trap.name)
+@for_each("seed", [0, 1])
 def test_a_smoke_search_finds_the_trap_and_shrinks_it(demo: Specs, trap: Trap, seed: int) -> None:
     context = Context(statement(demo, trap), BUDGETS["smoke"], seed, "search")
     check = SearchCheck("root", "search")
@@ -82,7 +81,7 @@ def test_a_smoke_search_finds_the_trap_and_shrinks_it(demo: Specs, trap: Trap, s
     assert {name: Fraction(n.exact or "") for name, n in smallest.parameters.items()} == trap.smallest
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@for_each("seed", [0, 1])
 def test_the_sharpest_point_of_a_true_bound_is_found_within_a_percent(demo: Specs, seed: int) -> None:
     """Proposition 13's kind: the bound is tight only along alpha N = 1, in the limit of large N."""
     trap = Trap("", ("N", "alpha"), "1/(1 - (1 - alpha)**N)", "1/(1 - exp(-1))*max(1, 1/(alpha*N))", {})

@@ -23,6 +23,7 @@ from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
 from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect
 from dpverify.harness.statistics.trajectory_tests import SHARE, trajectory_tests
 from dpverify.harness.statistics.whitening import whitening
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 SEEDS = 1000
@@ -49,7 +50,7 @@ def assert_rate(hits: int, trials: int, at_most: float, at_least: float = 0.0) -
     assert low <= hits <= high, f"{hits} of {trials}, wanted a rate from {at_least} to {at_most}"
 
 
-@pytest.mark.parametrize("pairs", ["products", "signs"])
+@for_each("pairs", ["products", "signs"])
 def test_all_trajectory_tests_together_refute_a_true_law_at_most_alpha_often(pairs: Pairs) -> None:
     hits = 0
     by_test: dict[str, int] = {}
@@ -98,7 +99,7 @@ POWER = 0.99
 LAW = TrajectoryLaw(lambda _: COVARIANCE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "effect",
     [
         TrajectoryEffect(T, D, scale=1.2),
@@ -145,7 +146,7 @@ def test_means_off_by_the_declared_shift_are_refuted_with_the_declared_power(con
     assert_rate(missed, 400, at_most=1.0 - POWER)
 
 
-@pytest.mark.parametrize("effect", [ProportionEffect(0.1, 0.1), ProportionEffect(0.0, 0.02)], ids=lambda e: e.text)
+@for_each("effect", [ProportionEffect(0.1, 0.1), ProportionEffect(0.0, 0.02)], ids=lambda e: e.text)
 def test_probabilities_are_planned_exactly(effect: ProportionEffect) -> None:
     plan = Plan(effect, alpha=1e-3, power=POWER)
     counts = range(plan.n + 1)
@@ -159,7 +160,7 @@ def test_probabilities_are_planned_exactly(effect: ProportionEffect) -> None:
     assert fault == pytest.approx(effect.power(plan.n, plan.alpha), abs=1e-9)
 
 
-@pytest.mark.parametrize("effect", [TrajectoryEffect(T, D, correlation=0.3)], ids=lambda effect: effect.text)
+@for_each("effect", [TrajectoryEffect(T, D, correlation=0.3)], ids=lambda effect: effect.text)
 def test_the_stated_power_is_a_lower_bound(effect: Effect) -> None:
     n = 25
     stated = effect.power(n, 0.5)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from scipy import special
 
@@ -23,6 +22,7 @@ from dpverify.harness.statistics.exact_tests import (
     scale_test,
 )
 from dpverify.harness.statistics.tails import Bounded, SubGaussian
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 RUNS, CERTAIN = 4000, 1e-6
@@ -67,7 +67,7 @@ def excess(p_values: Floats) -> float:
     return float((np.arange(1, len(ordered) + 1) / len(ordered) - ordered)[ordered < 1.0].max(initial=0.0))
 
 
-@pytest.mark.parametrize("test", TESTS, ids=lambda test: test.__name__)
+@for_each("test", TESTS, ids=lambda test: test.__name__)
 def test_under_the_null_small_p_values_are_no_more_often_than_they_say(
     test: Callable[[np.random.Generator, float], float],
 ) -> None:
@@ -85,8 +85,8 @@ LAWS: dict[str, tuple[SubGaussian | Bounded, Callable[[np.random.Generator, int]
 }
 
 
-@pytest.mark.parametrize("n", [5, 60])
-@pytest.mark.parametrize("law", LAWS)
+@for_each("n", [5, 60])
+@for_each("law", LAWS)
 def test_limits_of_a_mean_cover_it_where_the_assumption_holds(law: str, n: int) -> None:
     tail, draw, mean = LAWS[law]
     samples = np.array([draw(np.random.default_rng([11, i]), n) for i in range(RUNS)])

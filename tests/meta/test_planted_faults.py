@@ -10,8 +10,6 @@ from itertools import islice
 from types import CodeType, FunctionType
 from typing import Any
 
-import pytest
-
 from dpverify.harness import BUDGETS, MonteCarloCheck, Outcome, Planted, Point, SearchCheck
 from dpverify.harness.context import as_point
 from dpverify.harness.planted import ChangedStatement, Rule
@@ -20,6 +18,7 @@ from dpverify.harness.run.sources import load_checks
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
 from dpverify.ledger import load_specs
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 PAPERS = ("tran2022", "wang2019", "zhang2021", "tools")
 
@@ -229,7 +228,7 @@ def _calls_in_vain_or_not(point: Any, statement: Any) -> Outcome:
     return Outcome(False, -Fraction(1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fault",
     [
         lambda p, s: Outcome(False),
@@ -244,7 +243,7 @@ def test_a_fault_that_does_not_depend_on_the_rule_is_rejected(fault: Rule) -> No
     assert why_no_change(_rule, fault)
 
 
-@pytest.mark.parametrize("fault", [partial(_rule, most=4), lambda p, s: _rule(p, s, 4), lambda p, s: _measured(p) < 5])
+@for_each("fault", [partial(_rule, most=4), lambda p, s: _rule(p, s, 4), lambda p, s: _measured(p) < 5])
 def test_a_fault_that_changes_the_rule_is_accepted(fault: Rule) -> None:
     assert Planted("less", holds=fault).holds is fault
     assert why_no_change(_rule, fault) == ""
@@ -254,7 +253,7 @@ STATEMENT: Any = None
 PLACES: list[Point] = [{"n": Fraction(n)} for n in range(10)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fault",
     [
         lambda p, s: Outcome(_rule(p, s) is None),
@@ -266,7 +265,7 @@ def test_a_fault_with_one_outcome_where_the_rule_has_two_is_rejected(fault: Rule
     assert why_no_outcome(_rule, fault, PLACES, STATEMENT)
 
 
-@pytest.mark.parametrize("fault", [partial(_rule, most=4), lambda p, s: Outcome(_measured(p) < 5, _measured(p))])
+@for_each("fault", [partial(_rule, most=4), lambda p, s: Outcome(_measured(p) < 5, _measured(p))])
 def test_a_fault_whose_outcome_varies_is_accepted(fault: Rule) -> None:
     assert why_no_outcome(_rule, fault, PLACES, STATEMENT) == ""
 

@@ -8,9 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.for_each import for_each
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+ROOT = Path(__file__).parents[2]
+CONFTEST = ROOT / "tests" / "conftest.py"
 
 TESTS = """
 import os
@@ -53,12 +54,11 @@ def run(folder: Path, name: str, **environment: str) -> subprocess.CompletedProc
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "test_inner.py").write_text(TESTS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", name]
-    return subprocess.run(
-        command, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["test_abort", "test_killed"])
+@for_each("name", ["test_abort", "test_killed"])
 def test_a_test_that_ends_the_process_is_named(name: str, tmp_path: Path) -> None:
     ended = run(tmp_path, f"{name} or test_that_ends")
     assert ended.returncode < 0

@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 from dpverify.harness.search.domain import make_sampler
 from dpverify.selftest.searching import PlantedInequality, judge_search, read_inequalities
 from dpverify.symbolic.exact.statements import decide_statement
+from tests.for_each import for_each
 
 PLANTED = read_inequalities(Path(__file__).parents[2])
 ALWAYS = [
@@ -28,7 +27,7 @@ ALWAYS = [
 TRUE = ["1/e from below", "two means", "a remainder", "a ridge"]
 
 
-@pytest.mark.parametrize("inequality", PLANTED.false, ids=lambda each: each.name)
+@for_each("inequality", PLANTED.false, ids=lambda each: each.name)
 def test_each_planted_inequality_is_false_at_its_point(inequality: PlantedInequality) -> None:
     statement, point = PLANTED.statement(inequality), {name: Fraction(value) for name, value in inequality.at.items()}
     assert inequality.kind in PLANTED.kinds

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
+
 FINDINGS = Path(__file__).parents[2] / "docs" / "examples" / "findings"
 SCRIPTS = sorted(FINDINGS.glob("*.py"))
 LINES = 40
@@ -36,13 +38,13 @@ def test_there_are_findings() -> None:
     assert len(SCRIPTS) >= 8
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@for_each("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_is_short_and_needs_no_dpverify(script: Path) -> None:
     assert len(script.read_text("utf-8").splitlines()) <= LINES
     assert packages(script) <= LIBRARIES
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@for_each("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_has_the_draft_of_a_report(script: Path) -> None:
     report = script.with_suffix(".md").read_text("utf-8")
     assert re.findall(r"^## (.*)$", report, re.MULTILINE) == SECTIONS
@@ -53,7 +55,7 @@ def test_a_script_has_the_draft_of_a_report(script: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@for_each("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_shows_its_finding(script: Path) -> None:
     missing = sorted(name for name in packages(script) if importlib.util.find_spec(name) is None)
     if missing:

@@ -16,12 +16,13 @@ from dpverify import apart
 from dpverify.apart import run_apart
 from dpverify.foreign import ForeignError, foreign_code, interrupts_recorded
 from dpverify.processes import ProcessStartError
+from tests.for_each import for_each
 from tests.unit.alive import is_alive
 
 ERRORS = (SystemExit(0), GeneratorExit(), StopIteration(1), MemoryError(), KeyError("a"), KeyboardInterrupt())
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@for_each("error", ERRORS, ids=repr)
 def test_whatever_is_raised_becomes_an_error_with_a_name(error: BaseException) -> None:
     with (
         interrupts_recorded(),
@@ -58,7 +59,7 @@ def calls(do: str) -> Iterator[str]:
     yield "after"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("do", "message"),
     [
         ("leave", "their code ended its process with exit code 0"),

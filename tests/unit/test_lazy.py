@@ -8,10 +8,12 @@ from importlib import import_module
 
 import pytest
 
+from tests.for_each import for_each
+
 PAGES = ["dpverify", "dpverify.harness", "dpverify.ledger", "dpverify.symbolic", "dpverify.papers.tran2022.algorithms"]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_every_name_is_there_and_no_other(page: str) -> None:
     module = import_module(page)
     assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
@@ -20,7 +22,7 @@ def test_every_name_is_there_and_no_other(page: str) -> None:
         _ = module.nothing
 
 
-@pytest.mark.parametrize("page", PAGES)
+@for_each("page", PAGES)
 def test_a_page_loads_nothing_by_itself(page: str) -> None:
     program = f"import sys, {page}; assert not {{'numba', 'numpy', 'sympy', 'msgspec'}} & set(sys.modules), page"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dpverify.conform import Conformance
+from tests.for_each import for_each
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "docs" / "notebooks").glob("*.ipynb"))
 
@@ -38,7 +39,7 @@ def test_there_are_three() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["choose-sigma", "read-verdicts", "test-your-optimizer"]
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@for_each("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(notebook: Path) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")

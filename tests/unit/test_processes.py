@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.processes import process_pool, spooled, unspooled
+from tests.for_each import for_each
 from tests.unit.alive import is_alive
 
 LONG = 600.0
@@ -39,7 +40,7 @@ def test_they_look_for_reference_cycles_seldom() -> None:
         assert pool.submit(gc.get_threshold).result() == (300_000, 20, 20)
 
 
-@pytest.mark.parametrize("wait", [True, False])
+@for_each("wait", [True, False])
 def test_an_exception_ends_processes_at_work_and_no_others(wait: bool, tmp_path: Path) -> None:
     with process_pool(1, wait=False) as other:
         first = other.submit(os.getpid).result()
@@ -112,7 +113,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@for_each("how", [signal.SIGKILL, signal.SIGTERM])
 def test_processes_end_when_the_one_that_started_them_is_killed(how: signal.Signals, tmp_path: Path) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT, encoding="utf-8")
@@ -174,7 +175,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("name", ["multiprocessing", "signal", "pickle", "concurrent"])
+@for_each("name", ["multiprocessing", "signal", "pickle", "concurrent"])
 def test_a_file_of_the_working_folder_is_not_imported_by_a_child(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "working"
     folder.mkdir()

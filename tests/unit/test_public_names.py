@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import doctest
 
-import pytest
-
 import dpverify
+from tests.for_each import for_each
 
 NAMES = sorted(set(dpverify.__all__) - {"__version__"})
 
@@ -17,12 +16,12 @@ def examples(name: str) -> list[doctest.Example]:
     return doctest.DocTestParser().get_examples(documentation)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_it_has_an_example(name: str) -> None:
     assert examples(name), f"dpverify.{name} needs an example in its docstring"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_its_examples_are_true(name: str) -> None:
     found = doctest.DocTestFinder(exclude_empty=True).find(getattr(dpverify, name), name, globs={})
     runner = doctest.DocTestRunner()

@@ -16,6 +16,7 @@ from dpverify.conform.results import Conformance, ConformanceTest
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run
 from dpverify.shown import ShownAsTable
+from tests.for_each import for_each
 
 
 def mechanism(dataset: Any, rng: np.random.Generator, size: int) -> Any:
@@ -54,7 +55,7 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@for_each("name", EXPECTED)
 def test_every_result_shows_itself(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = some(name)
     beginning, rows, word = EXPECTED[name]

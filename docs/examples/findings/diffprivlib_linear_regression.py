@@ -1,4 +1,4 @@
-"""diffprivlib's linear regression: the noise of a sum of squares follows the lower bound only, and may be none."""
+"""diffprivlib's linear regression: its noise is calibrated to the lower bound of the features, and may be 0."""
 
 import warnings
 from importlib.metadata import version

@@ -61,7 +61,7 @@ def _table() -> dict[str, Code]:
 def _made_by() -> Snapshot:
     folder = Path(__file__).parents[1]
     files = snapshot(
-        [folder / "finished" / "code_cache.py", *(folder / "run" / name for name in ("hashes.py", "names.py"))]
+        [folder / "run" / "hashes.py", *(folder / "finished" / f"{name}.py" for name in ("code_cache", "names"))]
     )
     return Snapshot(digest_of((files.digest, sys.version)), files.changed_at)
 

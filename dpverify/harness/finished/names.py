@@ -40,9 +40,8 @@ def as_run(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
     return tree, late
 
 
-def passed_on(tree: ast.Module) -> list[ImportedNames]:
-    """List the imports at the top of a module, with only those names that nothing else in it binds."""
-    times = bindings(tree)
+def passed_on(tree: ast.Module, times: Counter[str]) -> list[ImportedNames]:
+    """List the imports at the top of a module, with only those names that it binds once, by its `bindings`."""
     return [
         _some_of(node, (alias for alias in node.names if alias.name != "*" and times[alias.asname or alias.name] == 1))
         for node in tree.body
@@ -76,7 +75,7 @@ class _WithoutTypeChecking(ast.NodeTransformer):
 
 def _is_constant_of_typing(tree: ast.Module) -> bool:
     """Whether TYPE_CHECKING is what typing calls so, which is false in every run."""
-    return bindings(tree)[FOR_TYPE_CHECKERS] == 1 and _imports(tree, "typing", FOR_TYPE_CHECKERS)
+    return _imports(tree, "typing", FOR_TYPE_CHECKERS) and bindings(tree)[FOR_TYPE_CHECKERS] == 1
 
 
 def _imports(tree: ast.Module, module: str, name: str) -> bool:
@@ -91,8 +90,10 @@ def _imports(tree: ast.Module, module: str, name: str) -> bool:
 def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
     """Read the table of ``__getattr__, __dir__ = lazy_names(__name__, TABLE)``, if a module has this line."""
     late = [node for node in tree.body if isinstance(node, ast.Assign) and _is_late(node)]
+    if len(late) != 1 or not _imports(tree, "dpverify.lazy", LATE):
+        return
     times = bindings(tree)
-    if len(late) != 1 or times[ON_USE] != 1 or times[LATE] != 1 or not _imports(tree, "dpverify.lazy", LATE):
+    if times[ON_USE] != 1 or times[LATE] != 1:
         return
     table = late[0].value.args[1]  # type: ignore[attr-defined]
     if isinstance(table, ast.Name):

@@ -64,8 +64,9 @@ def _parsed(source: bytes, top: str) -> Code:
     imports: list[ImportedNames] = []
     _spell(tree, top, words, imports)
     digest = hashlib.sha256("".join(words).encode()).hexdigest()
-    passed = [*passed_on(tree), *late]
-    bound = bindings(tree).keys() - {alias or name for node in passed for name, alias in node.names}
+    times = bindings(tree)
+    passed = [*passed_on(tree, times), *late]
+    bound = times.keys() - {alias or name for node in passed for name, alias in node.names}
     return Code(digest=digest, imports=[*imports, *late], passed_on=passed, bound=frozenset(bound))
 
 

@@ -12,7 +12,7 @@ from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.store_file import StoreError
-from dpverify.harness.run.suite import JudgedReading, Suite, judged
+from dpverify.harness.run.suite import JudgedReading, Suite, judged, with_recorded
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
@@ -26,8 +26,8 @@ class SessionEvidence:
 
     def __init__(self, directory: Path, source: str, budget: str, seed: int, fresh: bool) -> None:
         self.directory, self.budget, self.seed, self.fresh = directory, budget, seed, fresh
-        proofs = RecordedRun() if budget == "smoke" and not fresh else None
-        self.suite = Suite(load_specs(directory), budget, seed, source, proofs)
+        self.proofs = RecordedRun() if budget == "smoke" and not fresh else None
+        self.suite = Suite(load_specs(directory), budget, seed, source)
         self.untested: list[str] = []
         self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
         self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
@@ -38,6 +38,7 @@ class SessionEvidence:
     def check(self, job: Job, case: JudgedReading) -> CheckResult:
         """Run a check of a case, unless it ran before."""
         if job.label not in self._found:
+            job = self._with_recorded(job, case)
             store = self._store
             kept = None if store is None else KeptBlocks(store, [job], [case.evidence_hash], self.fresh)
             (result,), interrupted = run_jobs([job], 1, kept=kept)
@@ -48,6 +49,13 @@ class SessionEvidence:
                 self.without_store = kept.store.failure
             self._found[job.label] = result
         return self._found[job.label]
+
+    def _with_recorded(self, job: Job, case: JudgedReading) -> Job:
+        """Return the job with its recorded result. Not at collection: the evidence hash reads many source files."""
+        if self.proofs is None:
+            return job
+        jobs = with_recorded(case, self.proofs, self.suite.specs).jobs
+        return next(recorded for recorded in jobs if recorded.label == job.label)
 
     @cached_property
     def _store(self) -> Store | None:

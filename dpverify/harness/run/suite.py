@@ -133,30 +133,9 @@ class Suite:
             used = {job.check for job in (*printed, *amended, *held)}
             modules = tuple(entry.module for entry in entries if entry.check.name in used)
             listed = self.specs.without_certificate
-            cases.append(self._with_proofs(JudgedReading(claim, reading, printed, amended, modules, held, listed)))
+            case = JudgedReading(claim, reading, printed, amended, modules, held, listed)
+            cases.append(case if self.proofs is None else with_recorded(case, self.proofs, self.specs))
         return cases
-
-    def _with_proofs(self, case: JudgedReading) -> JudgedReading:
-        """Give each check what the recorded run has of it, where that can be looked at again."""
-        if (proofs := self.proofs) is None:
-            return case
-        evidence = case.evidence_hash
-
-        def given(job: Job) -> Job:
-            statement, derives = job.context.statement, job.find().method == "derivation"
-            result = proofs.result(case.claim, statement, job.check, evidence)
-            if result is None:
-                return job
-            proof = proofs.proof(self.specs.directory, statement, result) if derives else None
-            recorded = result if not derives and result.status == "refuted" else None
-            return replace(job, context=replace(job.context, proof=proof, recorded=recorded))
-
-        return replace(
-            case,
-            printed=tuple(map(given, case.printed)),
-            amended=tuple(map(given, case.amended)),
-            held=tuple(map(given, case.held)),
-        )
 
     def _checks_of(self, paper: str) -> PaperChecks | None:
         """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""
@@ -184,6 +163,27 @@ class Suite:
                 context = Context(statement, self.budget, self.seed, check.name, share=share)
                 jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context, rank))
         return tuple(jobs)
+
+
+def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> JudgedReading:
+    """Give each check what the recorded run has of it, where that can be looked at again."""
+    evidence = case.evidence_hash
+
+    def given(job: Job) -> Job:
+        statement, derives = job.context.statement, job.find().method == "derivation"
+        result = proofs.result(case.claim, statement, job.check, evidence)
+        if result is None:
+            return job
+        proof = proofs.proof(specs.directory, statement, result) if derives else None
+        recorded = result if not derives and result.status == "refuted" else None
+        return replace(job, context=replace(job.context, proof=proof, recorded=recorded))
+
+    return replace(
+        case,
+        printed=tuple(map(given, case.printed)),
+        amended=tuple(map(given, case.amended)),
+        held=tuple(map(given, case.held)),
+    )
 
 
 def judged(

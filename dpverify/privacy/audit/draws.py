@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from dpverify.privacy.audit.records import AuditError, Floats
@@ -62,9 +61,7 @@ class Draws:
 
     def probe(self) -> None:
         """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
-        rng = self.rng(PROBE)
-        for which in (False, True):
-            self.source.draw(coins(np.array([which])), rng)
+        self.source.draw(halves(2), self.rng(PROBE))
 
     def coins(self, block: int) -> Coins:
         """Say on which data set each output of a block is drawn; the last answer is kept."""

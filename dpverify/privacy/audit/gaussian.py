@@ -25,7 +25,7 @@ from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentralit
 
 MOST_DIMENSIONS = 2000  # numbers in an output, at most: the covariance is a matrix
 
-FEWEST = 5000  # outputs on each data set of a block, at least, where a call draws many: a block takes time by itself
+FEWEST = 10_000  # outputs on each data set of a block, at least, where a call draws many: a block takes time by itself
 
 NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which there is no noise in a direction
 
@@ -43,23 +43,48 @@ class MuBound(NamedTuple):
 def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
     """Lower confidence bound on mu; 0 where there are too few outputs."""
     freedom = low.count + high.count - 2
+    distance, rank = _distance(low, high, max(1, freedom))
+    if freedom >= 1 and math.isinf(distance):
+        return MuBound(math.inf, math.inf, rank)
+    if rank == 0 or freedom - rank + 1 < 1:
+        return MuBound(0.0, 0.0, rank)
+    each = low.count * high.count / (low.count + high.count)
+    squared = each * distance
+    statistic = squared * (freedom - rank + 1) / (freedom * rank)
+    return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
+
+
+def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
+    """Squared distance of the means, infinite if they differ where there is no noise, and directions with noise."""
+    if len(low.first) == 1:
+        return _distance_of_numbers(low, high, freedom)
     difference = (high.centre - low.centre) + (high.mean - low.mean)
-    scatter = (low.scatter + high.scatter) / max(1, freedom)
+    scatter = (low.scatter + high.scatter) / freedom
     spread = np.sqrt(np.maximum(np.diag(scatter), 0.0))
     size = np.maximum(spread, np.abs(difference))
     unit = np.where(spread > 1e-7 * size, spread, np.where(size > 0.0, size, 1.0))
     values, vectors = np.linalg.eigh(scatter / np.outer(unit, unit))
     parts = vectors.T @ (difference / unit)
     silent = values <= NO_NOISE
-    if freedom >= 1 and bool((np.abs(parts[silent]) > APART).any()):
-        return MuBound(math.inf, math.inf, int((~silent).sum()))
     rank = int((~silent).sum())
-    if rank == 0 or freedom - rank + 1 < 1:
-        return MuBound(0.0, 0.0, rank)
-    each = low.count * high.count / (low.count + high.count)
-    squared = each * float((parts[~silent] ** 2 / values[~silent]).sum())
-    statistic = squared * (freedom - rank + 1) / (freedom * rank)
-    return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
+    if (np.abs(parts[silent]) > APART).any():
+        return math.inf, rank
+    return float((parts[~silent] ** 2 / values[~silent]).sum()), rank
+
+
+def _distance_of_numbers(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
+    """As :func:`_distance` for outputs of one number, in Python's floats: numpy's calls would take most of the time."""
+    difference = (high.centre.item() - low.centre.item()) + (high.mean.item() - low.mean.item())
+    scatter = (low.deviations()[0] + high.deviations()[0]) / freedom
+    spread = math.sqrt(max(scatter, 0.0))
+    size = max(spread, abs(difference))
+    unit = spread if spread > 1e-7 * size else size or 1.0
+    square = unit * unit
+    value = scatter / square if square > 0.0 else 0.0
+    part = difference / unit
+    if value <= NO_NOISE:
+        return math.inf if abs(part) > APART else 0.0, 0
+    return part * part / value, 1
 
 
 def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: float) -> float:
@@ -94,7 +119,7 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
         for outputs, thrown in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
             drawn = thrown.part(outputs)
             if sides is None:
-                unit = unit_of(np.concatenate(drawn))
+                unit = unit_of(outputs)
                 plain = bool((unit == 1.0).all())
             sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
             done += len(outputs) // 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -69,8 +70,12 @@ def _smallest_n(enough: Callable[[int], bool]) -> int | None:
     return choices[place] if place < len(choices) else None
 
 
+@lru_cache(maxsize=64)
 def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
-    """Power of the audit of a Gaussian law in so many dimensions, from the exact noncentral F distribution."""
+    """Power of the audit of a Gaussian law in so many dimensions, from the exact noncentral F distribution.
+
+    Cached, as audits of one claim in a loop over seeds or mechanisms have one power.
+    """
     second = 2 * n - 1 - rank
     if second < 1 or rank < 1:
         return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")

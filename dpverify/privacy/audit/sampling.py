@@ -6,6 +6,7 @@ import copy
 import inspect
 import math
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -44,7 +45,9 @@ def coins(bits: Bits) -> Coins:
 
 def halves(size: int) -> Coins:
     """Draw the first half of a block on the first data set."""
-    return Coins(np.arange(size) >= size // 2, (slice(size // 2), slice(size // 2, size)))
+    bits = np.zeros(size, dtype=np.bool_)
+    bits[size // 2 :] = True
+    return Coins(bits, (slice(size // 2), slice(size // 2, size)))
 
 
 class Source:
@@ -150,6 +153,9 @@ class Source:
 
 def takes_size(mechanism: Mechanism) -> bool:
     """Whether a mechanism has a parameter named ``size``."""
+    if type(mechanism) is FunctionType and not mechanism.__dict__:  # else it may be wrapped
+        code = mechanism.__code__
+        return "size" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     try:
         return "size" in inspect.signature(mechanism).parameters
     except (TypeError, ValueError):

@@ -248,7 +248,7 @@ def table(rows: Rows, key: Key) -> Score:
 
 def unit_of(x: Floats) -> Floats:
     """Powers of two that bring outputs near the ends of the range of floats into its middle; 1 for all others."""
-    largest = np.abs(x).max(axis=0, initial=0.0)
+    largest = np.maximum(x.max(axis=0, initial=0.0), -x.min(axis=0, initial=0.0))
     exponent = np.frexp(largest)[1]
     usual = (largest == 0.0) | ((exponent > -200) & (exponent < 200))
     return np.ldexp(1.0, np.where(usual, 0, np.minimum(exponent, 1023)))

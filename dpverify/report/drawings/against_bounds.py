@@ -60,8 +60,8 @@ class AgainstBounds:
             if name in data
         ]
         falls = "".join(self._below(data, name, words) for name, _, _, words in LINES[1:3] if name in data)
-        runs = " Runs gave the intervals, each for a mean, at 99%." if "low" in data else ""
-        what, last = f"{self.title}, exactly, over {self.over} ({data.parameters})", show_float(data["x"][-1])
+        runs = " The intervals are 99% confidence intervals for the mean of runs." if "low" in data else ""
+        what, last = f"{self.title}, exact values over {self.over} ({data.parameters})", show_float(data["x"][-1])
         return f"{what}. At {self.axis[-1]} = {last}, {', '.join(told)}.{falls}{self._onset(data)}{runs}"
 
     def _below(self, data: Data, name: str, words: str) -> str:
@@ -75,14 +75,14 @@ class AgainstBounds:
         )
 
     def _onset(self, data: Data) -> str:
-        """From where on the corrected bound is below what holds anyway."""
+        """From where on the corrected bound is below the trivial bound."""
         if not {"corrected", "anyway"} <= data.keys():
             return ""
         rows = zip(data["x"], data["corrected"], data["anyway"], strict=True)
         first = next((x for x, bound, anyway in rows if bound < anyway), None)
         if first is None:
-            return " The corrected bound is nowhere below what holds anyway."
-        return f" The corrected bound is below what holds anyway from {self.axis[-1]} = {show_float(first)} on."
+            return " The corrected bound is nowhere below the trivial bound."
+        return f" The corrected bound is below the trivial bound from {self.axis[-1]} = {show_float(first)} on."
 
 
 RISK = AgainstBounds("Excess empirical risk on a quadratic")

@@ -66,7 +66,7 @@ def caption(data: Data) -> str:
         high / low for name, *_ in NOISES for low, high in zip(data[f"{name}-low"], data[f"{name}-high"], strict=True)
     )
     return (
-        f"The smallest ε of {len(data['x'])} settings with each noise ({data.parameters}): a bar ends below at what a "
-        f"data set reaches and above at what holds for all data, at most {show_float(widest, 3)} times as much. "
-        f"As a part of the ε that is asked for the upper end is {' and '.join(told)}."
+        f"The exact ε of {len(data['x'])} settings with each noise lies in the bar ({data.parameters}). The lower end "
+        "is the ε of one data set, and the upper end holds for all data. The upper end is at most "
+        f"{show_float(widest, 3)} times the lower end. Divided by the requested ε it is {' and '.join(told)}."
     )

@@ -35,9 +35,10 @@ def caption(data: Data) -> str:
     found = _settings(data)
     outside = sum(not inside for *_, inside in found)
     return (
-        f"Below the line the conditions hold with some noise ({data.parameters}); {outside} of {len(found)} settings "
-        "of the paper's experiments, the circles, lie above it, whatever the noise. At ε = "
-        f"{show_float(data['x'][0])} a batch may hold {show_float(data['most'][0])} of the data at most."
+        f"Below the line, some noise satisfies the conditions ({data.parameters}). Above it, none does. The circles "
+        f"are settings of the paper's experiments, and {outside} of {len(found)} settings lie above the line. At "
+        f"ε = {show_float(data['x'][0])} a batch may contain at most the fraction {show_float(data['most'][0])} of the "
+        "data."
     )
 
 

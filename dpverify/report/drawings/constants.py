@@ -31,8 +31,8 @@ def draw(data: Data) -> Figure:
 def caption(data: Data) -> str:
     """What the figure shows, and how much the constant grows."""
     return (
-        f"The smallest constant of the noise, certified above and attained below ({data.parameters}): at most "
-        f"{show_float(data['high'][0])} at ε = {show_float(data['x'][0])} and at least {show_float(data['low'][-1])} "
-        f"at ε = {show_float(data['x'][-1])}. {show_float(data['proved'][0])} is proved to be enough up to "
-        f"ε = {show_float(data['region'][-1])}."
+        f"Upper and lower bounds on the smallest constant of the noise that is private ({data.parameters}). It is at "
+        f"most {show_float(data['high'][0])} at ε = {show_float(data['x'][0])}, and at least "
+        f"{show_float(data['low'][-1])} at ε = {show_float(data['x'][-1])}. The constant "
+        f"{show_float(data['proved'][0])} is argued to be enough up to ε = {show_float(data['region'][-1])}."
     )

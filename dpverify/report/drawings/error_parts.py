@@ -65,9 +65,9 @@ class ErrorParts:
             pairs = zip(data[f"corrected-{part}"], data[f"attained-{part}"], strict=True)
             told.append(f"{title} {show_float(min((b / a for b, a in pairs if a > 0), default=0.0), 3)}")
         missing = [title for part, title in self.panels if f"printed-{part}" not in data]
-        without = f" No bound is printed for {' and '.join(missing)}." if missing and self.prints else ""
+        without = f" The paper prints no bound for {' and '.join(missing)}." if missing and self.prints else ""
         return (
-            f"Error of {self.whose} over t, each part exactly on the worst problem known for it ({self.squared}). "
+            f"Parts of the error of {self.whose} over t: exact values on the worst known problem ({self.squared}). "
             f"{'Corrected' if self.prints else 'Our'} bound divided "
             f"by the largest part: {', '.join(told)}.{without}"
         )

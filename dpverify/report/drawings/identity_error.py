@@ -65,4 +65,6 @@ def caption(data: Data) -> str:
     if "estimate" in data:
         told += f"; as an estimate of the full gradient the reconstruction is off by {show_float(at_end('estimate'))} G"
     where = f"α = {show_float(alpha)} and γ = {show_float(smallest)}"
-    return f"Root mean square of the reconstructed momentum minus the momentum over γ, noise off. At {where}: {told}."
+    return (
+        f"Root mean square of the reconstructed momentum minus the momentum over γ, without noise. At {where}: {told}."
+    )

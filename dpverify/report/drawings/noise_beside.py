@@ -53,7 +53,7 @@ def caption(data: Data) -> str:
     least = {panel: min(ends[f"{panel}-wide"], ends[f"{panel}-long"]) for panel, _ in PANELS}
     one, mean = (show_float(ends[f"{panel}-srm"] / least[panel], 3) for panel, _ in PANELS)
     return (
-        f"The noise of DP-SRM and of DP-SGD over the steps, each with the least noise that is certified "
-        f"({data.parameters}). After {show_float(data['x'][-1])} steps of DP-SRM the variance of its last estimate is "
-        f"{one} times DP-SGD's, the smaller of the two, and that of the mean of all estimates {mean} times."
+        f"Noise variance of DP-SRM and of two forms of DP-SGD over the steps, each with the least certified noise "
+        f"({data.parameters}). After {show_float(data['x'][-1])} steps of DP-SRM, the variance of its last estimate is "
+        f"{one} times that of the better DP-SGD. For the mean of all estimates the factor is {mean}."
     )

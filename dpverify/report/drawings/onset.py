@@ -108,13 +108,15 @@ class Onset:
         row = [data[name][hardest] for name in self.cells]
         count = len(self.settings)
         *asked, last = (f"{words} = {show_float(x)}" for (_, words, _), x in zip(self.settings, row, strict=False))
-        found = [*(_words(value) for value in row[count:-2]), _range(row[-1], row[-2])]
+        sizes = [*(_words(value) for value in row[count:-2]), _range(row[-1], row[-2])]
+        names = [*(f"the {name} bound" for name, _ in self.bounds[:-1]), "the corrected bound with this noise"]
+        starts = [f"{name} from {self.letter} = {size} on" for name, size in zip(names, sizes, strict=True)]
         drawn = ", ".join(name for name, _ in self.bounds[:-1])
         return (
-            f"The theorem's bound divided by G over {self.letter} ({data.parameters}; {self.units}), {drawn}, and with "
-            f"just the noise that the accountant asks for. {self.scale}. In the hardest row of the table, "
-            f"{', '.join(asked)} and {last}, {'they are' if len(found) > 1 else 'it is'} below the trivial "
-            f"bound from {self.letter} = {', '.join(found[:-1])} and {found[-1]} on."
+            f"The bound of the theorem divided by G, over {self.letter} ({data.parameters}; {self.units}): {drawn}, "
+            f"and corrected with only the noise that the accountant requires. {self.scale}. Each bound falls below the "
+            f"trivial bound G at some {self.letter}. In the hardest row of the table ({', '.join(asked)} and {last}), "
+            f"this is so for {', '.join(starts[:-1])}, and {starts[-1]}."
         )
 
 
@@ -127,12 +129,12 @@ ONSET = Onset(
         ("cell-R", "R/G", 0.43),
     ),
     (("printed", 0.57), ("corrected", 0.73), ("needed", 0.91)),
-    "The bounds scale with G, L and R together: only L/G and R/G matter",
+    "The bounds scale with G, L and R together, so that only L/G and R/G matter",
 )
 ONSET_OF_DROP = Onset(
     (("cell-d", "d", 0.05), ("cell-epsilon", "ε", 0.18), ("cell-delta", "δ", 0.31), ("cell-drop", "L D/G²", 0.46)),
     (("corrected", 0.66), ("needed", 0.88)),
-    "D is how far the loss can fall: only L D/G² matters",
+    "D is a bound on F(w_1) - inf F, and only L D/G² matters",
     "n",
     "G = L D = 1",
 )

@@ -61,6 +61,7 @@ def caption(data: Data) -> str:
     first, last = data["x"][0], data["x"][-1]
     parameters = f" ({data.parameters})" if data.parameters else ""
     return (
-        f"Visits of one example in the node [{first:g}, {last:g}]{parameters}, where they weigh most; their total is "
-        f"the node's sensitivity in units of one term's: {', '.join(totals)}."
+        f"Visits of one example in the node [{first:g}, {last:g}]{parameters}, at the steps with the largest total "
+        "weight. This total is the sensitivity of the node divided by that of one term: "
+        f"{', '.join(totals)}."
     )

@@ -93,12 +93,12 @@ class Slopes:
             else "is vacuous at all of them"
         )
         return (
-            "Mean gradient norm of runs at the theorem's own parameters, on a slope that is a fixed multiple of "
-            f"{self.multiple}, and the theorem's bounds, over {self.letter} ({data.parameters}; {self.units}). The "
-            f"corrected bound is {show_float(min(ratios), 3)} to {show_float(max(ratios), 3)} times the simulated "
-            f"gradient at these sizes and {says}. In {self.letter} the runs fall with the exponent "
-            f"{_interval(data, 0)}, the bound "
-            f"with {_words(data['fit-bound'][0])}."
+            "Mean gradient norm of runs with the parameters of the theorem, and the bounds of the theorem, over "
+            f"{self.letter} ({data.parameters}; {self.units}). The loss has a slope that is a fixed multiple of "
+            f"{self.multiple}. The corrected bound is {show_float(min(ratios), 3)} to "
+            f"{show_float(max(ratios), 3)} times the simulated gradient at these sizes and {says}. As powers of "
+            f"{self.letter}, the runs have the exponent {_interval(data, 0)} and the bound has "
+            f"{_words(data['fit-bound'][0])}."
         )
 
     def _table(self, axes: Axes, data: Data) -> None:

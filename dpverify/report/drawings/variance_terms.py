@@ -45,8 +45,8 @@ def caption(data: Data) -> str:
             pairs = zip(data[f"printed-{part}"], data[f"exact-{part}"], strict=True)
             least = min((bound / exact for bound, exact in pairs if exact > 0), default=0.0)
             told.append(f"{'all five' if part == 'total' else f'term {part}'} {show_float(least)}")
-    room = f" Printed bound divided by the exact value, the least over t: {', '.join(told)}." if told else ""
-    return f"Variance of the noise in Algorithm 2's momentum over t, its five terms apart.{room}"
+    room = f" Minimum over t of the printed bound divided by the exact value: {', '.join(told)}." if told else ""
+    return f"Variance of the noise in Algorithm 2's momentum over t, for each of its five terms.{room}"
 
 
 def _range(data: Data) -> tuple[float, float]:

@@ -18,6 +18,7 @@ from dpverify.ledger import Specs
 from dpverify.ledger.formula import Call, parse_relation, walk
 from dpverify.ledger.records import ORDERS
 from dpverify.symbolic import evaluate_statement
+from tests.for_each import for_each
 
 DP: dict[str, Any] = {"N": 60_000, "T": 60_000, "alpha": 0.001, "epsilon": 2, "delta": 1e-5, "sigma": 4}
 
@@ -56,7 +57,7 @@ def test_letters_are_those_that_the_bound_and_its_conditions_need(theorem: dv.Cl
     assert theorem(**DP) == theorem(**DP, depth=16) == 1e-5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "words"),
     [
         ({"sigma": 3}, "sigma >= 2*sqrt(log(1/delta))/epsilon: 3 >= ≈3.393 is false"),
@@ -89,13 +90,13 @@ def test_the_printed_condition_is_that_of_the_paper(specs: Specs) -> None:
         printed(N=60_000, T=60_000, alpha=0.001, epsilon=2, delta=1e-5, sigma=4)
 
 
-@pytest.mark.parametrize("third", [1 / 3, np.float64(1 / 3), "1/3", Fraction(1, 3)])
+@for_each("third", [1 / 3, np.float64(1 / 3), "1/3", Fraction(1, 3)])
 def test_a_float_stands_for_the_simplest_fraction_with_its_value(theorem: dv.ClaimFormula, third: float) -> None:
     """1/3 as a float is below 1/3, which alpha >= 1/N would exclude for N = 3."""
     assert theorem(**{**DP, "N": 3, "T": np.int64(3), "alpha": third}) == 1e-5
 
 
-@pytest.mark.parametrize("value", [True, math.nan, math.inf, "x", "1/0", None, [1]])
+@for_each("value", [True, math.nan, math.inf, "x", "1/0", None, [1]])
 def test_what_is_no_number_is_an_error(theorem: dv.ClaimFormula, value: float) -> None:
     with pytest.raises(ValueError, match=r"sigma must be a finite number"):
         theorem(**{**DP, "sigma": value})
@@ -106,7 +107,7 @@ def test_a_missing_letter_is_named_with_what_the_conditions_leave_for_it(theorem
         theorem(N=60_000, T=60_000, epsilon=2, delta=1e-5)
 
 
-@pytest.mark.parametrize(("name", "words"), [("x", "has no letter x"), ("V", "defines V itself")])
+@for_each(("name", "words"), [("x", "has no letter x"), ("V", "defines V itself")])
 def test_an_unknown_letter_is_an_error(theorem: dv.ClaimFormula, name: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         theorem(**DP, **{name: 1})
@@ -189,7 +190,7 @@ def test_it_shows_itself(theorem: dv.ClaimFormula) -> None:
     assert r"- if $4 T \ge N$" in theorem._repr_markdown_()
 
 
-@pytest.mark.parametrize("paper", ["tran2022", "wang2019", "zhang2021"])
+@for_each("paper", ["tran2022", "wang2019", "zhang2021"])
 def test_formulas_give_the_value_that_was_judged(specs: Specs, paper: str) -> None:
     """At the recorded counterexamples of formulas: the same right side, and no condition in the way."""
     compared = 0
@@ -210,7 +211,7 @@ def test_formulas_give_the_value_that_was_judged(specs: Specs, paper: str) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("paper", ["tran2022", "wang2019", "zhang2021"])
+@for_each("paper", ["tran2022", "wang2019", "zhang2021"])
 def test_every_formula_has_an_expression(specs: Specs, paper: str) -> None:
     statements = [statement for spec in specs.claims(paper) for statement in spec.statements()]
     for statement in statements:

@@ -17,6 +17,7 @@ from dpverify.harness.finished.inputs import Inputs
 from dpverify.ledger import ClaimSpec, Specs, bundled_specs, load_specs
 from dpverify.ledger.load import bundled
 from dpverify.ledger.results import Run
+from tests.for_each import for_each
 
 CLAIM = "zhang2021:theorem-3-4-case"
 HEAVY = "{'scipy', 'sympy', 'numba', 'hypothesis', 'flint'}"
@@ -122,7 +123,7 @@ def test_a_damaged_answer_is_found_again(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [["explain", CLAIM], ["verify", CLAIM]])
+@for_each("command", [["explain", CLAIM], ["verify", CLAIM]])
 def test_a_command_that_ran_before_imports_no_check(command: list[str], tmp_path: Path) -> None:
     program = (
         "import sys; from dpverify.cli import main; code = main(sys.argv[1:]); "

@@ -8,6 +8,7 @@ import pytest
 
 import dpverify as dv
 from dpverify.ledger.load import bundled
+from tests.for_each import for_each
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def test_they_are_those_of_the_report(verdicts: dv.Verdicts) -> None:
     assert len(verdicts.claims) == len({result.claim for result in verdicts}) < len(verdicts)
 
 
-@pytest.mark.parametrize("paper", ["tran2021", "peers", "../data/tran2022"])
+@for_each("paper", ["tran2021", "peers", "../data/tran2022"])
 def test_a_paper_without_verdicts_is_an_error_that_names_the_others(paper: str) -> None:
     with pytest.raises(dv.UnknownClaim, match="it has tools, tran2022, wang2019, zhang2021"):
         dv.recorded(paper)
@@ -44,7 +45,7 @@ def test_filters_hold_together(verdicts: dv.Verdicts) -> None:
     assert verdicts.filter(claim="no-such-claim") == []
 
 
-@pytest.mark.parametrize(("name", "word"), [("status", "disproved"), ("severity", "bad"), ("kind", "theorem")])
+@for_each(("name", "word"), [("status", "disproved"), ("severity", "bad"), ("kind", "theorem")])
 def test_a_word_that_does_not_exist_is_an_error(verdicts: dv.Verdicts, name: str, word: str) -> None:
     with pytest.raises(ValueError, match=rf"{name} must be one of .*, got {name}='{word}'"):
         verdicts.filter(**{name: word})  # type: ignore[arg-type]  # what a user might write

@@ -8,10 +8,11 @@ import pytest
 
 from dpverify.bench.case import GROUPS, BenchCase, GroupError, Missing, Target, load, peer, select, sweep
 from dpverify.bench.measure import YARDSTICK
+from tests.for_each import for_each
 from tests.unit.bench.runs import case, nothing
 
 
-@pytest.mark.parametrize("bounds", [{}, {"at_most": 1.0, "at_least": 1.0}])
+@for_each("bounds", [{}, {"at_most": 1.0, "at_least": 1.0}])
 def test_a_target_has_one_bound(bounds: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="one of the two"):
         Target("ours", **bounds)  # type: ignore[arg-type]  # bounds are bounds
@@ -36,7 +37,7 @@ def test_a_target_of_a_sweep_holds_at_the_sizes_that_it_names() -> None:
         sweep(case(targets=[there]), "T", (10, 100))
 
 
-@pytest.mark.parametrize("values", [(1,), (2, 1), (1, 1)])
+@for_each("values", [(1,), (2, 1), (1, 1)])
 def test_a_sweep_needs_increasing_sizes(values: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="increasing"):
         sweep(case(), "T", values)
@@ -53,7 +54,7 @@ def test_the_first_form_is_the_limit_where_none_is_named() -> None:
     assert case(forms=("ours", "limit"), limit="limit").limit == "limit"
 
 
-@pytest.mark.parametrize("name", GROUPS)
+@for_each("name", GROUPS)
 def test_every_group_is_there_and_its_forms_are_told(name: str) -> None:
     group = load(name)
     assert group.title

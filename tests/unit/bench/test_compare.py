@@ -12,6 +12,7 @@ from dpverify.bench.compare import ALPHA, compare, holm, rank_test, shift_interv
 from dpverify.bench.measure import YARDSTICK
 from dpverify.bench.run import USUAL
 from dpverify.report.bench.records import Bench
+from tests.for_each import for_each
 from tests.unit.bench.runs import Seconds, bench, case, record
 
 Array = NDArray[np.float64]
@@ -38,7 +39,7 @@ def law_of_u(n: int, m: int) -> Array:
     return ways[: n * m + 1] / math.comb(n + m, n)
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (4, 4), (9, 9)])
+@for_each(("n", "m"), [(1, 1), (2, 3), (4, 4), (9, 9)])
 def test_the_rank_test_is_exact(n: int, m: int) -> None:
     law = law_of_u(n, m)
     assert law.sum() == pytest.approx(1.0)

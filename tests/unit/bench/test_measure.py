@@ -9,6 +9,7 @@ import pytest
 from dpverify.bench import measure
 from dpverify.bench.case import BenchCase, Form, Forms, Missing, Usage
 from dpverify.bench.measure import YARDSTICK, added_memory, calls_for, measure_case
+from tests.for_each import for_each
 
 
 class OwnClock:
@@ -143,7 +144,7 @@ def test_no_garbage_is_collected_meanwhile() -> None:
     assert gc.isenabled()
 
 
-@pytest.mark.parametrize("mebibytes", [4, 64])
+@for_each("mebibytes", [4, 64])
 def test_added_memory_is_what_the_call_touches(mebibytes: int) -> None:
     kept = np.ones(2**23)  # resident before, and no part of it
 

@@ -26,6 +26,7 @@ from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.privacy.gaussian import epsilon_of
+from tests.for_each import for_each
 
 
 def ask(**changes: Any) -> BatchRequest:
@@ -79,7 +80,7 @@ def test_the_condition_is_evaluated_at_each_kind_of_step() -> None:
     assert not lemma_condition(run, 50, noise / 2, 3.878).holds
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 1e-5), (3.0, 1e-5), (20.0, 1e-2)])
+@for_each(("epsilon", "delta"), [(0.2, 1e-5), (3.0, 1e-5), (20.0, 1e-2)])
 def test_the_largest_part_is_where_no_noise_satisfies_the_lemma_any_more(epsilon: float, delta: float) -> None:
     order, n = 1.0 - math.log(delta) / epsilon, 10**9
     for factor, wanted in ((0.99, True), (1.01, False)):
@@ -125,7 +126,7 @@ def test_baselines_have_the_noise_of_their_papers() -> None:
     assert float(one.std) ** 2 == pytest.approx(32 * 4 * 300 * math.log(100 / 1e-4) * math.log(1e4) / 100**2)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 1e-5), (1e-4, 1e-12), (8.0, 1e-3), (50.0, 1e-5)])
+@for_each(("epsilon", "delta"), [(1e-6, 1e-5), (1e-4, 1e-12), (8.0, 1e-3), (50.0, 1e-5)])
 def test_small_and_large_epsilons_are_reached(epsilon: float, delta: float) -> None:
     exact = calibrate_batches(ask(epsilon=epsilon, delta=delta)).noise["exact"]
     assert 0.99 * epsilon < float(exact.epsilon[1]) <= epsilon
@@ -181,7 +182,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD)
+@for_each(("change", "message"), BAD)
 def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         calibrate_batches(ask(**change))
@@ -211,3 +212,11 @@ def test_an_epsilon_with_a_simple_bound_is_explained() -> None:
     assert 100.0 < upper < math.inf
     assert "at least 0: only the upper bound of epsilon is known there." in batch_summary(result)
     assert "at least 0:" not in batch_summary(calibrate_batches(BatchRequest("rrpsgd", 100, 1.0, 1e-4, epochs=3)))
+
+
+def test_the_space_between_both_bounds_is_explained_where_there_is_some() -> None:
+    apart = calibrate_batches(BatchRequest("dp-sgd", 1000, 8.0, 1e-5, batch=100, steps=200))
+    lower, upper = map(float, apart.noise["exact"].epsilon)
+    assert 0.0 < lower < 0.99 * upper
+    assert "none is known to reach the upper one" in batch_summary(apart)
+    assert "known to reach" not in batch_summary(calibrate_batches(BatchRequest("dp-gd", 100, 1.0, 1e-4, steps=10)))

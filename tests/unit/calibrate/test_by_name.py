@@ -11,6 +11,7 @@ from dpverify.calibrate.batches import METHODS, BatchCalibration
 from dpverify.calibrate.growing import GrowingCalibration
 from dpverify.calibrate.records import ALGORITHMS, Calibration
 from dpverify.kernels.check import ArgumentError
+from tests.for_each import for_each
 
 ASKED = {"n": 1000, "epsilon": 1.0, "delta": 1e-6}
 MORE: dict[str, dict[str, Any]] = {
@@ -25,7 +26,7 @@ MORE: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("algorithm", [*ALGORITHMS, *METHODS])
+@for_each("algorithm", [*ALGORITHMS, *METHODS])
 def test_the_certified_noise_keeps_epsilon(algorithm: str) -> None:
     found = dv.calibration(algorithm, **ASKED, **MORE[algorithm])
     if isinstance(found, Calibration):
@@ -43,7 +44,7 @@ def test_dp_agd_has_budgets_of_its_own() -> None:
     assert isinstance(dv.calibration("dp-agd", **ASKED), GrowingCalibration)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("algorithm", "changes", "name"),
     [("adam", {}, "algorithm"), ("dp-sgd", {"d": 3}, "d"), ("dp-nsgd", {}, "d"), ("dp-agd", {"epochs": 2}, "epochs")],
 )

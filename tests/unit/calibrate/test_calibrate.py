@@ -21,6 +21,7 @@ from dpverify.papers.tran2022.accounting.noise import AccountedRun, largest_weig
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import certify
+from tests.for_each import for_each
 
 
 def ask(**changes: Any) -> CalibrateRequest:
@@ -28,8 +29,8 @@ def ask(**changes: Any) -> CalibrateRequest:
     return CalibrateRequest(**(usual | changes))
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
-@pytest.mark.parametrize(("n", "steps", "alpha"), [(1, 4, 1.0), (3, 7, 0.5), (4, 11, 0.25), (6, 4, 0.125)])
+@for_each("ordering", ["fresh", "once"])
+@for_each(("n", "steps", "alpha"), [(1, 4, 1.0), (3, 7, 0.5), (4, 11, 0.25), (6, 4, 0.125)])
 def test_exact_sigma_is_that_of_all_patterns(n: int, steps: int, alpha: float, ordering: Any) -> None:
     result = calibrate(ask(n=n, steps=steps, alpha=alpha, ordering=ordering))
     squares, _ = largest_sum(steps, n, Fraction(alpha), ordering)
@@ -42,10 +43,8 @@ def test_exact_sigma_is_that_of_all_patterns(n: int, steps: int, alpha: float, o
     assert result.bought.exact == pytest.approx(1.0, rel=1e-6)
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
-@pytest.mark.parametrize(
-    ("n", "steps", "alpha", "smoothness"), [(2, 7, 0.5, 1), (3, 9, 0.5, 4), (4, 3, 0.25, 1), (3, 10, 1.0, 0)]
-)
+@for_each("ordering", ["fresh", "once"])
+@for_each(("n", "steps", "alpha", "smoothness"), [(2, 7, 0.5, 1), (3, 9, 0.5, 4), (4, 3, 0.25, 1), (3, 10, 1.0, 0)])
 def test_exact_sigma_of_algorithm_2_is_that_of_all_patterns(
     n: int, steps: int, alpha: float, smoothness: int, ordering: Any
 ) -> None:
@@ -78,9 +77,9 @@ def test_the_missing_smoothness_is_bought_back() -> None:
     assert result.certified["proof"]
 
 
-@pytest.mark.parametrize("n", [1, 4, 1000, 10**6])
-@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 50.0])
-@pytest.mark.parametrize("delta", [0.3, 1e-10, 1e-300])
+@for_each("n", [1, 4, 1000, 10**6])
+@for_each("epsilon", [1e-6, 0.5, 50.0])
+@for_each("delta", [0.3, 1e-10, 1e-300])
 def test_extremes_are_certified_and_the_proof_is_above_the_exact(n: int, epsilon: float, delta: float) -> None:
     result = calibrate(ask(n=n, steps=min(4 * n, 10**5) + 1, epsilon=epsilon, delta=delta))
     sigma = result.sigma
@@ -121,7 +120,7 @@ def test_the_theorem_prints_its_t() -> None:
     assert result.run.eta == pytest.approx(1 / math.sqrt(1e4 * result.run.steps))
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_largest_weight_is_the_series(ordering: Any) -> None:
     beta = 0.9
     series = sum(beta ** (7 * j) for j in range(400))
@@ -147,7 +146,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD)
+@for_each(("change", "message"), BAD)
 def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         calibrate(ask(**change))
@@ -188,7 +187,7 @@ BOUNDED: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("changes", BOUNDED)
+@for_each("changes", BOUNDED)
 def test_the_gap_between_the_bounds_is_told(changes: dict[str, Any]) -> None:
     """At the first sigma what is asked is certainly missed by the lower mu, and just above it is not."""
     request = ask(**changes)
@@ -212,7 +211,7 @@ def test_the_gap_between_the_bounds_is_told(changes: dict[str, Any]) -> None:
     assert ("what a run shows may be less" in text) == (request.algorithm == "sr-nsgd")
 
 
-@pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd"])
+@for_each("algorithm", ["dp-nsgd", "sr-nsgd"])
 def test_what_is_certified_rests_on_the_upper_bound_of_mu(algorithm: str) -> None:
     """The lower bound must certify nothing; those of Algorithm 2 differ by more than any rounding in this run."""
     request = ask(algorithm=algorithm, n=300, steps=30_000, smoothness=2.0)

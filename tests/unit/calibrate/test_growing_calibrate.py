@@ -21,6 +21,7 @@ from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
 from dpverify.privacy.growing_budget import budget_epsilon
 from dpverify.privacy.participation import Bounds
 from dpverify.problems.logistic import LogisticRegression
+from tests.for_each import for_each
 
 ASKED: dict[str, Any] = {"algorithm": "dp-agd", "n": 32561, "epsilon": 0.5, "delta": DELTA}
 
@@ -52,7 +53,7 @@ def test_a_comparison_spends_the_same() -> None:
         assert (one.noise, one.epsilon.upper) == (float(found.budget[name].rho), float(found.budget[name].epsilon[1]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"parts": 0.0}, "parts must be finite and above 0"),

@@ -13,6 +13,7 @@ from dpverify.calibrate.batches import METHODS, BatchCalibration
 from dpverify.calibrate.records import ALGORITHMS, Calibration
 from dpverify.kernels.check import ArgumentError
 from dpverify.privacy.accounting import steps_of_event
+from tests.for_each import for_each
 from tests.unit.calibrate.test_by_name import MORE
 
 DELTA = 1e-6
@@ -23,7 +24,7 @@ def run_of(algorithm: str) -> dict[str, Any]:
     return {"n": 1000, **(NODES if algorithm in ALGORITHMS else MORE[algorithm])}
 
 
-@pytest.mark.parametrize("algorithm", [*ALGORITHMS, *METHODS])
+@for_each("algorithm", [*ALGORITHMS, *METHODS])
 def test_a_given_noise_buys_what_its_calibration_says(algorithm: str) -> None:
     sizes = {"d": 3} if algorithm in ALGORITHMS else {}
     found = dv.calibration(algorithm, **run_of(algorithm), **sizes, epsilon=1.0, delta=DELTA)
@@ -38,7 +39,7 @@ def test_a_given_noise_buys_what_its_calibration_says(algorithm: str) -> None:
     assert dv.epsilon(2 * noise, DELTA, algorithm=algorithm, **run_of(algorithm)).upper < at.lower
 
 
-@pytest.mark.parametrize("algorithm", ["dp-nsgd", "dp-srm", "dp-gd"])
+@for_each("algorithm", ["dp-nsgd", "dp-srm", "dp-gd"])
 def test_the_noise_for_an_epsilon_gives_it_and_a_little_less_does_not(algorithm: str) -> None:
     noise = dv.sigma(0.7, DELTA, algorithm=algorithm, **run_of(algorithm))
     assert dv.epsilon(noise, DELTA, algorithm=algorithm, **run_of(algorithm)).upper <= 0.7
@@ -53,7 +54,7 @@ def test_steps_without_an_optimizer_are_those_of_the_accountant() -> None:
     assert dv.sigma(1.0, DELTA, **run) == accounting.sigma(1.0, DELTA, **run)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("algorithm", "changes", "name"),
     [
         ("dp-agd", {}, "algorithm"),
@@ -82,7 +83,7 @@ def test_a_gaussian_step_loads_no_kernel() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.parametrize("algorithm", ["dp-sgd", "dp-gd", "dp-srm", "ddp-srm"])
+@for_each("algorithm", ["dp-sgd", "dp-gd", "dp-srm", "ddp-srm"])
 def test_events_of_batches_are_what_dp_accounting_reads_and_bounds(algorithm: str) -> None:
     events = pytest.importorskip("dp_accounting", reason="the extra `accounting` is not installed")
     rdp = pytest.importorskip("dp_accounting.rdp")

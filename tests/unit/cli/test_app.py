@@ -10,6 +10,7 @@ import pytest
 import dpverify
 from dpverify.cli import main
 from dpverify.cli.app import build
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 
@@ -24,7 +25,7 @@ def complaint(capsys: Capture) -> str:
     return err
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "said"),
     [
         (["verfy"], "verify"),
@@ -55,7 +56,7 @@ def test_bad_input_is_one_line_and_exit_2(words: list[str], said: str, capsys: C
     assert line.rstrip("\n").isprintable()
 
 
-@pytest.mark.parametrize("command", ["verify", "explain", "list"])
+@for_each("command", ["verify", "explain", "list"])
 def test_an_unknown_claim_or_paper_is_met_with_near_ones(command: str, capsys: Capture) -> None:
     words = [command, "--paper", "tran2023"] if command == "list" else [command, "lema-12"]
     assert main(words) == 2
@@ -67,7 +68,7 @@ def test_version(capsys: Capture) -> None:
     assert capsys.readouterr().out == f"{dpverify.__version__}\n"
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["verify", "--help"]])
+@for_each("words", [[], ["--help"], ["verify", "--help"]])
 def test_help_goes_to_stdout(words: list[str], capsys: Capture) -> None:
     assert main(words) == 0
     out, err = capsys.readouterr()
@@ -147,7 +148,7 @@ def _shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("command", "code", "message"),
     [
         ("dpverify list >&-", 0, ""),
@@ -173,7 +174,7 @@ def test_streams_and_folders_that_are_gone_give_no_traceback(
     assert done.stderr.count("\n") == bool(message)
 
 
-@pytest.mark.parametrize("word", ["1_0", "\u0663", "nan", "inf", "-infinity", " 1", "1 ", "0x1", "1e999", "", "1e1_0"])
+@for_each("word", ["1_0", "\u0663", "nan", "inf", "-infinity", " 1", "1 ", "0x1", "1e999", "", "1e1_0"])
 def test_a_number_is_read_as_it_is_written(word: str, capsys: Capture) -> None:
     for words in (["audit", "a:b", "--epsilon"], ["train", "--eta"], ["conform", "a:b", "--timeout"]):
         assert main([*words, word]) == 2

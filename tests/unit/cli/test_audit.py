@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.cli import main
+from tests.for_each import for_each
 
 MODULE = """
 import ctypes
@@ -121,7 +122,7 @@ def test_ctrl_c_ends_with_what_was_drawn(module: Path, capsys: pytest.CaptureFix
     assert 0 < result["evidence"]["trials"] < 3000
 
 
-@pytest.mark.parametrize(("words", "message"), [
+@for_each(("words", "message"), [
     (["{m}:raises"], "mechanism: raised RuntimeError: line one line two (call 1, data set 0)"),
     (["{m}:undefined"], "mechanism: returned nan (call 1, data set 0): must be finite"),
     (["{m}:god"], "did you mean 'good'?"),
@@ -150,13 +151,13 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert message in err
 
 
-@pytest.mark.parametrize(("kernel", "n"), [("dp-nsgd", 20_000), ("sr-nsgd", 500), ("dp-srm", 4000), ("dpageem", 4000)])
+@for_each(("kernel", "n"), [("dp-nsgd", 20_000), ("sr-nsgd", 500), ("dp-srm", 4000), ("dpageem", 4000)])
 def test_kernels_are_audited_against_the_accountant(kernel: str, n: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", kernel, "--n", str(n)]) == 0
     assert re.search(r"the accountant says ([\d.]+ <= )?epsilon <= ", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("kernel", ["dp-srm", "dpageem"])
+@for_each("kernel", ["dp-srm", "dpageem"])
 def test_batches_reach_what_less_noise_would_be_blamed_for(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The score is the likelihood ratio: a third of the certified epsilon is refuted by few outputs."""
     assert main(["audit", kernel, "--n", "4000", "--delta", "0.01", "--epsilon", "1.2"]) == 1

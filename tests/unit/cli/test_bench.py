@@ -15,6 +15,7 @@ from dpverify.cli import main
 from dpverify.ledger.records import encode
 from dpverify.report.bench.page import check_bench
 from dpverify.report.bench.records import Bench
+from tests.for_each import for_each
 from tests.unit.bench.runs import bench, case, record
 
 Capture = pytest.CaptureFixture[str]
@@ -183,7 +184,7 @@ def write(path: Path, content: bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "said"),
     [
         (b"{", "no JSON"),

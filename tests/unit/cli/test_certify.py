@@ -12,6 +12,7 @@ from dpverify.cli.app import main
 from dpverify.harness.certificates import EVIDENCE, Certified, faults
 from dpverify.ledger import load_specs
 from dpverify.ledger.statements import Reference, Variant
+from tests.for_each import for_each
 
 COUNT = "tran2022-lemma-12-count-amended.json"
 
@@ -49,7 +50,7 @@ def test_a_missing_certificate_or_another_word_is_a_fault() -> None:
     assert "is given nothing" in faults([example("proved given")], {})[0]
 
 
-@pytest.mark.parametrize(("claims", "code"), [([], 1), (["tran2022:lemma-12-count"], 0)])
+@for_each(("claims", "code"), [([], 1), (["tran2022:lemma-12-count"], 0)])
 def test_a_fault_in_a_run_over_all_claims_gives_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], claims: list[str], code: int
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.report.peers import PEERS_PAGE
+from tests.for_each import for_each
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"
 
@@ -28,7 +29,7 @@ def test_the_example_of_the_guide_conforms_and_a_mistake_in_it_is_found(
     assert "It detects: " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "message"),
     [
         ("def make(): return 1, 2", "must return a PrivateOptimizer and a Promise"),
@@ -156,7 +157,7 @@ def make_leaves(): os._exit(0)
 """
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "code", "message"),
     [
         ("leaving", 1, "FAULT  calls in this optimizer: step ended its process with exit code 0"),

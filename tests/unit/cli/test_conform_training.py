@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.cli import main
+from tests.for_each import for_each
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_training.py"
 
@@ -33,7 +34,7 @@ def test_the_example_conforms_and_mistakes_in_it_are_found(tmp_path: Path, capsy
         assert capsys.readouterr().out.startswith(f"FAULT  {fault}")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "options", "message"),
     [
         ("def make(dataset, seed): return []", ["--training"], "must be in a module with a PROMISE"),

@@ -4,9 +4,10 @@ import pytest
 
 from dpverify.cli import early_worker as module
 from dpverify.cli.early_worker import FEW, early_worker
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(("claims", "cores"), [(0, 2), (FEW + 1, 2), (1, 1)])
+@for_each(("claims", "cores"), [(0, 2), (FEW + 1, 2), (1, 1)])
 def test_no_process_for_no_claims_for_many_or_on_one_core(
     claims: int, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.report.words import FIGURE_MARK
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 ROOT = Path(__file__).parents[3]
@@ -84,7 +85,7 @@ def test_the_json_is_written_though_the_report_meets_a_foreign_page_after_the_ru
     assert state(folder) == {"README.md": MINE}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "name"),
     [
         (["train", "--algorithm", "dp-nsgd", "--sigma", "1", "--steps", "2"], "dp-nsgd.svg"),
@@ -115,7 +116,7 @@ def test_a_figure_of_ours_is_replaced_and_a_named_one_too(
         assert (tmp_path / name).read_text().endswith(f"</svg>\n{FIGURE_MARK}\n")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "content"),
     [
         ("package.json", b'{"name": "left-pad"}'),

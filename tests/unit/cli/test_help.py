@@ -11,6 +11,7 @@ from cyclopts import App
 
 from dpverify.cli import main
 from dpverify.cli.app import build, unwrapped
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 
@@ -36,8 +37,8 @@ def test_every_option_of_every_command_has_help() -> None:
     assert without == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize("width", [80, 120])
+@for_each("name", COMMANDS)
+@for_each("width", [80, 120])
 def test_help_is_wrapped_between_words(name: str, width: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     assert main([name, "--help"]) == 0

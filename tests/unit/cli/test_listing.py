@@ -9,6 +9,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.ledger.listing import Listing
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 
@@ -41,7 +42,7 @@ def test_list_filters_by_status_and_kind(toy: Path, capsys: Capture) -> None:
         assert [line.split("  ")[0] for line in capsys.readouterr().out.splitlines()] == found
 
 
-@pytest.mark.parametrize(("option", "word"), [("--status", "wrong"), ("--kind", "lemma")])
+@for_each(("option", "word"), [("--status", "wrong"), ("--kind", "lemma")])
 def test_list_refuses_a_word_that_is_no_status_or_kind(option: str, word: str, capsys: Capture) -> None:
     assert main(["list", option, word]) == 2
     out, err = capsys.readouterr()

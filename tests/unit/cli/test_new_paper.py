@@ -12,6 +12,7 @@ import pytest
 from dpverify.cli import main
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.outside import outside_papers
+from tests.for_each import for_each
 from tests.unit.one_core import one_core
 
 ROOT = Path(__file__).parents[3]
@@ -57,7 +58,7 @@ def test_a_new_paper_is_judged_by_verify_and_by_pytest(tmp_path: Path) -> None:
     assert "NameError" in broken.stderr
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "message"),
     [
         ("Mine", "'Mine'"),
@@ -81,7 +82,7 @@ def test_a_project_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.Ca
     assert outside_papers(tmp_path) == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "message"),
     [("papers = 3", "must be a list"), ('papers = ["gone"]', r"there must be gone/specs/gone/claims\.toml")],
 )

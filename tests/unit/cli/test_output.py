@@ -7,9 +7,10 @@ import pytest
 
 from dpverify.cli.output import BadInput, check_folder, check_json
 from dpverify.report.files import write_json
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("target", ["", "--jobs", "."])
+@for_each("target", ["", "--jobs", "."])
 def test_a_json_target_that_is_no_file_is_refused(target: str) -> None:
     with pytest.raises(BadInput, match=r"--json"):
         check_json(target)

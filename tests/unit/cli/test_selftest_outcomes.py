@@ -17,6 +17,7 @@ from dpverify.report.search import Hunted, SearchRun, Trial
 from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
 from dpverify.selftest import modules, rates, searching
 from dpverify.selftest import run as runner
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]
 BLIND, SEEN = Sighting(check="tests/t.py", saw="nothing"), Sighting(check="p:c", saw="pin contradicted")
@@ -81,8 +82,8 @@ ASKS: dict[str, tuple[list[str], Any, str, Callable[[bool], object], int, str]] 
 }
 
 
-@pytest.mark.parametrize("red", [False, True])
-@pytest.mark.parametrize("name", ASKS)
+@for_each("red", [False, True])
+@for_each("name", ASKS)
 def test_the_exit_code_is_that_of_what_was_found_and_all_is_written(
     name: str, red: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
@@ -144,7 +145,7 @@ def test_runs_are_asked_for_what_the_words_say(
     assert [fault.id for fault in given["arguments"][1]] == ["permutation-never"]
 
 
-@pytest.mark.parametrize("words", [[], ["--modules"]])
+@for_each("words", [[], ["--modules"]])
 def test_a_damaged_state_is_refused_and_nothing_is_run(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

@@ -14,6 +14,7 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.site import build
+from tests.for_each import for_each
 
 EXTRA = ("sphinx", "myst_parser", "furo", "latex2mathml")
 
@@ -30,7 +31,7 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("warnings", "code"), [([], 0), (["README.md: a link", "b.md: another"], 1)])
+@for_each(("warnings", "code"), [([], 0), (["README.md: a link", "b.md: another"], 1)])
 @pytest.mark.usefixtures("there")
 def test_what_sphinx_warns_of_is_said_and_gives_exit_code_1(
     warnings: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from tests.for_each import for_each
 
 HEAVY = {
     "numpy",
@@ -29,7 +29,7 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
 
 
-@pytest.mark.parametrize("code", [IMPORT, HELP, VERIFY_HELP])
+@for_each("code", [IMPORT, HELP, VERIFY_HELP])
 def test_nothing_heavy_is_loaded(code: str) -> None:
     loaded = run(f"{code}\nimport sys\nprint('LOADED', *{{name.split('.')[0] for name in sys.modules}})")
     assert HEAVY & set(loaded.rpartition("LOADED")[2].split()) == set()

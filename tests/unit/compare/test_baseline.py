@@ -15,6 +15,7 @@ from dpverify.privacy.gaussian_safe import safe_mu
 from dpverify.problems.data import Dataset
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
+from tests.for_each import for_each
 
 
 def problem(n: int = 40, d: int = 3) -> LogisticRegression:
@@ -28,7 +29,7 @@ def test_full_batches_have_exactly_the_privacy_asked_for() -> None:
     assert delta_of(math.sqrt(7) * 2 * 1.5 / (100 * std), 2.0) == pytest.approx(1e-6, rel=1e-9)
 
 
-@pytest.mark.parametrize("steps", [1, 7, 1000])
+@for_each("steps", [1, 7, 1000])
 def test_the_noise_of_full_batches_is_rounded_up(steps: int) -> None:
     """Exactly: sqrt(T) 2G/(N std) is at most the mu that is certified."""
     std, mu = full_batch_std(97, steps, 1.3, 0.8, 1e-6), safe_mu(0.8, 1e-6)
@@ -93,8 +94,8 @@ def test_a_run_is_looked_at_where_it_says() -> None:
     assert found.last == pytest.approx(iterates[120], rel=1e-12)
 
 
-@pytest.mark.parametrize("batch", [1, 8, 39])
-@pytest.mark.parametrize("std", [0.0, 0.1])
+@for_each("batch", [1, 8, 39])
+@for_each("std", [0.0, 0.1])
 def test_the_step_length_of_sampled_batches_counts_what_sampling_adds(batch: int, std: float) -> None:
     """2R/(eta T) + L eta V is least at sqrt(2R/(L T V)), V being d std^2 + G^2/B."""
     p, T = problem(), 10**6

@@ -11,6 +11,7 @@ import pytest
 from dpverify.cli import main
 from dpverify.compare import CompareResult, compare, run_compare
 from dpverify.compare import command as compare_command
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 SMALL: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-5, "n": 60, "epochs": 1, "seeds": 2}
@@ -52,7 +53,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD)
+@for_each(("change", "message"), BAD)
 def test_bad_input_is_one_line_and_exit_code_two(change: dict[str, Any], message: str, capsys: Capture) -> None:
     assert run_compare(**{**SMALL, **change}) == 2
     out, err = capsys.readouterr()
@@ -67,7 +68,7 @@ def test_the_command_line_wants_a_budget(capsys: Capture) -> None:
     assert "--epsilon" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("after", "said"), [(7, "interrupted: 1 of 2 seeds were finished"), (3, "interrupted")])
+@for_each(("after", "said"), [(7, "interrupted: 1 of 2 seeds were finished"), (3, "interrupted")])
 def test_ctrl_c_gives_what_was_done(
     after: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

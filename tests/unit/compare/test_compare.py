@@ -20,6 +20,7 @@ from dpverify.privacy.gaussian import delta_of
 from dpverify.problems.errors import DataError
 from dpverify.train import Request
 from dpverify.train.optimizer import optimizer
+from tests.for_each import for_each
 
 
 def run(
@@ -36,7 +37,7 @@ def named(result: CompareResult, name: str) -> MethodResult:
     return next(method for method in result.methods if method.name == name)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+@for_each("epsilon", [1.0, 10.0])
 def test_every_private_method_has_the_same_privacy_to_the_last_digits(epsilon: float) -> None:
     result = run(epsilon=epsilon)
     n, G = result.data.n, result.lipschitz
@@ -195,7 +196,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("change", "variable"), BAD)
+@for_each(("change", "variable"), BAD)
 def test_bad_requests_name_the_variable(change: dict[str, float], variable: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         compare(CompareRequest(**{"epsilon": 1.0, "delta": 1e-5, "seeds": 2, **change}))  # type: ignore[arg-type]  # wrong on purpose

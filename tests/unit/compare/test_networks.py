@@ -21,6 +21,7 @@ from dpverify.compare.tables.report import PAGE, check_experiments, command, rea
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.experiments.networks import NETWORKS
 from dpverify.problems.errors import DataError
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 NAME = "wang2019:section-6-2"
@@ -144,7 +145,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.Monkey
         network_runs.run_networks(request, "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "words"),
     [
         ({"data": Path("/nowhere")}, "must be a folder"),

@@ -25,6 +25,7 @@ from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report
 from dpverify.report.words import FIGURE_MARK, GENERATED
+from tests.for_each import for_each
 from tests.unit.report.rendering import dead_links, raw_tables
 from tests.unit.report.sample import sample_run
 
@@ -225,7 +226,7 @@ BAD_FILES: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("content", "rule"), BAD_FILES)
+@for_each(("content", "rule"), BAD_FILES)
 def test_a_bad_file_is_one_line_and_nothing_is_recorded(
     content: str, rule: str, tmp_path: Path, capsys: Capture
 ) -> None:

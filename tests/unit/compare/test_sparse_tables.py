@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from dpverify.compare.tables.data import load
 from dpverify.compare.tables.methods import ready
@@ -18,6 +17,7 @@ from dpverify.problems.regression import recursive_gradient
 from dpverify.problems.sparse.batches import sparse_line_losses
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import CsrRows
+from tests.for_each import for_each
 from tests.unit.compare.test_tables import libsvm
 
 RNG = np.random.default_rng(3)
@@ -51,7 +51,7 @@ def test_losses_along_a_line_are_those_of_dense_rows(tmp_path: Path) -> None:
         assert np.allclose(found, line_losses(dense, clip, w, direction, lengths), rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_a_method_ends_where_it_does_on_dense_rows(method: str, tmp_path: Path) -> None:
     ends = []
     for problem in both(tmp_path):

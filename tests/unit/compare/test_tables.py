@@ -30,6 +30,7 @@ from dpverify.papers.wang2019.experiments.tables import TABLES
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.problems.logistic import LogisticRegression
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 SMALL = {"n": 200, "seeds": 2, "budget": "smoke"}
@@ -49,7 +50,7 @@ def libsvm(path: Path, rows: np.ndarray[Any, Any], labels: list[int]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["table-2", "table-3"])
+@for_each("name", ["table-2", "table-3"])
 def test_a_made_up_set_has_the_shape_of_the_papers(name: str) -> None:
     table = TABLES[name]
     parts = made_up(table)
@@ -193,7 +194,7 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(tmp_path: Pa
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "rule"),
     [
         ({"experiment": "wang2019:table-9"}, "must be one of wang2019:table-2, wang2019:table-3"),
@@ -226,7 +227,7 @@ def test_test_files_that_do_not_fit_are_refused(tmp_path: Path, capsys: Capture)
     assert "goes with an experiment" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("s", "holds"), [(0.75, False), (0.836, False), (0.837, True)])
+@for_each(("s", "holds"), [(0.75, False), (0.836, False), (0.837, True)])
 def test_lemma_3_7_asks_for_a_variance_of_at_least_7_tenths(s: float, holds: bool) -> None:
     """In batches so small, and so many of them, that its other conditions hold at any noise."""
     assert lemma_holds(Sampling(10**6, 1000, 10**9), s) == holds

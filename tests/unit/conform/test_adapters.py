@@ -14,6 +14,7 @@ from dpverify.cli.conformance.targets import load_function
 from dpverify.conform import PrivateOptimizer, Promise
 from dpverify.report.peer_records import SEVERITIES
 from dpverify.report.peers import PEERS_PAGE
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]
 PEERS = ROOT / "docs" / "examples" / "peers"
@@ -69,7 +70,7 @@ MADE = [
 
 @pytest.mark.usefixtures("_shared_generator")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("name", "function"), MADE)
+@for_each(("name", "function"), MADE)
 def test_every_optimizer_of_an_adapter_takes_a_step(name: str, function: str) -> None:
     optimizer, promise = loaded(name, function)()
     assert isinstance(optimizer, PrivateOptimizer)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.conform import PrivateOptimizer
 from dpverify.conform.beside import Given, given
 from dpverify.conform.catalogue import judge
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, N, dp_sgd, mistakes, poisson, promise, right, tree
 
 
@@ -44,13 +44,13 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     optimizer = PrivateOptimizer(lambda state, g, rng: (state, g.sum(axis=0)), batches=poisson)  # no clip, no noise
     cases = {case.name: case for case in given(optimizer, PROMISE, 1e-4, 0).cases}
     assert list(cases) == [
-        "nothing else",
-        "others negative",
-        "many others alike",
+        "no other examples",
+        "other gradients opposite",
+        "many equal gradients",
         "all coordinates",
         "batches as drawn",
     ]
-    one, other = cases["nothing else"].draws(2, 0)
+    one, other = cases["no other examples"].draws(2, 0)
     assert one.shape == (2, 2 * PROMISE.dimension)
     assert other.max() == 0.0
     assert one[0, 0] == 1e6 * CLIP
@@ -60,7 +60,7 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     drawn = (one.reshape(400, PROMISE.steps, -1)[:, :, 0] > 0).mean()
     assert abs(drawn - BATCH / N) < 0.05
     assert not other.any()
-    exact = cases["nothing else"].allowed(1e-5)
+    exact = cases["no other examples"].allowed(1e-5)
     assert 2.5 < exact < 3.2
     assert cases["batches as drawn"].allowed(1e-5) < exact
 
@@ -82,7 +82,7 @@ def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_c
     assert max(marks) == 0.0
 
 
-@pytest.mark.parametrize("word", ["seed", "steps"])
+@for_each("word", ["seed", "steps"])
 def test_a_draw_is_the_same_for_a_seed(word: str) -> None:
     case = given(PrivateOptimizer(dp_sgd, batches=poisson), PROMISE, 1e-4, 0).cases[0 if word == "seed" else -1]
     np.testing.assert_array_equal(case.draws(3, 7)[0], case.draws(3, 7)[0])

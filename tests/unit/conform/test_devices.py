@@ -16,6 +16,7 @@ from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import global_generators_kept
 from dpverify.conform.replay.tape import Tape
 from dpverify.kernels.check import ArgumentError
+from tests.for_each import for_each
 from tests.unit.conform.backends import mistakes_torch, right_torch
 from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, promise
 
@@ -41,7 +42,7 @@ def test_tensors_of_any_type_are_converted_without_loss() -> None:
 
 
 @pytest.mark.slow  # it loads how PyTorch computes on "meta"
-@pytest.mark.parametrize("name", ["randn", "normal_", "normal of tensors"])
+@for_each("name", ["randn", "normal_", "normal of tensors"])
 def test_numbers_of_a_tape_go_to_the_device_of_the_draw(name: str) -> None:
     tape = Tape([1.0, 2.0, 4.0])
     zero = torch.zeros(3, dtype=torch.float64, device="meta")
@@ -108,14 +109,14 @@ def test_the_note_on_tf32_follows_the_setting(card: Any, monkeypatch: pytest.Mon
 
 
 @needs_card
-@pytest.mark.parametrize("name", right_torch())
+@for_each("name", right_torch())
 def test_a_correct_optimizer_passes_on_a_card(name: str) -> None:
     found = conformance(*right_torch("cuda")[name])
     assert found, str(found)
 
 
 @needs_card
-@pytest.mark.parametrize("name", mistakes_torch())
+@for_each("name", mistakes_torch())
 def test_a_mistake_is_found_on_a_card(name: str) -> None:
     assert conformance(*mistakes_torch("cuda")[name]).failed
 

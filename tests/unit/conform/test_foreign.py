@@ -11,6 +11,7 @@ import pytest
 
 from dpverify.conform import PrivateOptimizer, conformance
 from dpverify.foreign import interrupts_recorded
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import dp_sgd, promise
 
 PROMISE = promise(steps=2, dimension=2)
@@ -28,7 +29,7 @@ def raising(error: BaseException, large: int = 0) -> Callable[..., Any]:
 ERRORS = (SystemExit(0), SystemExit(), KeyboardInterrupt(), GeneratorExit(), StopIteration(), ZeroDivisionError("x"))
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@for_each("error", ERRORS, ids=repr)
 def test_whatever_a_step_raises_is_a_finding(error: BaseException) -> None:
     with interrupts_recorded():
         found = conformance(PrivateOptimizer(raising(error)), PROMISE)
@@ -37,7 +38,7 @@ def test_whatever_a_step_raises_is_a_finding(error: BaseException) -> None:
     assert {"every batch", "calls in state"} <= {test.name for test in found.failed}
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
+@for_each("error", ERRORS, ids=repr)
 def test_whatever_batches_and_start_raise_is_a_finding(error: BaseException) -> None:
     def fail(*_: object) -> Any:
         raise error
@@ -64,7 +65,7 @@ def test_findings_about_other_batches_are_kept() -> None:
     assert {"state", "shape of noise", "sensitivity"} <= {test.name for test in found.tests if test.passed}
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@for_each("value", [np.nan, np.inf, -np.inf])
 def test_releases_that_are_not_finite_are_a_named_finding_and_others_are_kept(value: float) -> None:
     def step(state: Any, g: Any, rng: np.random.Generator) -> Any:
         state, released = dp_sgd(state, g, rng)
@@ -84,13 +85,13 @@ def test_releases_that_are_not_finite_are_a_named_finding_and_others_are_kept(va
     assert {"finite numbers", "sensitivity", "fresh numbers"} <= both
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 2)])
+@for_each("shape", [(), (1,), (3,), (2, 2)])
 def test_a_released_vector_of_another_shape_is_a_finding(shape: tuple[int, ...]) -> None:
     found = conformance(PrivateOptimizer(lambda state, g, rng: (state, np.zeros(shape))), PROMISE)
     assert f"must release a vector of the shape (2,), got {shape}" in str(found)
 
 
-@pytest.mark.parametrize("error", [SystemExit(0), GeneratorExit()], ids=repr)
+@for_each("error", [SystemExit(0), GeneratorExit()], ids=repr)
 def test_a_state_that_cannot_be_copied_is_a_finding(error: BaseException) -> None:
     class State:
         def __deepcopy__(self, memo: object) -> object:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dpverify.conform import Conformance, conformance
+from tests.for_each import for_each
 
 GUIDE = Path(__file__).parents[3] / "docs" / "your-optimizer.md"
 SECTION = GUIDE.read_text("utf-8").partition("## Optimizers of another style")[2]
@@ -38,7 +39,7 @@ def judged(name: str, changes: dict[str, str]) -> Conformance:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MISTAKES)
+@for_each("name", MISTAKES)
 def test_a_style_of_the_guide_passes_and_a_mistake_in_it_is_found(name: str) -> None:
     if name == "pytorch":
         pytest.importorskip("torch", reason="the extra `torch` is not installed")

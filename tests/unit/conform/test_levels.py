@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 from scipy.stats import binom, chi2, norm
 
 from dpverify.conform.noise.law import BEYOND, _pairs, _shape
 from dpverify.conform.noise.runs import _mean, scale_test
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.sampling import _binomial
+from tests.for_each import for_each
 
 ALPHA = 0.01
 COUNT = 1_000_000  # of numbers or events: counts whose tails differ by half are many apart
@@ -53,7 +53,7 @@ def of_counts(tail: float) -> ConformanceTest:
     return _binomial("", counts, COUNT, 0.125, ALPHA, "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("judge", "looks"),
     [(of_mean, 2), (of_scale, 1), (of_little_scale, 1), (of_pairs, 3), (of_shape, 3), (of_counts, 4)],
 )
@@ -66,7 +66,7 @@ def test_what_has_less_than_the_level_of_one_side_and_one_look_is_a_fault_and_no
     assert judge(level).alpha == ALPHA
 
 
-@pytest.mark.parametrize(("numbers", "level"), [(2400, 0.01), (2400, 1e-6), (38400, 1e-5), (100, 1e-5)])
+@for_each(("numbers", "level"), [(2400, 0.01), (2400, 1e-6), (38400, 1e-5), (100, 1e-5)])
 def test_noise_as_much_too_small_as_the_scale_test_says_fails_it_with_a_chance_of_99_percent(
     numbers: int, level: float
 ) -> None:

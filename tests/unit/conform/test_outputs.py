@@ -12,6 +12,7 @@ from dpverify.conform import PrivateOptimizer, outputs
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.run import all_tests
 from dpverify.privacy.gaussian import epsilon_of
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import CLIP, PROMISE, SIGMA, dp_sgd, poisson, promise
 
 ALPHA = 0.03
@@ -38,7 +39,7 @@ def judged(
     return found, asked
 
 
-@pytest.mark.parametrize("place", range(3))
+@for_each("place", range(3))
 def test_each_pair_that_is_refuted_is_a_fault(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
     verdicts = ["refuted" if k == place else "not refuted" for k in range(3)]
     assert not judged(monkeypatch, verdicts, [math.inf] * 3)[0].passed
@@ -50,14 +51,14 @@ def test_the_pairs_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(1.0 - options["confidence"] for options in asked) == pytest.approx(ALPHA) == found.alpha
 
 
-@pytest.mark.parametrize("place", range(3))
+@for_each("place", range(3))
 def test_the_least_of_what_the_pairs_could_show_is_told(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
     powers = [0.25 if k == place else 50.0 for k in range(3)]
     found, _ = judged(monkeypatch, ["not refuted"] * 3, powers)
-    assert found.found.startswith("so few outputs show no epsilon above 0.25")
+    assert found.found.startswith("so few outputs cannot show an epsilon above 0.25")
 
 
-@pytest.mark.parametrize(("neighbours", "moved"), [("add-remove", 1.0), ("replace-one", 2.0)])
+@for_each(("neighbours", "moved"), [("add-remove", 1.0), ("replace-one", 2.0)])
 def test_what_is_allowed_is_the_epsilon_of_two_gaussian_steps(
     monkeypatch: pytest.MonkeyPatch, neighbours: str, moved: float
 ) -> None:

@@ -8,10 +8,9 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import dpverify as dv
 from dpverify.conform import conformance
+from tests.for_each import for_each
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "pitfalls.md").read_text("utf-8")
@@ -42,7 +41,7 @@ def test_epsilon_of_the_ordinary_run() -> None:
     assert shown(expression) == number
 
 
-@pytest.mark.parametrize("name", ROWS)
+@for_each("name", ROWS)
 def test_epsilon_is_that_of_the_accountant(name: str) -> None:
     _, epsilon, _, expression = ROWS[name]
     if expression:
@@ -56,7 +55,7 @@ def test_float32_costs_less_than_the_page_says() -> None:
     assert costs[1] - costs[0] < 1e-5
 
 
-@pytest.mark.parametrize("name", ROWS)
+@for_each("name", ROWS)
 def test_the_example_fails_the_named_test(name: str) -> None:
     found = conformance(*EXAMPLES["make"]()[name], seed=0)
     assert any(test.name.startswith(ROWS[name][2]) for test in found.failed), str(found)

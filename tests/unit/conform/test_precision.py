@@ -7,6 +7,7 @@ import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.rounding import DTYPES, Dtype, accumulated, change_rounding, has_digits_of, rounded
+from tests.for_each import for_each
 from tests.unit.conform.precision import Step, clips_in, in_torch, keeps_clean, momentum, promise, reuses, right, scaled
 
 LOW: tuple[Dtype, ...] = ("float32", "bfloat16", "float16")
@@ -70,7 +71,7 @@ def test_the_excess_of_an_optimizer_that_clips_in_bfloat16_is_no_rounding_of_its
     assert 0.0625 * 2.0**-8 < extra < 0.0003
 
 
-@pytest.mark.parametrize(("dtype", "numpy_type"), [("float32", np.float32), ("float16", np.float16)])
+@for_each(("dtype", "numpy_type"), [("float32", np.float32), ("float16", np.float16)])
 def test_numbers_are_rounded_like_those_of_numpy(dtype: Dtype, numpy_type: type) -> None:
     x = np.random.default_rng(0).standard_normal(1000)
     np.testing.assert_array_equal(rounded(x, dtype), x.astype(numpy_type).astype(float))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, Promise
+from tests.for_each import for_each
 
 
 def event(name: str, **fields: Any) -> Any:
@@ -31,7 +32,7 @@ def test_an_event_says_sampling_and_noise() -> None:
     assert Promise.of_event(sampled(0.05), clip=1.0, examples=200).batch == 10
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "message"),
     [
         (sampled(0.05), "rate=0.05 of them is whole, got examples=7"),

@@ -12,6 +12,7 @@ import pytest
 from dpverify.conform import Conformance, PrivateOptimizer, Promise, Release, Statistic, conformance
 from dpverify.conform.coverage import batch_sizes, ranges
 from dpverify.conform.coverage import tested_steps as steps_of
+from tests.for_each import for_each
 
 CLIP = 0.7
 SIGMA = 1.1
@@ -80,13 +81,13 @@ def public_schedule(state: Any, gradients: Any, rng: np.random.Generator) -> Any
 SCHEDULE = [CLIP * 0.9**t for t in range(POISSON.steps)]
 
 
-@pytest.mark.parametrize("outputs", [0, 3000])
+@for_each("outputs", [0, 3000])
 def test_an_optimizer_that_does_not_clip_full_batches_is_found(outputs: int) -> None:
     assert "sensitivity" in failed(conformance(PrivateOptimizer(full_batches_unclipped), FIXED, outputs=outputs))
     assert "sensitivity" in failed(conformance(PrivateOptimizer(full_batches_unclipped), POISSON))
 
 
-@pytest.mark.parametrize(("first", "steps"), [(13, 16), (500, 1000)])
+@for_each(("first", "steps"), [(13, 16), (500, 1000)])
 def test_late_steps_are_tested_and_named(first: int, steps: int) -> None:
     promise = replace(POISSON, steps=steps)
     layer = conformance(PrivateOptimizer(from_step(first, layer=True)), promise)
@@ -95,7 +96,7 @@ def test_late_steps_are_tested_and_named(first: int, steps: int) -> None:
     assert text in layer.failed[0].found
 
 
-@pytest.mark.parametrize(("first", "steps"), [(9, 16), (500, 1000)])
+@for_each(("first", "steps"), [(9, 16), (500, 1000)])
 def test_noise_that_stops_at_a_late_step_is_found(first: int, steps: int) -> None:
     found = conformance(PrivateOptimizer(from_step(first, layer=False)), replace(POISSON, steps=steps))
     assert "scale of noise" in failed(found)
@@ -106,7 +107,7 @@ def test_a_state_is_tested_with_noise_from_a_generator_that_is_seeded() -> None:
     assert conformance(PrivateOptimizer(noisy_momentum_with_foreign_noise), POISSON)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_a_division_by_the_drawn_batch_is_right_where_all_have_one_size(seed: int) -> None:
     found = conformance(PrivateOptimizer(by_drawn_batch), FIXED, seed=seed)
     assert found, str(found)
@@ -114,7 +115,7 @@ def test_a_division_by_the_drawn_batch_is_right_where_all_have_one_size(seed: in
     assert "sensitivity" in failed(conformance(PrivateOptimizer(by_drawn_batch), uneven, seed=seed))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_a_public_schedule_passes_if_it_is_promised(seed: int) -> None:
     promise = replace(POISSON, clip_schedule=SCHEDULE)
     assert conformance(PrivateOptimizer(public_schedule), promise, seed=seed)
@@ -140,7 +141,7 @@ def adaptive(noise_follows: bool, clean: bool = False) -> PrivateOptimizer:
 ADAPTIVE = replace(POISSON, adaptive_clip=True, statistic=Statistic(sensitivity=0.5, deviation=10.0))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_adaptive_clipping_passes_and_noise_that_shrinks_where_gradients_are_clipped_is_found(seed: int) -> None:
     right = conformance(adaptive(noise_follows=False), ADAPTIVE, seed=seed)
     assert right, str(right)
@@ -162,7 +163,7 @@ def test_a_clip_length_that_is_not_promised_is_refused() -> None:
     assert "which a promise without adaptive_clip does not allow" in " ".join(str(found).split())
 
 
-@pytest.mark.parametrize("mistake", ["", "clip", "noise"])
+@for_each("mistake", ["", "clip", "noise"])
 def test_a_second_clip_length_shows_what_the_first_hides(mistake: str) -> None:
     def at_clip(length: float) -> PrivateOptimizer:
         def step(state: Any, gradients: Any, rng: np.random.Generator) -> Any:
@@ -193,7 +194,7 @@ def linear(memory: Any, root: Any) -> PrivateOptimizer:
     return PrivateOptimizer(step)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_declared_memory_passes_and_other_memory_is_found(seed: int) -> None:
     rng = np.random.default_rng(seed)
     memory = np.tril(rng.uniform(0.2, 1.0, (8, 8)))
@@ -206,7 +207,7 @@ def test_declared_memory_passes_and_other_memory_is_found(seed: int) -> None:
     assert failed(conformance(linear(changed, root), promise, seed=seed)) == {"state"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"clip_schedule": [1.0]}, "clip_schedule must have 8 finite lengths"),

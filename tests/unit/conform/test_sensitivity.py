@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.conform import PrivateOptimizer
 from dpverify.conform.sensitivity import sensitivity_tests
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import PROMISE, Array, dp_sgd
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@for_each("value", [np.nan, np.inf])
 def test_a_release_that_is_not_finite_for_one_kind_of_batch_alone_is_a_fault(value: float) -> None:
     """What a division by a length of 0 leaves: as many others as opposite ones, and a sum of exactly 0."""
 

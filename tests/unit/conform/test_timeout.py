@@ -14,6 +14,7 @@ import pytest
 import dpverify as dv
 from dpverify.conform import PrivateOptimizer, conformance
 from dpverify.foreign import interrupts_recorded
+from tests.for_each import for_each
 from tests.unit.conform.catalogue import dp_sgd, promise
 
 LIMIT = 2.0
@@ -30,7 +31,7 @@ def leaving(state: Any, g: Any, rng: np.random.Generator) -> Any:
     os._exit(0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "message"),
     [(hanging, "step did not return within 2 s"), (leaving, "step ended its process with exit code 0")],
 )
@@ -61,7 +62,7 @@ def test_a_mechanism_that_does_not_return_is_refused() -> None:
     assert dv.audit(quick, timeout=60.0, **options) == dv.audit(quick, **options)
 
 
-@pytest.mark.parametrize("timeout", [-1.0, float("nan"), float("inf")])
+@for_each("timeout", [-1.0, float("nan"), float("inf")])
 def test_a_limit_must_be_a_number_of_seconds(timeout: float) -> None:
     with pytest.raises(ValueError, match=r"timeout must be at least 0 and finite"):
         conformance(PrivateOptimizer(dp_sgd), PROMISE, timeout=timeout)

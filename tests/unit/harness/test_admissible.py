@@ -19,6 +19,7 @@ from dpverify.ledger.formula import parse_relation
 from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Tag
+from tests.for_each import for_each
 
 STATEMENT = load_specs().claim("zhang2021:theorem-3-2-start").statement({"region": "ball"})
 POINT: dict[str, int | str] = {
@@ -53,7 +54,7 @@ def test_a_counterexample_with_every_condition_and_property_is_admitted() -> Non
     assert refuted().status == "refuted"
 
 
-@pytest.mark.parametrize(("letter", "value", "text"), [
+@for_each(("letter", "value", "text"), [
     ("mu", "2", "mu <= beta"),
     ("c_4", "3", "0 < c_4 < 2"),
     ("K", "1/2", "K is an integer"),
@@ -72,7 +73,7 @@ def test_the_domain_of_a_defined_letter_counts() -> None:
     assert unmet_conditions(statement, as_point({**point, "T": 16})) == []
 
 
-@pytest.mark.parametrize("name", sorted(MEETS))
+@for_each("name", sorted(MEETS))
 def test_each_assumption_needs_a_declared_property(name: str) -> None:
     result = refuted(meets={other: MEETS[other] for other in MEETS if other != name})
     assert (result.status, name in result.error) == ("inconclusive", True)
@@ -100,8 +101,8 @@ def test_an_assumption_that_is_added_to_a_record_is_asked_for() -> None:
     assert "noise-off" in refuted(more).error
 
 
-@pytest.mark.parametrize("budget", ["smoke", "standard"])
-@pytest.mark.parametrize("declared", [True, False])
+@for_each("budget", ["smoke", "standard"])
+@for_each("declared", [True, False])
 def test_every_run_asks_for_them(budget: str, declared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the smoke budget too, where recorded counterexamples are only evaluated again."""
     own = check(MEETS if declared else {})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from sympy import Rational, Sum, Symbol
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
@@ -15,6 +14,7 @@ from dpverify.symbolic.derive.define import known_fact
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from tests.for_each import for_each
 
 SPECS = """
 [paper]
@@ -123,7 +123,7 @@ def test_without_a_record_it_is_given(tmp_path: Path) -> None:
     assert result.definitions == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "why"),
     [
         ("sum(eta, j, 1, k)", "sum(2*eta, j, 1, k)", "the statement's left side is"),  # another formula

@@ -15,6 +15,7 @@ from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.records import Severity
 from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 EDGES = (parse_relation("n <= 1"), parse_relation("n < s"))
 
@@ -39,7 +40,7 @@ def test_a_counterexample_lies_at_an_edge_by_its_exact_numbers() -> None:
     assert with_edge(example, (parse_relation("2*y >= 5"),)).edge == "2*y >= 5"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("severity", "at", "fault"),
     [
         ("boundary", [1], ""),
@@ -67,7 +68,7 @@ def test_what_falls_is_held_against_the_counterexamples(
     assert judge(spec, {}, [found], [], "hash").misjudged == fault
 
 
-@pytest.mark.parametrize("last", [1, 4])
+@for_each("last", [1, 4])
 def test_points_and_a_search_look_for_a_counterexample_away_from_the_edges(
     statements: dict[str, Statement], last: int
 ) -> None:
@@ -84,7 +85,7 @@ def test_points_and_a_search_look_for_a_counterexample_away_from_the_edges(
         assert bool(away) == (last > 1), check.name
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ('status = "refuted"\nseverity = "constant"\nfindings', 'status = "refuted"\nfindings'),

@@ -6,13 +6,14 @@ import pytest
 
 from dpverify.harness import finite_check as module
 from dpverify.harness.finite_check import MOST_POINTS, Box, FiniteCheck
+from tests.for_each import for_each
 from tests.unit.harness.formulas import formula, judged
 
 CHECK = FiniteCheck("formula", "points")
 T = "t: integer, 1 <= t <= 200"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "domains", "requires", "points"),
     [
         ("popcount(t) <= log2(t + 1)", T, [], 200),
@@ -41,7 +42,7 @@ def test_the_end_of_a_domain_is_a_counterexample() -> None:
     assert judged(CHECK, formula("t <= 199.9", T)).status == "refuted"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "domains", "requires", "why"),
     [
         ("1/(t - 7) <= 1", T, [], "1 with an undefined side"),
@@ -81,7 +82,7 @@ def test_nothing_is_proved_by_a_check_that_misses_its_planted_fault(monkeypatch:
     assert "it missed the planted fault sharper (no fault at all)" in result.message
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "domains"),
     [
         ("t <= 9", "t: integer, t >= 1"),

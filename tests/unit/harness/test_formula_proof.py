@@ -18,6 +18,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.symbolic.certify import certificates
 from dpverify.symbolic.certify.checker import checker_file, k
 from dpverify.symbolic.derive import by_rules
+from tests.for_each import for_each
 from tests.unit.harness.formulas import formula, judged
 
 CHECK = FormulaProof("formula", "proof")
@@ -86,15 +87,15 @@ VOID = [
 ]
 
 
-@pytest.mark.parametrize(("text", "domains", "requires"), [(t, d, r) for t, d, *r in TRUE])
+@for_each(("text", "domains", "requires"), [(t, d, r) for t, d, *r in TRUE])
 def test_true_formulas_are_proved(text: str, domains: str, requires: list[str]) -> None:
     result = judged(CHECK, formula(text, domains, *requires))
     assert (result.status, result.error) == ("proved", "")
     assert result.controls[0].refuted
 
 
-@pytest.mark.parametrize("points", [True, False])
-@pytest.mark.parametrize(("text", "domains", "requires"), [(t, d, r) for t, d, *r in [*FALSE, *VOID]])
+@for_each("points", [True, False])
+@for_each(("text", "domains", "requires"), [(t, d, r) for t, d, *r in [*FALSE, *VOID]])
 def test_nothing_false_is_proved(
     text: str, domains: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,13 +110,13 @@ def test_a_strict_relation_is_not_proved_as_one_that_is_not() -> None:
     assert judged(CHECK, formula("a*(1 - a) <= 1/4", A)).status == "proved"
 
 
-@pytest.mark.parametrize("text", ["normal_cdf(x) <= 1", "f(x) <= 1", "gaussian_delta(1, 1) <= x"])
+@for_each("text", ["normal_cdf(x) <= 1", "f(x) <= 1", "gaussian_delta(1, 1) <= x"])
 def test_what_certificates_have_no_name_for_is_not_tried(text: str) -> None:
     assert not CHECK.can_judge(formula(text, X))
     assert not CHECK.can_judge(formula("x <= 1", X, text))
 
 
-@pytest.mark.parametrize("value", ["normal_cdf(x)", "f(x)"])
+@for_each("value", ["normal_cdf(x)", "f(x)"])
 def test_nor_is_it_where_a_letter_stands_for_it(value: str) -> None:
     known, unknown = (formula("x <= 1", X, let=(("z", text),)) for text in ("exp(x)", value))
     assert CHECK.can_judge(known)

@@ -11,10 +11,11 @@ from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.work import Meter, WorkLimitError
+from tests.for_each import for_each
 from tests.unit.harness.formulas import formula, judged
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "domain", "conditions"),
     [
         ("sum(1/i, i, 1, k) <= k", "k: integer, k >= 1", ["k <= 257"]),

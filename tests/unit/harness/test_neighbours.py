@@ -16,6 +16,7 @@ from dpverify.ledger.formula import parse
 from dpverify.ledger.records import Relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_a_rule_without_a_point_to_spare_needs_a_neighbour(words: Statement) -> 
     assert run(rule_check(at_most(5), range(6, 10), larger), words).status == "refuted"
 
 
-@pytest.mark.parametrize("neighbour", [always, at_most(8)])
+@for_each("neighbour", [always, at_most(8)])
 def test_a_refuted_neighbour_is_named(neighbour: Rule, words: Statement) -> None:
     result = run(rule_check(at_most(5), range(6, 10), TrueNeighbour("ten", holds=neighbour)), words)
     assert result.status == "inconclusive"
@@ -116,8 +117,8 @@ def test_a_measured_side_needs_a_neighbour_and_formulas_have_one(bound: Statemen
     assert [one.name for one in spared.true_neighbours] == ["thrice", "measured for printed", "printed for measured"]
 
 
-@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
-@pytest.mark.parametrize("rhs", ["n", "-n", "0*n", "sqrt(n)"])
+@for_each("relation", ["<=", "<", ">=", ">", "="])
+@for_each("rhs", ["n", "-n", "0*n", "sqrt(n)"])
 def test_the_printed_side_in_the_place_of_the_left_one_is_never_refuted(
     relation: Relation, rhs: str, bound: Statement
 ) -> None:
@@ -157,8 +158,8 @@ def test_a_comparison_that_is_changed_to_fail_at_some_points_is_noticed(
     assert "it refuted the true neighbour measured for printed" in result.error
 
 
-@pytest.mark.parametrize("relation", ["<=", "<", ">=", ">", "="])
-@pytest.mark.parametrize("measured", [-7, 0, 7])
+@for_each("relation", ["<=", "<", ">=", ">", "="])
+@for_each("measured", [-7, 0, 7])
 def test_a_measured_side_is_not_refuted_by_itself(relation: Relation, measured: int, bound: Statement) -> None:
     statement = replace(bound, relation=relation)
     prober = Prober(statement, lambda p, s: Fraction(measured))

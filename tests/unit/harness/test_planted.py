@@ -11,6 +11,7 @@ import pytest
 from dpverify.harness.planted import Planted, moved_side
 from dpverify.ledger.formula import parse
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 def test_a_planted_right_side_takes_the_place_of_the_printed_one(statements: dict[str, Statement]) -> None:
@@ -21,7 +22,7 @@ def test_a_planted_right_side_takes_the_place_of_the_printed_one(statements: dic
     assert Planted("more", rhs="printed - 1").statement(words) is words
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [{}, {"rhs": "n"}, {"rhs": "printed", "lhs": lambda *_: 0}, {"lhs": lambda *_: 0, "holds": lambda *_: True}],
 )

@@ -13,9 +13,10 @@ from dpverify.ledger.formula import Bin, Num, parse
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lhs", "relation", "rhs", "want"),
     [
         (1.0, "<=", 2.0, 0.5),
@@ -58,7 +59,7 @@ def test_the_left_side_may_be_ours(statements: dict[str, Statement]) -> None:
     assert probe.ratio == pytest.approx(71 / 70)
 
 
-@pytest.mark.parametrize("value", [Fraction(71, 100), arb(71) / 100, 1])
+@for_each("value", [Fraction(71, 100), arb(71) / 100, 1])
 def test_a_left_side_of_ours_is_computed_once_if_that_decides(statements: dict[str, Statement], value: Exact) -> None:
     calls = list[Point]()
 
@@ -72,7 +73,7 @@ def test_a_left_side_of_ours_is_computed_once_if_that_decides(statements: dict[s
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize(("value", "times"), [(Fraction(7, 10), 1), (arb(7) / 10, 5)])
+@for_each(("value", "times"), [(Fraction(7, 10), 1), (arb(7) / 10, 5)])
 def test_a_left_side_of_ours_is_computed_once_if_it_is_rational(
     statements: dict[str, Statement], value: Exact, times: int
 ) -> None:

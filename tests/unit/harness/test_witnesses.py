@@ -10,6 +10,7 @@ import pytest
 from dpverify.harness import Point
 from dpverify.harness.context import as_point
 from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
+from tests.for_each import for_each
 
 ONE = Fraction(1)
 VALLEY = LineLoss(((-4 * ONE, -2 * ONE), (-2 * ONE, 4 * ONE)))
@@ -35,7 +36,7 @@ def test_gap_of_the_mean_loss() -> None:
     assert Witness({shifted: 3}).gap == Fraction(3, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("data", "neighbour", "examples", "expected"),
     [
         ({linear(ONE): 3}, {linear(ONE): 2, VALLEY: 1}, 3, True),
@@ -59,7 +60,7 @@ def _valley(_: Point) -> Witness:
     return Witness({VALLEY: 2}, {VALLEY: 1, linear(ONE): 1})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "enough", "too_small"),
     [
         ("lipschitz", {"G": 4}, {"G": "39/10"}),

@@ -9,10 +9,11 @@ from dpverify.kernels import cache_lines as module
 from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.numba_internals import LINE
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 15, 16, 23, 64, 131])
-@pytest.mark.parametrize("plain", [False, True])
+@for_each("length", [0, 1, 7, 8, 9, 15, 16, 23, 64, 131])
+@for_each("plain", [False, True])
 def test_a_row_is_copied_and_nothing_else(length: int, plain: bool) -> None:
     write, row = python_of(write_row) if plain else write_row, np.arange(1.0, length + 1)
     for begin in range(2 * LINE):

@@ -5,6 +5,7 @@ import pytest
 
 from dpverify.kernels import check
 from dpverify.kernels.check import ArgumentError
+from tests.for_each import for_each
 
 
 def test_whole() -> None:
@@ -14,7 +15,7 @@ def test_whole() -> None:
             check.whole(1, 4, T=bad)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rule", "good", "bad"),
     [
         (check.weight, [1e-9, 1, np.float64(0.5)], [0, -1, 1.0000001, math.nan, math.inf, "1", True, None, [1]]),

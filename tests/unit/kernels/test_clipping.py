@@ -9,6 +9,7 @@ from dpverify.kernels import clipping as module
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Indices, Matrix, Vector
+from tests.for_each import for_each
 
 CLOSE = 1e-12
 N = 300
@@ -48,8 +49,8 @@ def summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vect
     return out[: len(w)]
 
 
-@pytest.mark.parametrize("d", [1, 2, 29, 30, 31, 32, 62, 63, 123, 200])
-@pytest.mark.parametrize(("clip", "part"), [(1e-3, "all"), (0.5, "some"), (1e3, "none"), (np.inf, "none")])
+@for_each("d", [1, 2, 29, 30, 31, 32, 62, 63, 123, 200])
+@for_each(("clip", "part"), [(1e-3, "all"), (0.5, "some"), (1e3, "none"), (np.inf, "none")])
 def test_the_sum_is_that_of_gradients_written_out(d: int, clip: float, part: str) -> None:
     x, y, w = data(d)
     batch = np.random.default_rng(1).permutation(N)[:256]
@@ -60,7 +61,7 @@ def test_the_sum_is_that_of_gradients_written_out(d: int, clip: float, part: str
     assert np.allclose(summed(x, y, w, batch, clip), want, rtol=0, atol=CLOSE * np.abs(clipped(g, clip)).sum())
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 299, 300])
+@for_each("size", [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 299, 300])
 def test_batches_of_every_size(size: int) -> None:
     x, y, w = data(5)
     batch = np.random.default_rng(2).permutation(N)[:size]
@@ -129,9 +130,7 @@ def length_of_the_slope(g: Matrix, clip: float) -> Vector:
     return total
 
 
-@pytest.mark.parametrize(
-    "fault", [unclipped, mean_clipped, batch_clipped, normalized, coordinates_clipped, length_of_the_slope]
-)
+@for_each("fault", [unclipped, mean_clipped, batch_clipped, normalized, coordinates_clipped, length_of_the_slope])
 def test_other_ways_of_clipping_are_told_apart(fault: Callable[[Matrix, float], Vector]) -> None:
     x, y, w = data(9)
     batch = np.arange(256)
@@ -153,7 +152,7 @@ def test_jitted_and_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(rows, module.pad_rows(x, y))
 
 
-@pytest.mark.parametrize(("d", "p"), [(1, 32), (30, 32), (31, 64), (123, 128), (126, 128), (127, 160)])
+@for_each(("d", "p"), [(1, 32), (30, 32), (31, 64), (123, 128), (126, 128), (127, 160)])
 def test_padded_rows_are_whole_cache_lines(d: int, p: int) -> None:
     x, y = np.random.default_rng(4).standard_normal((5, d)), np.arange(5.0)
     rows = module.pad_rows(x, y)

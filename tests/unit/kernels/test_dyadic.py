@@ -1,16 +1,16 @@
 from collections.abc import Callable
 
 import numpy as np
-import pytest
 
 from dpverify.kernels import dyadic
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel, python_of
+from tests.for_each import for_each
 
 STEPS = [*range(1, 300), 1023, 1024, 1025, 2**31, 2**31 + 5, MOST_STEPS - 1, MOST_STEPS // 2]
 
 
-@pytest.mark.parametrize("form", [lambda f: f, python_of], ids=["jitted", "python"])
+@for_each("form", [lambda f: f, python_of], ids=["jitted", "python"])
 def test_bits(form: Callable[[Callable[[int], int]], Callable[[int], int]]) -> None:
     for t in STEPS:
         text = bin(t)[2:]

@@ -12,11 +12,12 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.epochs import Ordering, draw_schedule, example_of, last_shuffle, new_order
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
+from tests.for_each import for_each
 
 N, T = 7, 23
 
 
-@pytest.mark.parametrize("begins", [module.begins, python_of(module.begins)])
+@for_each("begins", [module.begins, python_of(module.begins)])
 def test_permutations_are_drawn_where_epochs_begin(begins: Callable[[int, int, int], bool]) -> None:
     steps = range(1, 3 * N + 2)
     assert [t for t in steps if begins(t, N, last_shuffle("fresh", 3 * N + 1))] == [1, N + 1, 2 * N + 1, 3 * N + 1]
@@ -24,7 +25,7 @@ def test_permutations_are_drawn_where_epochs_begin(begins: Callable[[int, int, i
     assert not any(begins(t, N, 0) for t in steps)
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_examples_of_steps_from_the_definition(ordering: Ordering) -> None:
     rng, order, want = generator(5, 0), list(range(N)), []
     for q in range(4):

@@ -10,6 +10,7 @@ from dpverify.kernels.many_seeds import next_half, shuffle_from, words_of_seeds
 from dpverify.kernels.normal import Words, take_words, wrapping
 from dpverify.kernels.tape import generator, shuffle
 from dpverify.kernels.typing import Indices
+from tests.for_each import for_each
 
 EDGES = [0, 1, 2**32 - 1, 2**32, 2**62 - 1, 2**63 - 1]
 SEEDS = np.array(EDGES + np.random.default_rng(1).integers(1 << 62, size=500).tolist())
@@ -23,7 +24,7 @@ def _held() -> Words:
     return np.zeros(2, dtype=np.uint64)
 
 
-@pytest.mark.parametrize("stream", [0, 1, 2**32 - 1])
+@for_each("stream", [0, 1, 2**32 - 1])
 def test_states_are_the_librarys(stream: int) -> None:
     assert np.array_equal(words_of_seeds(SEEDS, stream), _states(stream))
 
@@ -32,7 +33,7 @@ def test_no_seeds_have_no_states() -> None:
     assert words_of_seeds(SEEDS[:0], 0).shape == (0, 4)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 100])
+@for_each("n", [1, 2, 3, 100])
 def test_shuffles_are_the_librarys_one_after_the_other(n: int) -> None:
     for seed, words in zip(SEEDS[:40].tolist(), words_of_seeds(SEEDS[:40], 0), strict=True):
         rng, held, want, got = generator(seed, 0), _held(), np.arange(n), np.arange(n)
@@ -82,7 +83,7 @@ def test_halves_of_a_word_come_lower_first() -> None:
     assert [int(next_half(words, held)) for _ in range(2)] == [word & 0xFFFFFFFF, word >> 32]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("_INIT_A", 0x43B0D7E4), ("_TIMES_A", 0x931E8877), ("_INIT_B", 0), ("_TIMES_B", 3),

@@ -10,6 +10,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
+from tests.for_each import for_each
 
 MANY = 2_000_000  # about 540 numbers come from the tail of the ziggurat, and 15 000 from its slow path
 
@@ -20,7 +21,7 @@ def drawn(seed: int, n: int) -> tuple[Vector, module.Words]:
     return out, words
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**40])
+@for_each("seed", [0, 1, 2**40])
 def test_numbers_and_state_are_numpys(seed: int) -> None:
     rng = generator(seed)
     want = rng.standard_normal(MANY)
@@ -82,7 +83,7 @@ def one_layer_wider() -> Vector:
 
 
 @pytest.mark.usefixtures("plain")
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("WIDTHS", one_layer_wider()),  # moments would need 10^16 numbers to see it
@@ -116,7 +117,7 @@ def test_a_generator_is_read_and_set() -> None:
     assert rng.random() == other.random()  # the words were copied
 
 
-@pytest.mark.parametrize("rng", [generator(0, bits="pcg64"), Generator(MT19937(0))])
+@for_each("rng", [generator(0, bits="pcg64"), Generator(MT19937(0))])
 def test_other_sources_are_refused(rng: Generator) -> None:
     assert not module.has_words(rng)
     with pytest.raises(ArgumentError, match="rng must draw its bits from SFC64, got rng="):

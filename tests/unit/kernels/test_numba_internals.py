@@ -16,6 +16,7 @@ from dpverify.kernels import cache_lines, numba_internals, tape
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import for_types_of, inner_kernel, kernel, python_of
 from dpverify.kernels.normal import fill_normal_from, take_words
+from tests.for_each import for_each
 
 WHAT_TO_DO = """
 numba {version} has changed something inside that we build on: {part}.
@@ -151,7 +152,7 @@ PARTS: dict[Callable[[], bool], str] = {
 
 
 @pytest.mark.skipif(python_of(doubled) is doubled, reason="the jit is switched off: numba does nothing")
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+@for_each("part", PARTS, ids=lambda part: part.__name__)
 def test_numba_is_inside_as_we_need_it(part: Callable[[], bool]) -> None:
     said = WHAT_TO_DO.format(version=numba.__version__, part=part.__name__.replace("_", " "), where=PARTS[part])
     assert is_jitted(doubled)

@@ -1,13 +1,13 @@
 """The recursive sum against all gradients and their changes written out."""
 
 import numpy as np
-import pytest
 
 from dpverify.kernels.clipping import pad_rows
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.recursive import recursive_sum
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.example_gradients import clipped
+from tests.for_each import for_each
 
 N, D = 70, 9
 
@@ -23,8 +23,8 @@ def gradients(x: Matrix, y: Vector, w: Vector) -> Matrix:
     return found
 
 
-@pytest.mark.parametrize(("clip", "change"), [(np.inf, np.inf), (0.5, 0.1), (0.01, 3.0)])
-@pytest.mark.parametrize("size", [0, 1, 8, 70])
+@for_each(("clip", "change"), [(np.inf, np.inf), (0.5, 0.1), (0.01, 3.0)])
+@for_each("size", [0, 1, 8, 70])
 def test_it_is_the_sum_of_clipped_gradients_and_of_clipped_changes(clip: float, change: float, size: int) -> None:
     rng = np.random.default_rng(size)
     x, y = rng.standard_normal((N, D)), rng.standard_normal(N)

@@ -5,9 +5,10 @@ from numpy.random import SeedSequence
 from dpverify.kernels import tape
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("bits", ["sfc64", "pcg64"])
+@for_each("bits", ["sfc64", "pcg64"])
 def test_numpy_a_tape_a_kernel_and_its_python_body_draw_the_same_numbers(bits: tape.Bits) -> None:
     steps, dimension = 400, 500  # about 50 numbers come from the tail of the ziggurat, and 1500 from its slow path
     want = tape.generator(7, bits=bits).standard_normal((steps, dimension))
@@ -22,7 +23,7 @@ def test_numpy_a_tape_a_kernel_and_its_python_body_draw_the_same_numbers(bits: t
     assert np.array_equal(rng.standard_normal(3), after)
 
 
-@pytest.mark.parametrize("bits", ["sfc64", "pcg64"])
+@for_each("bits", ["sfc64", "pcg64"])
 def test_shuffle_is_a_permutation_and_the_same_in_python(bits: tape.Bits) -> None:
     order, again = np.arange(1000), np.arange(1000)
     tape.shuffle(tape.generator(1, bits=bits), order)
@@ -56,7 +57,7 @@ def test_a_seed_sequence_is_not_advanced() -> None:
     assert seed.n_children_spawned == 0
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, None, "x", [1, -2], True])
+@for_each("seed", [-1, 1.5, None, "x", [1, -2], True])
 def test_bad_seeds(seed: object) -> None:
     with pytest.raises(ArgumentError, match="seed must be an integer, at least 0"):
         tape.generator(seed)  # type: ignore[arg-type]  # the wrong type is the point

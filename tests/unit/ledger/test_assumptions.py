@@ -7,6 +7,7 @@ import pytest
 from dpverify.ledger import load_specs
 from dpverify.ledger.errors import FormulaError, SpecError
 from dpverify.ledger.vocabulary import ASSUMPTIONS, CERTIFIED, Tag, parse_tag
+from tests.for_each import for_each
 from tests.unit.ledger.conftest import Write
 
 
@@ -17,7 +18,7 @@ def test_tags() -> None:
     assert str(parse_tag("noise-off")) == "noise-off"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rule"),
     [
         ("lipshitz(G)", "did you mean 'lipschitz'"),
@@ -58,7 +59,7 @@ def test_a_paper_may_declare_tags_of_its_own(write: Write) -> None:
     assert any("weakly-convex(G)" in map(str, s.assumes) for claim in loaded.claims() for s in claim.statements())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "rule"),
     [
         ("weakly-convex", "Weakly_convex", "small letters, digits and single hyphens"),

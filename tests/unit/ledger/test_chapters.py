@@ -8,6 +8,7 @@ from dpverify.ledger import PaperSpec, SpecError, load_specs
 from dpverify.ledger.chapters import FUNCTIONS, PassageCondition, reference
 from dpverify.report.pages.fill import Filler
 from dpverify.report.pages.layout import Places
+from tests.for_each import for_each
 
 CLAIMS = """
 [paper]
@@ -66,7 +67,7 @@ def test_a_paper_without_chapters_has_none(tmp_path: Path) -> None:
     assert load(tmp_path, "").chapters == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "rule"),
     [
         ("claim('lemma-1')", "claim('lemma-2')", "Told: passage[0]: 'lemma-2': the paper has no such claim"),

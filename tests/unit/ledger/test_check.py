@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import check_specs
+from tests.for_each import for_each
 
 Write = Callable[..., Path]
 
@@ -43,7 +44,7 @@ def test_one_fault_of_a_domain_is_reported_once(write: Write) -> None:
     assert "symbols.N.domain" in str(findings[0])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("edits", "verdict_edits", "text"),
     [
         ([('printed = "4*alpha*G*sqrt(W*', 'printed = "4*alpha*G*sqrt(')], [], ""),

@@ -17,6 +17,7 @@ from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.records import Claim, Regime
 from dpverify.ledger.statements import Variant
 from dpverify.ledger.vocabulary import Tag, Vocabulary, parse_domain
+from tests.for_each import for_each
 
 Write = Callable[..., Path]
 
@@ -91,9 +92,7 @@ def test_the_product_of_readings_has_the_default_first(write: Write) -> None:
     assert len(readings) == 4
 
 
-@pytest.mark.parametrize(
-    ("reading", "rule"), [({"order": "x"}, "did you mean 'ordering'"), ({"ordering": "x"}, "offers fresh, once")]
-)
+@for_each(("reading", "rule"), [({"order": "x"}, "did you mean 'ordering'"), ({"ordering": "x"}, "offers fresh, once")])
 def test_a_reading_that_is_not_offered(specs: Specs, reading: dict[str, str], rule: str) -> None:
     claim = specs.claim("toy2024:lemma-2")
     for ask in (claim.statement, claim.verdict):
@@ -182,7 +181,7 @@ def test_the_hash_is_that_of_the_record_without_its_transcription(specs: Specs, 
     assert other.record_hash != claim.record_hash
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("edit", "changed"),
     [
         (('domain = "real, 0 < alpha <= 1"', 'domain = "real, 0 < alpha < 1"'), {"proposition-1", "lemma-2"}),

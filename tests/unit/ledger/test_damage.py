@@ -15,6 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpverify.ledger import SpecError, check_specs, load_specs
+from tests.for_each import for_each
 
 Write = Callable[..., Path]
 
@@ -165,8 +166,8 @@ def test_hostile_formulas(home: Path, texts: dict[str, bytes], old: str, new: st
     load_damaged(put(home, texts, "claims.toml", damaged.encode("utf-8", "replace")))
 
 
-@pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("old", FORMULAS)
+@for_each("hostile", HOSTILE, ids=range(len(HOSTILE)))
+@for_each("old", FORMULAS)
 def test_no_hostile_formula_is_accepted(home: Path, texts: dict[str, bytes], old: str, hostile: str) -> None:
     claims = texts["claims.toml"].decode()
     quoted = hostile.replace("\\", "\\\\").replace('"', '\\"').replace("\0", "\\u0000").replace("\x1b", "\\u001b")

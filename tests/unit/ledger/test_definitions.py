@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.check import check_specs
+from tests.for_each import for_each
 
 from .conftest import Write
 
@@ -71,7 +70,7 @@ def test_the_record_that_says_most_comes_first(write: Write) -> None:
     assert formula("lemma-2", "once") == "G*k"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "rule"),
     [
         ('name = "G_win"', 'name = "H_win"', "claims.toml has no such function"),

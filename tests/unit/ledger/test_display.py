@@ -13,6 +13,7 @@ from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import AmendmentResult
 from dpverify.ledger.vocabulary import Assumption, parse_domain, parse_tag
 from dpverify.report.statements import statement_in_line
+from tests.for_each import for_each
 from tests.unit.ledger.latex_reader import Reader, UnreadableError, normal
 
 _SIDES = re.compile(r"(?P<left>.+?) (?P<relation><=|>=|=|<|>) (?P<right>.+)")
@@ -125,7 +126,7 @@ def test_every_formula_that_is_typeset_reads_back_as_the_one_that_was_judged(
     assert read > 5000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("shown", "meant"),
     [
         (r"a b + c", "a*(b + c)"),
@@ -142,7 +143,7 @@ def test_the_reader_sees_a_bracket_or_a_function_that_is_wrong(shown: str, meant
     assert Reader(shown, {}, {}).whole() != normal(parse(meant))
 
 
-@pytest.mark.parametrize("shown", [r"\frac{a}{b", "a + ", r"\unknown", "(a]", "a)"])
+@for_each("shown", [r"\frac{a}{b", "a + ", r"\unknown", "(a]", "a)"])
 def test_the_reader_refuses_what_is_no_formula(shown: str) -> None:
     with pytest.raises(UnreadableError, match="at "):
         Reader(shown, {}, {}).whole()
@@ -166,7 +167,7 @@ def test_no_two_letters_of_a_statement_look_alike(all_statements: list[tuple[str
         assert len(letters) == len(set(letters)), said.reference
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "word", "line"),
     [
         ("theorem-8", "with", "delta_Delta = 2*eta*N*L"),

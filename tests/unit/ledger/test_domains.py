@@ -5,6 +5,7 @@ import pytest
 from dpverify.ledger.errors import FormulaError
 from dpverify.ledger.formula import parse_relation
 from dpverify.ledger.vocabulary import Domain, parse_domain
+from tests.for_each import for_each
 
 
 def test_kind_and_comparisons() -> None:
@@ -20,7 +21,7 @@ def test_text_round_trip() -> None:
         assert str(parse_domain(text)) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rule"),
     [
         ("", "begins with real or integer"),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, UnknownClaim, printable, shown, suggest
+from tests.for_each import for_each
 
 
 @given(st.text())
@@ -20,7 +21,7 @@ def test_printable_escapes_and_cuts() -> None:
     assert printable("été") == "été"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         ("a\tb", r"'a\tb'"),
@@ -63,7 +64,7 @@ def test_places_make_errors() -> None:
     assert place.of("lemma-3").field == ""
 
 
-@pytest.mark.parametrize("kind", [SpecError, UnknownClaim])
+@for_each("kind", [SpecError, UnknownClaim])
 def test_spec_errors_travel_between_processes(kind: type[SpecError]) -> None:
     error = pickle.loads(pickle.dumps(kind("a", "b", "c", "d", "e")))
     assert type(error) is kind

@@ -12,6 +12,7 @@ import pytest
 from dpverify.ledger import SpecError, Specs, bundled_specs, check_specs, load_specs
 from dpverify.ledger.files.tables import MAX_BYTES
 from dpverify.ledger.formula import to_text
+from tests.for_each import for_each
 
 Write = Callable[..., Path]
 
@@ -112,7 +113,7 @@ CLAIM_FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("edit", "claim", "field", "rule"), CLAIM_FAULTS.values(), ids=CLAIM_FAULTS)
+@for_each(("edit", "claim", "field", "rule"), CLAIM_FAULTS.values(), ids=CLAIM_FAULTS)
 def test_faults_of_claims(write: Write, edit: tuple[str, str], claim: str, field: str, rule: str) -> None:
     error = broken(write(edit))
     assert error.file.endswith("claims.toml")
@@ -145,7 +146,7 @@ VERDICT_FAULTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("edit", "claim", "field", "rule"), VERDICT_FAULTS.values(), ids=VERDICT_FAULTS)
+@for_each(("edit", "claim", "field", "rule"), VERDICT_FAULTS.values(), ids=VERDICT_FAULTS)
 def test_faults_of_verdicts(write: Write, edit: tuple[str, str], claim: str, field: str, rule: str) -> None:
     error = broken(write(verdict_edits=(edit,)))
     assert error.file.endswith("verdicts.toml")
@@ -167,7 +168,7 @@ def test_an_amendment_with_a_formula_needs_a_left_side(write: Write) -> None:
     assert (error.claim, error.field) == ("algorithm-1-range", "lhs")
 
 
-@pytest.mark.parametrize("count", [4, 40, 15_000])
+@for_each("count", [4, 40, 15_000])
 def test_too_many_readings(write: Write, count: int) -> None:
     more = "".join(f'{{name = "r{i}", choices = ["a", "b", "c"], meaning = "m"}}, ' for i in range(count))
     error = broken(write(("reading = [", f"reading = [{more}")))
@@ -204,8 +205,8 @@ def test_missing_claims(write: Write) -> None:
     assert broken(folder).rule == "the file is missing"
 
 
-@pytest.mark.parametrize("name", ["claims.toml", "verdicts.toml"])
-@pytest.mark.parametrize(
+@for_each("name", ["claims.toml", "verdicts.toml"])
+@for_each(
     ("text", "rule"),
     [
         (b"[paper", "malformed TOML"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.ledger.reading import find_cycle
+from tests.for_each import for_each
 
 CHAIN = {"a": ["b", "c"], "b": ["c"], "c": []}
 
@@ -15,7 +14,7 @@ def test_no_cycle() -> None:
     assert find_cycle({"a": ["elsewhere"]}) == ()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("graph", "cycle"),
     [
         ({"a": ["a"]}, ("a",)),

@@ -7,6 +7,7 @@ import pytest
 
 from dpverify.ledger import Specs, UnknownClaim, load_specs
 from dpverify.ledger.vocabulary import parse_domain
+from tests.for_each import for_each
 
 Write = Callable[..., Path]
 
@@ -45,7 +46,7 @@ def test_no_pattern_is_every_claim_in_order(specs: Specs) -> None:
     assert keys(specs, paper="toy2024") == keys(specs)[3:]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("patterns", "wanted"),
     [
         (["toy2024:lemma-2"], ["toy2024:lemma-2"]),
@@ -65,7 +66,7 @@ def test_select_within_a_paper(specs: Specs) -> None:
     assert keys(specs, "*", paper="other") == keys(specs, paper="other")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "paper", "rule"),
     [
         ("lemma-2", None, "several papers have this claim; say which: other:lemma-2, toy2024:lemma-2"),
@@ -84,7 +85,7 @@ def test_unknown_claims(specs: Specs, pattern: str, paper: str | None, rule: str
     assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("key", ["lemma-2", "toy2024:", "nowhere:lemma-2", "toy2024:lemma-22", ""])
+@for_each("key", ["lemma-2", "toy2024:", "nowhere:lemma-2", "toy2024:lemma-22", ""])
 def test_claim_takes_full_ids_only(specs: Specs, key: str) -> None:
     with pytest.raises(UnknownClaim):
         specs.claim(key)

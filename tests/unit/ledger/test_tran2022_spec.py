@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
-import pytest
-
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.formula.tree import BUILTINS
@@ -16,6 +14,7 @@ from dpverify.ledger.load import bundled_specs, load_specs
 from dpverify.ledger.records import Kind, Status
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.vocabulary import ASSUMPTIONS
+from tests.for_each import for_each
 
 NUMBERED = [
     *("theorem-4", "lemma-5", "theorem-6", "lemma-7", "theorem-8", "theorem-9", "theorem-10", "lemma-11", "lemma-12"),
@@ -44,12 +43,12 @@ def claim(name: str) -> ClaimSpec:
     return paper().claims[name]
 
 
-@pytest.mark.parametrize("name", [*NUMBERED, *FURTHER_CONCLUSIONS, *EQUATIONS, *VARIANCES])
+@for_each("name", [*NUMBERED, *FURTHER_CONCLUSIONS, *EQUATIONS, *VARIANCES])
 def test_every_numbered_statement_has_a_record(name: str) -> None:
     assert name in paper().claims
 
 
-@pytest.mark.parametrize("box", BOXES)
+@for_each("box", BOXES)
 def test_every_algorithm_box_has_records(box: str) -> None:
     assert sum(c.record.id.startswith(box) for c in claims()) >= 2
 
@@ -147,7 +146,7 @@ def test_the_order_is_that_of_the_paper() -> None:
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "lhs", "relation", "printed"),
     [
         ("proposition-13", "sum((1-alpha)**(N*i), i, 0, oo)", "<=", "1/(1-exp(-1))*max(1, 1/(alpha*N))"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from dpverify.ledger import check_specs, load_specs
 from dpverify.ledger.trivial import identical_sides, restated_conditions
+from tests.for_each import for_each
 
 Write = Callable[..., Path]
 
@@ -42,7 +41,7 @@ def written(write: Write, claim: str, amendment: str, status: str = "") -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "amendment"),
     [
         ('lhs = "T"\nrelation = "<="\nprinted = "T - 1"', 'formula = "T"'),
@@ -61,14 +60,14 @@ def test_an_amendment_with_identical_sides_is_refused(write: Write, claim: str, 
     assert "identical sides prove nothing" in finding.text
 
 
-@pytest.mark.parametrize("relation", ["=", "<=", ">=", "O", "O~"])
+@for_each("relation", ["=", "<=", ">=", "O", "O~"])
 def test_a_printed_claim_with_identical_sides_cannot_be_pinned_as_true(write: Write, relation: str) -> None:
     claim = f'lhs = "N*T"\nrelation = "{relation}"\nprinted = "T*N"'
     (finding,) = check_specs(written(write, claim, "", "proved"))
     assert "remark-9: status: T*N: both sides are this formula" in finding.text
 
 
-@pytest.mark.parametrize("relation", ["<", ">"])
+@for_each("relation", ["<", ">"])
 def test_a_strict_inequality_of_identical_sides_is_a_false_statement(write: Write, relation: str) -> None:
     folder = written(write, f'lhs = "N"\nrelation = "{relation}"\nprinted = "N"', "", "proved")
     assert [finding for finding in check_specs(folder) if finding.level == "error"] == []
@@ -96,7 +95,7 @@ def test_an_amendment_that_requires_what_it_claims_says_so(write: Write) -> None
     assert identical_sides(spec.statement({}, "amended")) == ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "conditions", "restates"),
     [
         ('lhs = "max(N, N**2/2)"\nrelation = "<="\nprinted = "T"', '"N <= T", "N**2 <= 2*T"', True),

@@ -17,6 +17,7 @@ from dpverify.mpc.limits import MODULUS, RANGE, Inside
 from dpverify.mpc.noise import CHUNK, binomial_noise, own_noise
 from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS
+from tests.for_each import for_each
 
 BITS = WHOLE_BITS + 2 * FINE_BITS
 
@@ -45,7 +46,7 @@ def test_each_shared_bit_weighs_what_the_law_says() -> None:
     assert sorted(found[2:] + most) == sorted([whole] * WHOLE_BITS + 2 * fine)
 
 
-@pytest.mark.parametrize("parties", [3, 16])
+@for_each("parties", [3, 16])
 def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(parties: int) -> None:
     most = RANGE // (2 * parties)
     near = most - most % 64  # a float holds it
@@ -62,8 +63,8 @@ def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(parties:
     assert parties * most + noise < RANGE < MODULUS // 2
 
 
-@pytest.mark.parametrize("noise", get_args(Inside))
-@pytest.mark.parametrize("dimension", [1, 7, 123])
+@for_each("noise", get_args(Inside))
+@for_each("dimension", [1, 7, 123])
 def test_the_largest_sigma_is_taken_and_more_is_refused(noise: Inside, dimension: int) -> None:
     most = largest_sigma(noise, dimension)
     assert choose_scale(noise, 2.0, most, 3, dimension, 20).inside == noise
@@ -89,7 +90,7 @@ def test_values_beyond_the_range_and_noise_below_the_resolution_are_refused() ->
             choose_scale(noise, 1.0, 4000.0, 3, 4, 24)
 
 
-@pytest.mark.parametrize("parties", [3, 4, 5])
+@for_each("parties", [3, 4, 5])
 def test_shares_of_noise_reach_sigma_without_those_of_colluders(parties: int) -> None:
     scale = choose_scale("shares", 2.0, 1.5, parties, 9, 20)
     honest = parties - (parties - 1) // 2
@@ -102,7 +103,7 @@ def test_shares_of_noise_reach_sigma_without_those_of_colluders(parties: int) ->
         assert inside.deviation == pytest.approx(deviation * inside.unit)
 
 
-@pytest.mark.parametrize("parties", [3, 16])
+@for_each("parties", [3, 16])
 def test_noise_of_64_deviations_fits_into_a_partys_range(parties: int) -> None:
     """And what is refused says so: the largest share is that of 64 deviations in half of what a party may add."""
     honest = parties - (parties - 1) // 2

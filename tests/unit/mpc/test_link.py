@@ -11,6 +11,7 @@ import pytest
 
 from dpverify.mpc.limits import MOST_INSIDE, MOST_NUMBERS
 from dpverify.mpc.session import load_mpyc, start_runtime
+from tests.for_each import for_each
 from tests.unit.mpc.test_session import ends, running
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
@@ -47,13 +48,17 @@ def mpyc() -> ModuleType:
     return sys.modules.get("mpyc.runtime") or load_mpyc()
 
 
-@pytest.fixture
-def peers(mpyc: ModuleType) -> Any:
+def make_peers(mpyc: ModuleType) -> Any:
     """Party 2 of three, which waits for parties 0 and 1."""
     runtime = start_runtime(mpyc, 2, [("127.0.0.1", 1 + i) for i in range(3)])
     from dpverify.mpc.links import Peers
 
     return Peers(runtime, {"d": 4}, {"n": 1}, 30.0)
+
+
+@pytest.fixture
+def peers(mpyc: ModuleType) -> Any:
+    return make_peers(mpyc)
 
 
 def connect(peers: Any) -> tuple[Any, Transport]:
@@ -103,10 +108,11 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("size", [1, 7, 1 << 20])
-@pytest.mark.parametrize("name", NAMES)
-def test_a_stranger_is_dropped_and_the_run_goes_on(name: str, size: int, peers: Any) -> None:
+@for_each("size", [1, 7, 1 << 20])
+@for_each("name", NAMES)
+def test_a_stranger_is_dropped_and_the_run_goes_on(name: str, size: int, mpyc: ModuleType) -> None:
     """However its bytes are cut."""
+    peers = make_peers(mpyc)
     link, transport = connect(peers)
     data = strangers(peers)[name]
     for start in range(0, len(data), size):
@@ -124,8 +130,9 @@ def test_a_stranger_is_dropped_and_the_run_goes_on(name: str, size: int, peers: 
     assert peers.links == [real], "the party that it named still can come"
 
 
-@pytest.mark.parametrize("size", [1, 7, 1 << 20])
-def test_a_party_is_known_by_its_whole_greeting(size: int, peers: Any) -> None:
+@for_each("size", [1, 7, 1 << 20])
+def test_a_party_is_known_by_its_whole_greeting(size: int, mpyc: ModuleType) -> None:
+    peers = make_peers(mpyc)
     link, transport = connect(peers)
     data = greeting(peers, 1)
     for start in range(0, len(data), size):
@@ -148,9 +155,10 @@ def test_a_stranger_that_says_nothing_is_dropped_for_further_ones(peers: Any) ->
     assert len(peers.made) == MOST_STRANGERS
 
 
-@pytest.mark.parametrize("numbers", [0, 4, MOST_INSIDE + 1, MOST_NUMBERS, 10**7, 10**12])
-@pytest.mark.parametrize("mine", [True, False])
-def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool, peers: Any) -> None:
+@for_each("numbers", [0, 4, MOST_INSIDE + 1, MOST_NUMBERS, 10**7, 10**12])
+@for_each("mine", [True, False])
+def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool, mpyc: ModuleType) -> None:
+    peers = make_peers(mpyc)
     from dpverify.mpc.link import HEADER, OPENS
 
     link, transport = connect(peers)
@@ -171,8 +179,9 @@ def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool,
     assert not link.bytes
 
 
-@pytest.mark.parametrize("label", range(5))
-def test_messages_of_our_own_are_short(label: int, peers: Any) -> None:
+@for_each("label", range(5))
+def test_messages_of_our_own_are_short(label: int, mpyc: ModuleType) -> None:
+    peers = make_peers(mpyc)
     from dpverify.mpc.link import HEADER, HELLO, MOST_HELLO
 
     link, transport = connect(peers)

@@ -11,11 +11,12 @@ import pytest
 
 from dpverify.mpc.errors import PartyError
 from dpverify.mpc.session import load_mpyc
+from tests.for_each import for_each
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 
 
-@pytest.mark.parametrize("at_the_end", [True, False])
+@for_each("at_the_end", [True, False])
 def test_who_is_done_or_shows_that_he_lives_is_not_silent(at_the_end: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two that are waited for, at the end of a run or in its middle, one may be still: the other is not named."""
     load_mpyc()

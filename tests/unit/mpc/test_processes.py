@@ -15,6 +15,7 @@ import pytest
 
 from dpverify.mpc.errors import PartyError
 from dpverify.mpc.processes import PartyProcesses, python_command
+from tests.for_each import for_each
 
 READS = "import sys; exec(sys.stdin.buffer.read().strip(b' '))"
 STOPS = "import os, signal; os.kill(os.getpid(), signal.SIGSTOP)"
@@ -46,7 +47,7 @@ def test_all_read_what_they_are_fed_and_their_lines_come_together() -> None:
     assert run([WRITES] * 3, step=0) == [[b"line 1"] * 3, [b"line 2"] * 3]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("programs", "words"),
     [
         ([HANGS, FAILS, HANGS], "party 1 has a NaN"),
@@ -65,7 +66,7 @@ def test_all_are_ended_once_one_has_failed_or_was_stopped(programs: list[str], w
         run(programs)
 
 
-@pytest.mark.parametrize("code", [STOPS, HANGS + "; " + READS])
+@for_each("code", [STOPS, HANGS + "; " + READS])
 def test_nobody_waits_for_a_party_that_does_not_read(code: str) -> None:
     """Its input is more than a pipe holds."""
     with PartyProcesses(2, code, 30.0, count(step=100).__next__) as processes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -21,6 +20,7 @@ from dpverify.privacy.ratio_noise import (
     law,
     tables,
 )
+from tests.for_each import for_each
 from tests.unit.mpc.plain import DRAWN, PlainMpc, run, signed, twin
 
 
@@ -37,7 +37,7 @@ def spread(rng: np.random.Generator, pairs: int) -> Indices:
     return bits
 
 
-@pytest.mark.parametrize("size", [1, 40, 300])
+@for_each("size", [1, 40, 300])
 def test_the_shared_computation_is_its_twin_bit_for_bit(size: int) -> None:
     mpc = PlainMpc(np.random.default_rng([0, size]))
     found = signed(run(ratio_noise(mpc, None, size)))
@@ -105,7 +105,7 @@ def test_division_by_a_power_of_two_is_exact_whatever_the_mask() -> None:
         assert found.tolist() == [v >> SHIFT_BITS for v in values.tolist()]
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, 8, 24])
+@for_each("width", [1, 2, 5, 8, 24])
 def test_bits_are_compared_looked_up_and_searched(width: int) -> None:
     rng, mpc = np.random.default_rng(width), PlainMpc(np.random.default_rng(0))
     a, b = rng.integers(0, 1 << width, (2, 50))
@@ -120,7 +120,7 @@ def test_bits_are_compared_looked_up_and_searched(width: int) -> None:
     assert np.array_equal(first, np.eye(width + 1, dtype=int)[lowest][:, :width])
 
 
-@pytest.mark.parametrize(("size", "most"), [(1, 11.5), (30, 4.0), (1000, 3.0)])
+@for_each(("size", "most"), [(1, 11.5), (30, 4.0), (1000, 3.0)])
 def test_the_masks_that_delta_pays_for_are_more_than_are_opened(size: int, most: float) -> None:
     """One for each pair and one for each number."""
     mpc = PlainMpc(np.random.default_rng(6))

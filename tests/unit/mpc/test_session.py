@@ -17,6 +17,7 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import DEVIATION
+from tests.for_each import for_each
 from tests.unit.mpc.plain import twin
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
@@ -97,7 +98,7 @@ def test_noise_by_the_ratio_of_uniforms_is_its_twin_on_the_bits_that_were_shared
     assert opened == [v + n for v, n in zip([3, 3 * 10**15, -3 << 54] * 4, noise, strict=True)]
 
 
-@pytest.mark.parametrize(("parties", "most"), [(3, 60e3), (5, 120e3)])
+@for_each(("parties", "most"), [(3, 60e3), (5, 120e3)])
 def test_noise_by_the_ratio_of_uniforms_sends_few_bytes(parties: int, most: float) -> None:
     """Bytes that a party sends for each of 16 numbers; with more there are fewer, as 8 pairs are drawn to spare."""
     body = (
@@ -160,10 +161,8 @@ signal.signal(signal.SIGUSR1, lambda *_: setattr(session._watch, 'timeout', 2.0)
 BODIES = [*(BEFORE, LOOP, AFTER), *map(with_ratio, (BEFORE, LOOP, AFTER))]
 
 
-@pytest.mark.parametrize(
-    "body", BODIES, ids=[f"{at}{how}" for how in ("", ", ratio") for at in ("first", "middle", "last")]
-)
-@pytest.mark.parametrize(("what", "word"), [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")])
+@for_each("body", BODIES, ids=[f"{at}{how}" for how in ("", ", ratio") for at in ("first", "middle", "last")])
+@for_each(("what", "word"), [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")])
 def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.Signals, word: str, body: str) -> None:
     check_that_party_1_is_named(what, word, body)
 
@@ -186,8 +185,8 @@ def check_that_party_1_is_named(what: signal.Signals, word: str, body: str, with
     assert {err for _, _, err in found} == {f"party 1 {'was ' if what == signal.SIGSTOP else ''}{word}"}
 
 
-@pytest.mark.parametrize(("at", "late"), [(0, None), (3, None), (0, 2)])
-@pytest.mark.parametrize("size", [3, 5])
+@for_each(("at", "late"), [(0, None), (3, None), (0, 2)])
+@for_each("size", [3, 5])
 def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(
     at: int, size: int, late: int | None
 ) -> None:
@@ -203,7 +202,7 @@ def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(
     assert all("party 1" in err and f"{size} numbers" in err and "4 numbers" in err for _, _, err in found), found
 
 
-@pytest.mark.parametrize("at", [0, 1, 3])
+@for_each("at", [0, 1, 3])
 def test_so_does_one_whose_noise_is_by_the_ratio_of_uniforms(at: int) -> None:
     """At the first, a middle and the last opening."""
     body = f"for k in range(4):\n    session.open_sum(np.arange(3 if (k, index) == ({at}, 1) else 4), inside='ratio')"
@@ -248,7 +247,7 @@ def test_parties_with_different_settings_say_so() -> None:
     assert set(errors) <= {"party 0 has d = 7, and party 1 has 8", "party 1 has d = 8, and party 2 has 7"}, errors
 
 
-@pytest.mark.parametrize(("inside", "clear"), [(None, False), ("bits", False), ("ratio", False), (None, True)])
+@for_each(("inside", "clear"), [(None, False), ("bits", False), ("ratio", False), (None, True)])
 def test_no_party_sends_its_own_numbers_in_the_clear(inside: str | None, clear: bool) -> None:
     """In all that it sends; a threshold of 0 is the planted fault, with which they are found, as bytes of residues."""
     body = (
@@ -281,7 +280,7 @@ def test_shares_hide_from_any_minority() -> None:
     assert told.splitlines() == [f"{t} False True" for t in (1, 1, 2, 7)]
 
 
-@pytest.mark.parametrize("index", [-1, 3])
+@for_each("index", [-1, 3])
 def test_an_index_that_no_party_has_is_refused(index: int) -> None:
     with pytest.raises(ArgumentError, match="at least 0 and at most 2, got index="):
         Session(index, [("localhost", 1)] * 3, {}, {})

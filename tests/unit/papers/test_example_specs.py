@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import dpverify as dv
+from tests.for_each import for_each
 from tests.unit.papers.test_guide import ROOT
 
 EXAMPLES = ROOT / "docs" / "examples" / "specs"
@@ -24,7 +23,7 @@ def test_examples_are_judged_as_they_are_pinned() -> None:
     assert all(result.status == result.pinned for result in results)
 
 
-@pytest.mark.parametrize("paper", sorted(path.name for path in EXAMPLES.iterdir()))
+@for_each("paper", sorted(path.name for path in EXAMPLES.iterdir()))
 def test_an_example_is_short(paper: str) -> None:
     lines = (EXAMPLES / paper / "claims.toml").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= MOST_LINES

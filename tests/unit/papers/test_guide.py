@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.for_each import for_each
 from tests.unit.one_core import one_core
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +19,7 @@ GUIDE, YOURS = ROOT / "docs" / "adding-a-paper.md", ROOT / "docs" / "your-paper.
 LONGEST = 150
 
 
-@pytest.mark.parametrize("guide", [GUIDE, YOURS])
+@for_each("guide", [GUIDE, YOURS])
 def test_a_guide_is_short(guide: Path) -> None:
     assert len(guide.read_text(encoding="utf-8").splitlines()) <= LONGEST
 

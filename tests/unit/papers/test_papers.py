@@ -11,6 +11,7 @@ from dpverify.harness.run.discovery import IndexedFile, check_files, claims_in
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import Specs, load_specs
 from dpverify.papers import SEARCH_SECONDS, index, load
+from tests.for_each import for_each
 
 CLOSE = 1.25
 """Factor within which the seconds of a search must be what the checks leave for it."""
@@ -21,7 +22,7 @@ def specs() -> Specs:
     return load_specs()
 
 
-@pytest.mark.parametrize("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
+@for_each("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
 def test_all_checks_of_a_paper_are_found_by_their_claims(specs: Specs, paper: str) -> None:
     checks = load(paper)
     assert checks is not None
@@ -33,7 +34,7 @@ def test_all_checks_of_a_paper_are_found_by_their_claims(specs: Specs, paper: st
     assert all(checks.find(entry.check.claim, entry.check.name) is entry.check for entry in whole)
 
 
-@pytest.mark.parametrize("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
+@for_each("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
 def test_the_index_says_what_each_file_judges(paper: str) -> None:
     package, known = f"dpverify.papers.{paper}", index().files
     files = dict(check_files(package))
@@ -59,7 +60,7 @@ def test_a_file_that_the_index_does_not_know_is_asked(monkeypatch: pytest.Monkey
     assert "theorem-4-1-variance" not in checks.claims()
 
 
-@pytest.mark.parametrize("budget", sorted(SEARCH_SECONDS))
+@for_each("budget", sorted(SEARCH_SECONDS))
 def test_the_seconds_of_a_search_are_what_all_checks_leave_for_it(specs: Specs, budget: str) -> None:
     suite = Suite(specs, budget, 0)
     shares = suite.computed_shares()

@@ -8,11 +8,12 @@ from dpverify.privacy.accounting import epsilon, event, sigma, steps_of_event
 from dpverify.privacy.batches import BatchSteps
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.sampled import poisson_gaussian_epsilon
+from tests.for_each import for_each
 
 SETTINGS = [(1.0, 1e-5, 1000, 0.01), (0.7, 1e-6, 200, 0.05), (2.0, 1e-5, 10_000, 0.004), (5.0, 1e-3, 50, 0.5)]
 
 
-@pytest.mark.parametrize(("noise", "delta", "steps", "rate"), SETTINGS)
+@for_each(("noise", "delta", "steps", "rate"), SETTINGS)
 def test_both_ends_hold_dp_accountings_value_and_are_below_the_renyi_bound(
     noise: float, delta: float, steps: int, rate: float
 ) -> None:
@@ -29,9 +30,7 @@ def test_both_ends_hold_dp_accountings_value_and_are_below_the_renyi_bound(
     assert epsilon(event, delta) == found
 
 
-@pytest.mark.parametrize(
-    ("sampling", "rate"), [("poisson", 0.02), ("batches", 0.02), ("poisson", 1.0), ("batches", 1.0)]
-)
+@for_each(("sampling", "rate"), [("poisson", 0.02), ("batches", 0.02), ("poisson", 1.0), ("batches", 1.0)])
 def test_the_noise_that_is_found_does_and_a_little_less_does_not(sampling: str, rate: float) -> None:
     noise = sigma(2.0, 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]  # one of two words
     assert epsilon(noise, 1e-5, steps=300, rate=rate, sampling=sampling).upper <= 2.0  # type: ignore[arg-type]  # as above
@@ -91,7 +90,7 @@ def test_a_sample_of_several_steps_or_of_a_sample_is_no_sample_of_one() -> None:
             steps_of_event(PoissonSampledDpEvent(0.25, inner))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"rate": 0.0}, "rate"),
@@ -110,7 +109,7 @@ class SingleEpochTreeAggregationDpEvent:
         self.noise_multiplier, self.step_counts = noise_multiplier, step_counts
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 7, 8, 100, 1023, 1024])
+@for_each("steps", [1, 2, 3, 7, 8, 100, 1023, 1024])
 def test_a_tree_has_as_many_nodes_around_a_step_as_are_counted(steps: int) -> None:
     nodes = [(a << b, (a + 1) << b) for b in range(11) for a in range(steps >> b)]
     around = [sum(low < t <= high for low, high in nodes) for t in range(1, steps + 1)]
@@ -123,7 +122,7 @@ def test_a_tree_has_as_many_nodes_around_a_step_as_are_counted(steps: int) -> No
     assert epsilon(least * (1 - 1e-9), 1e-5, steps=steps, sampling="tree").lower > 1.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("how", "delta"),
     [
         ({"sigma": 2.0}, 1e-5),
@@ -148,7 +147,7 @@ def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(how: dict[st
         assert found.lower * (1 - 1e-3) <= tight <= found.upper * (1 + 1e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("how", "message"),
     [
         ({"sampling": "batches"}, "asks for sizes"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy import binomial_noise as noise
+from tests.for_each import for_each
 
 
 def test_the_law_is_that_of_the_sum_of_weighted_bits() -> None:
@@ -37,8 +38,8 @@ def test_tails_are_lighter_than_those_of_a_gaussian_of_its_variance_allow() -> N
         assert 0.0 < beyond < 2.0 * math.exp(-(deviations**2) / 2.0)
 
 
-@pytest.mark.parametrize("order", [2, 8, 24])
-@pytest.mark.parametrize("shift", [1, 700, 1024, 3000])
+@for_each("order", [2, 8, 24])
+@for_each("shift", [1, 700, 1024, 3000])
 def test_moments_are_bounded_from_above_and_closely(order: int, shift: int) -> None:
     """Against the sum over all numbers of the law that is accounted for, its tails 300 stretches long."""
     chances, ratio, _ = noise.accounted()

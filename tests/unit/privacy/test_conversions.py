@@ -14,6 +14,7 @@ from dpverify.privacy.conversions import (
     zcdp_epsilon,
 )
 from dpverify.privacy.gaussian import epsilon_of
+from tests.for_each import for_each
 
 MISSING = "the extra `accounting` is not installed"
 CASES = [
@@ -27,14 +28,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("order", "rdp", "delta"), CASES)
+@for_each(("order", "rdp", "delta"), CASES)
 def test_each_form_improves_on_the_one_before(order: float, rdp: float, delta: float) -> None:
     classic, improved, tight = (f(order, rdp, delta) for f in (classic_epsilon, improved_epsilon, tight_epsilon))
     assert tight <= improved * (1 + 1e-12) < classic
     assert tight >= 0
 
 
-@pytest.mark.parametrize(("order", "rdp", "delta"), CASES)
+@for_each(("order", "rdp", "delta"), CASES)
 def test_the_improved_form_is_the_tight_one_without_the_second_term(order: float, rdp: float, delta: float) -> None:
     """The least of z log p + (1 - z) log q, over q with p = delta + exp(epsilon) q, is (z - 1) rdp."""
     epsilon = improved_epsilon(order, rdp, delta)
@@ -52,13 +53,13 @@ def worst_delta(order: float, rdp: float, epsilon: float) -> float:
     return float(np.max(np.where(moment <= math.exp((order - 1) * rdp), p - math.exp(epsilon) * q, 0)))
 
 
-@pytest.mark.parametrize(("order", "rdp", "delta"), [(2, 0.1, 1e-3), (1.5, 0.3, 0.2), (10, 1, 1e-4), (4, 0.5, 0.05)])
+@for_each(("order", "rdp", "delta"), [(2, 0.1, 1e-3), (1.5, 0.3, 0.2), (10, 1, 1e-4), (4, 0.5, 0.05)])
 def test_tight_conversion_is_the_worst_pair_of_two_point_laws(order: float, rdp: float, delta: float) -> None:
     epsilon = tight_epsilon(order, rdp, delta)
     assert 0.97 * delta < worst_delta(order, rdp, epsilon) <= delta * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("rho", "delta"), [(0.5, 1e-5), (1e-6, 1e-300), (50, 1e-5), (1e-4, 0.5), (5, 0.9)])
+@for_each(("rho", "delta"), [(0.5, 1e-5), (1e-6, 1e-300), (50, 1e-5), (1e-4, 0.5), (5, 0.9)])
 def test_zcdp_is_above_the_exact_trade_off(rho: float, delta: float) -> None:
     exact = epsilon_of(math.sqrt(2 * rho), delta)
     assert exact <= zcdp_epsilon(rho, delta)
@@ -72,7 +73,7 @@ def test_nothing_lost_nothing_asked() -> None:
     assert tight_epsilon(2, 0, 1e-5) == 0
 
 
-@pytest.mark.parametrize("arguments", [(1, 1, 0.1), (2, -1, 0.1), (2, 1, 0), (2, 1, 1), (math.nan, 1, 0.1)])
+@for_each("arguments", [(1, 1, 0.1), (2, -1, 0.1), (2, 1, 0), (2, 1, 1), (math.nan, 1, 0.1)])
 def test_refuses_what_is_outside_the_range(arguments: tuple[float, float, float]) -> None:
     for convert in (classic_epsilon, improved_epsilon, tight_epsilon):
         with pytest.raises(ValueError, match="must be"):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, log_delta_of, mu_of
+from tests.for_each import for_each
 from tests.unit.privacy.oracle import delta_by_integration, mixture
 
 
@@ -32,7 +33,7 @@ def by_integration(mu: float, epsilon: float) -> mpmath.mpf:
         return mpmath.quad(positive_part, [crossing + part * reach for part in (0, 0.05, 0.2, 0.5, 1)])
 
 
-@pytest.mark.parametrize(("mu", "epsilon"), [(1, 1), (0.1, 0.5), (3, 0), (0.01, 0.2), (8, 50), (0.3, 1e-6)])
+@for_each(("mu", "epsilon"), [(1, 1), (0.1, 0.5), (3, 0), (0.01, 0.2), (8, 50), (0.3, 1e-6)])
 def test_the_formula_is_the_hockey_stick(mu: float, epsilon: float) -> None:
     with mpmath.workdps(60):
         assert abs(by_integration(mu, epsilon) / by_definition(mu, epsilon, 150) - 1) < 1e-30
@@ -49,7 +50,7 @@ def test_delta_has_twelve_digits_down_to_the_smallest_floats() -> None:
                 assert abs(mpmath.mpf(delta_of(mu, epsilon)) / exact - 1) < 1e-12, (mu, epsilon)
 
 
-@pytest.mark.parametrize(("mu", "epsilon"), [(0.001, 1), (1e-6, 50), (1, 5000), (1e-4, 1e-2)])
+@for_each(("mu", "epsilon"), [(0.001, 1), (1e-6, 50), (1, 5000), (1e-4, 1e-2)])
 def test_log_delta_goes_below_the_smallest_float(mu: float, epsilon: float) -> None:
     with mpmath.workdps(60):
         u, h = mpmath.mpf(epsilon) / mu, mpmath.mpf(mu) / 2
@@ -61,8 +62,8 @@ def test_log_delta_goes_below_the_smallest_float(mu: float, epsilon: float) -> N
 DELTAS = [1e-300, 1e-100, 1e-12, 1e-5, 0.1, 0.5, 0.99]
 
 
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 10.0, 50.0, 1e4])
+@for_each("delta", DELTAS)
+@for_each("epsilon", [1e-6, 1e-3, 1.0, 10.0, 50.0, 1e4])
 def test_mu_and_epsilon_are_inverse(epsilon: float, delta: float) -> None:
     mu = mu_of(epsilon, delta)
     assert abs(float(by_definition(mu, epsilon, 400)) / delta - 1) < 1e-12
@@ -107,13 +108,13 @@ def test_composition_is_the_root_of_the_sum_of_squares() -> None:
     assert compose_mu(0.1 for _ in range(100)) == pytest.approx(1, rel=1e-15)
 
 
-@pytest.mark.parametrize("call", [lambda: delta_of(-1, 1), lambda: delta_of(1, -1), lambda: delta_of(math.nan, 1)])
+@for_each("call", [lambda: delta_of(-1, 1), lambda: delta_of(1, -1), lambda: delta_of(math.nan, 1)])
 def test_refuses_what_has_no_delta(call: object) -> None:
     with pytest.raises(ValueError, match="must be at least 0"):
         call()  # type: ignore[operator]  # a list of lambdas is a list of objects
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1.1, math.nan])
+@for_each("delta", [-0.1, 1.1, math.nan])
 def test_refuses_a_delta_that_is_no_probability(delta: float) -> None:
     with pytest.raises(ValueError, match=r"delta must be in \[0, 1\]"):
         epsilon_of(1, delta)
@@ -141,7 +142,7 @@ def mills_exactly(x: mpmath.mpf) -> mpmath.mpf:
     return mpmath.erfc(x / mpmath.sqrt(2)) * mpmath.exp(x * x / 2) * mpmath.sqrt(mpmath.pi / 2)
 
 
-@pytest.mark.parametrize("mu", ENDS)
+@for_each("mu", ENDS)
 def test_delta_is_right_at_the_ends_of_the_floats(mu: float) -> None:
     near = (mu * ratio for ratio in RATIOS)
     far = (0.5 * mu * mu + mu * ratio for ratio in RATIOS)
@@ -157,8 +158,8 @@ def test_delta_is_right_at_the_ends_of_the_floats(mu: float) -> None:
             assert log_delta_of(mu, epsilon) == pytest.approx(float(exact), rel=1e-13, abs=1e-13)
 
 
-@pytest.mark.parametrize("epsilon", [1e15, 0.99e16, 1.01e16, 1e35, 1e154, 1e300])
-@pytest.mark.parametrize("delta", [5e-324, 1e-100, 1e-6, 0.5, 0.99, 1 - 2**-53])
+@for_each("epsilon", [1e15, 0.99e16, 1.01e16, 1e35, 1e154, 1e300])
+@for_each("delta", [5e-324, 1e-100, 1e-6, 0.5, 0.99, 1 - 2**-53])
 def test_mu_and_epsilon_are_inverse_where_both_are_large(epsilon: float, delta: float) -> None:
     assert epsilon_of(mu_of(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-14)
     assert mu_of(1.7e308, delta) == pytest.approx(math.sqrt(2) * math.sqrt(1.7e308), rel=1e-14)

@@ -10,6 +10,7 @@ from flint import arb, ctx
 
 from dpverify.privacy.gaussian_composition import composed_epsilon
 from dpverify.privacy.gaussian_safe import delta_ball
+from tests.for_each import for_each
 
 DIGITS = 1e-12
 
@@ -33,7 +34,7 @@ def is_zero(mus: np.ndarray, delta: float) -> bool:
     return bool(gap > 0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_twelve_digits_over_everything(seed: int) -> None:
     rng, before, seen = np.random.default_rng(seed), ctx.prec, 0
     try:
@@ -54,8 +55,8 @@ def test_twelve_digits_over_everything(seed: int) -> None:
     assert seen > 20
 
 
-@pytest.mark.parametrize("mu", [1e-8, 1e-3, 0.5, 3.0])
-@pytest.mark.parametrize("apart", [1e-15, 1e-14, 1e-13, 9e-13, 1e-12, 1e-11])
+@for_each("mu", [1e-8, 1e-3, 0.5, 3.0])
+@for_each("apart", [1e-15, 1e-14, 1e-13, 9e-13, 1e-12, 1e-11])
 def test_epsilon_is_0_where_delta_is_enough_for_it_and_nowhere_before(mu: float, apart: float) -> None:
     before, near = ctx.prec, math.erf(mu / math.sqrt(8.0))
     try:
@@ -79,10 +80,8 @@ def test_squares_beyond_the_range_of_floats_are_added_all_the_same() -> None:
     assert composed_epsilon(np.full(4, 1e170), 0.1) == math.inf
 
 
-@pytest.mark.parametrize(
-    "mu", [5e-324, 1e-310, 1e-300, 1e-155, 1e-101, 1e-100, 1e-12, 1.0, 1e7, 1e8, 1e30, 1e77, 1e150]
-)
-@pytest.mark.parametrize("delta", [5e-324, 1e-310, 1e-100, 1e-6, 0.3, 0.99, 1 - 2**-53])
+@for_each("mu", [5e-324, 1e-310, 1e-300, 1e-155, 1e-101, 1e-100, 1e-12, 1.0, 1e7, 1e8, 1e30, 1e77, 1e150])
+@for_each("delta", [5e-324, 1e-310, 1e-100, 1e-6, 0.3, 0.99, 1 - 2**-53])
 def test_extreme_mechanisms_have_twelve_digits(mu: float, delta: float) -> None:
     before = ctx.prec
     try:

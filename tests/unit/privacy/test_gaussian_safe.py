@@ -10,6 +10,7 @@ from flint import arb
 
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.gaussian_safe import certify, delta_ball, missed_epsilon, missed_mu, safe_epsilon, safe_mu
+from tests.for_each import for_each
 
 EXTREMES = [
     (1.0, 1e-5),
@@ -22,7 +23,7 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize(("mu", "delta"), EXTREMES)
+@for_each(("mu", "delta"), EXTREMES)
 def test_safe_epsilon_is_certified_and_next_to_the_exact_one(mu: float, delta: float) -> None:
     epsilon = safe_epsilon(mu, delta)
     assert certify(mu, epsilon, delta)
@@ -31,7 +32,7 @@ def test_safe_epsilon_is_certified_and_next_to_the_exact_one(mu: float, delta: f
     assert not certify(mu, epsilon * 0.999, delta)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 1e-300), (50, 1e-300), (1e-6, 0.5), (0, 1e-20), (1e5, 1e-5)])
+@for_each(("epsilon", "delta"), [(1e-6, 1e-300), (50, 1e-300), (1e-6, 0.5), (0, 1e-20), (1e5, 1e-5)])
 def test_safe_mu_is_certified_and_next_to_the_exact_one(epsilon: float, delta: float) -> None:
     mu = safe_mu(epsilon, delta)
     assert certify(mu, epsilon, delta)
@@ -39,14 +40,14 @@ def test_safe_mu_is_certified_and_next_to_the_exact_one(epsilon: float, delta: f
     assert not certify(mu * (1 + 1e-11), epsilon, delta)
 
 
-@pytest.mark.parametrize(("mu", "delta"), EXTREMES)
+@for_each(("mu", "delta"), EXTREMES)
 def test_missed_epsilon_is_certainly_missed_and_next_to_the_exact_one(mu: float, delta: float) -> None:
     epsilon = missed_epsilon(mu, delta)
     assert epsilon == 0.0 or not certify(mu, epsilon, delta)
     assert 0 <= safe_epsilon(mu, delta) - epsilon < 2e-12 * max(epsilon, 1e-3)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1e-6, 1e-300), (50, 1e-300), (1e-6, 0.5), (0, 1e-20), (1e5, 1e-5)])
+@for_each(("epsilon", "delta"), [(1e-6, 1e-300), (50, 1e-300), (1e-6, 0.5), (0, 1e-20), (1e5, 1e-5)])
 def test_missed_mu_misses_and_is_next_to_the_exact_one(epsilon: float, delta: float) -> None:
     mu = missed_mu(epsilon, delta)
     assert not certify(mu, epsilon, delta)
@@ -80,9 +81,7 @@ def test_the_ball_holds_a_delta_that_can_be_computed_by_hand() -> None:
     assert abs(float(delta_ball(2, 2)) - (0.5 - math.exp(2) * 0.022750131948179195)) < 1e-15
 
 
-@pytest.mark.parametrize(
-    "arguments", [(-1, 1, 0.1), (1, -1, 0.1), (1, 1, -0.1), (math.inf, 1, 0.1), (1, math.nan, 0.1)]
-)
+@for_each("arguments", [(-1, 1, 0.1), (1, -1, 0.1), (1, 1, -0.1), (math.inf, 1, 0.1), (1, math.nan, 0.1)])
 def test_refuses_what_it_cannot_decide(arguments: tuple[float, float, float]) -> None:
     with pytest.raises(ValueError, match=r"must be (finite|at least 0)"):
         certify(*arguments)

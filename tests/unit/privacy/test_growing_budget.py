@@ -24,6 +24,7 @@ from dpverify.privacy.growing_budget import (
     tail,
     two_lengths,
 )
+from tests.for_each import for_each
 
 N, DELTA = 10**6, 1e-5
 USUAL = GrowingBudget(0.01, 1e-4, 1e-3, 0.1, 20, N, 100)
@@ -63,7 +64,7 @@ def test_a_choice_alone_is_a_two_point_law() -> None:
     assert shared_epsilon(budget, DELTA).lower == pytest.approx(by_hand, rel=1e-4)
 
 
-@pytest.mark.parametrize("choice", [0.5, 8.0, 50.0])
+@for_each("choice", [0.5, 8.0, 50.0])
 def test_the_lower_end_is_rounded_down(choice: float) -> None:
     """Beside a measurement that shows nothing, the law of one choice is known in closed form, to the last digits."""
     e = math.sqrt(2.0 * choice)
@@ -130,7 +131,7 @@ def test_delta_pays_for_the_choices_that_go_another_way() -> None:
     assert paid < 0.99 * _attained(USUAL, DELTA, 1e-3, 5, 5)
 
 
-@pytest.mark.parametrize("change", [{"rho": 0.0}, {"growth": -1.0}, {"candidates": 0}, {"steps": 0}])
+@for_each("change", [{"rho": 0.0}, {"growth": -1.0}, {"candidates": 0}, {"steps": 0}])
 def test_numbers_out_of_range_are_named(change: dict[str, float]) -> None:
     with pytest.raises(ArgumentError, match=f"^{next(iter(change))} "):
         replace(USUAL, **change)  # type: ignore[arg-type]

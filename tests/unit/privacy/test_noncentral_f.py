@@ -9,19 +9,20 @@ from scipy import special, stats
 
 from dpverify.privacy import noncentral_f
 from dpverify.privacy.noncentral_f import cdf, falling_root, lower_noncentrality, quantile
+from tests.for_each import for_each
 
 LAWS = [(1, 19998, 2500.0), (1, 199_998, 3.0), (3, 5, 40.0), (8, 1991, 0.5), (50, 4000, 90_000.0)]
 
 
-@pytest.mark.parametrize(("first", "second", "noncentrality"), LAWS)
-@pytest.mark.parametrize("chance", [0.05, 0.9, 0.95, 1.0 - 1e-6])
+@for_each(("first", "second", "noncentrality"), LAWS)
+@for_each("chance", [0.05, 0.9, 0.95, 1.0 - 1e-6])
 def test_the_quantile_is_that_of_scipy(first: int, second: int, noncentrality: float, chance: float) -> None:
     expected = float(stats.ncf.ppf(chance, first, second, noncentrality))
     assert quantile(first, second, noncentrality, chance) == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize(("first", "second", "noncentrality"), LAWS)
-@pytest.mark.parametrize("alpha", [0.05, 0.5, 1e-6])
+@for_each(("first", "second", "noncentrality"), LAWS)
+@for_each("alpha", [0.05, 0.5, 1e-6])
 def test_the_bound_is_the_noncentrality_whose_quantile_was_seen(
     first: int, second: int, noncentrality: float, alpha: float
 ) -> None:
@@ -29,7 +30,7 @@ def test_the_bound_is_the_noncentrality_whose_quantile_was_seen(
     assert lower_noncentrality(seen, first, second, alpha) == pytest.approx(noncentrality, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1e-4])
+@for_each("alpha", [0.05, 1e-4])
 def test_the_bound_never_passes_the_level(alpha: float) -> None:
     """The chance of the statistic, or less, under the bound is at least 1 - alpha as computed."""
     for first, second, noncentrality in LAWS:
@@ -40,7 +41,7 @@ def test_the_bound_never_passes_the_level(alpha: float) -> None:
             assert cdf(first, second, bound * (1.0 + 1e-6), statistic) < 1.0 - alpha
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1e-4])
+@for_each("alpha", [0.05, 1e-4])
 def test_beyond_the_series_numerator_and_denominator_have_half_of_the_level_each(alpha: float) -> None:
     """The denominator is below ``least``, and the numerator's part of chance above ``most``, with alpha/2 each."""
     first, second, statistic = 3, 40, 1e9

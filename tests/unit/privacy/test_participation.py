@@ -2,6 +2,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.privacy.participation import ORDERINGS, Bounds, Ordering, pattern_count, patterns
+from tests.for_each import for_each
 
 
 def test_patterns_of_a_run_with_a_last_epoch_cut_short() -> None:
@@ -14,8 +15,8 @@ def test_a_run_shorter_than_an_epoch_may_miss_the_example() -> None:
     assert list(patterns(2, 5, "once")) == [(1,), (2,), (), (), ()]
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize(("steps", "examples"), [(1, 1), (7, 3), (6, 3), (2, 5), (5, 1)])
+@for_each("ordering", ORDERINGS)
+@for_each(("steps", "examples"), [(1, 1), (7, 3), (6, 3), (2, 5), (5, 1)])
 def test_the_count_is_the_number_of_patterns(steps: int, examples: int, ordering: Ordering) -> None:
     found = list(patterns(steps, examples, ordering))
     assert len(found) == pattern_count(steps, examples, ordering)

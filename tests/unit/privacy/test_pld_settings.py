@@ -8,9 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dpverify.privacy.accounting import epsilon
+from tests.for_each import for_each
 
 RECORD = json.loads((Path(__file__).parent / "pld_settings.json").read_text("utf-8"))
 SETTINGS: list[dict[str, Any]] = RECORD["settings"]
@@ -18,7 +17,7 @@ WIDE = {"rate": 1.7e-05, "sigma": 0.62, "steps": 390, "delta": 3e-08}  # where P
 EVERY = 1 if os.environ.get("DPVERIFY_ALL_SETTINGS") else 6  # all of them take minutes
 
 
-@pytest.mark.parametrize("setting", SETTINGS[::EVERY], ids=str)
+@for_each("setting", SETTINGS[::EVERY], ids=str)
 def test_bounds_are_near_and_no_other_bound_contradicts_them(setting: dict[str, Any]) -> None:
     found = epsilon(setting["sigma"], setting["delta"], steps=setting["steps"], rate=setting["rate"])
     assert found.upper < math.inf

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 import dpverify.privacy
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("name", dpverify.privacy.__all__)
+@for_each("name", dpverify.privacy.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(dpverify.privacy, name) is not None
 

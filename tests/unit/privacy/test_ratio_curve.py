@@ -12,6 +12,7 @@ from dpverify.privacy.binomial_noise import KNOTS, ORDERS
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.ratio_noise import DEVIATION, MOST, law
+from tests.for_each import for_each
 
 
 def test_the_law_accounted_for_is_the_exact_one_up_to_nine_deviations_and_reaches_on() -> None:
@@ -28,8 +29,8 @@ def test_the_law_accounted_for_is_the_exact_one_up_to_nine_deviations_and_reache
     assert np.array_equal(chances, chances[::-1])
 
 
-@pytest.mark.parametrize("shift", [1, 40, 597, 3000])
-@pytest.mark.parametrize("order", [2, 5, 24])
+@for_each("shift", [1, 40, 597, 3000])
+@for_each("order", [2, 5, 24])
 def test_moments_are_those_of_the_sum_over_all_numbers(shift: int, order: int) -> None:
     chances, ratio, tail = curve.extended()
     log_p = np.log(chances)
@@ -60,7 +61,7 @@ def test_bounds_are_near_those_of_the_gaussian() -> None:
     assert set(curve.renyi_bounds(2.1 * DEVIATION)) == {math.inf}
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 1.5])
+@for_each("epsilon", [0.5, 1.0, 1.5])
 def test_no_bound_promises_less_than_one_coordinate_loses(epsilon: float) -> None:
     """The exact delta of one coordinate, near the Gaussian's, is below what each order's bound gives there."""
     shift = round(DEVIATION / 4.0)

@@ -11,12 +11,13 @@ import pytest
 from scipy import stats
 
 from dpverify.privacy import ratio_noise as noise
+from tests.for_each import for_each
 
 AT = np.arange(-noise.MOST, noise.MOST + 1)
 PLACES = 1 << noise.PLACE_BITS
 
 
-@pytest.mark.parametrize("e", [0, 1, 7, 20, 31])
+@for_each("e", [0, 1, 7, 20, 31])
 def test_a_pair_is_accepted_where_the_paper_accepts_it(e: int) -> None:
     """x^2 <= -4 log u, for the u in the middle of its cell: true of the last accepted j, and of no later one."""
     for i in (0, 1, 31, 62, 63):
@@ -49,7 +50,7 @@ def chance_of_size(size: int) -> Fraction:
     return Fraction(ways, sum(int(noise.tables().accepted[e, i]) << (most - e) for e, i in cells))
 
 
-@pytest.mark.parametrize("deviations", [0.0, 0.3, 1.0, 5.2, 7.0, 8.5])
+@for_each("deviations", [0.0, 0.3, 1.0, 5.2, 7.0, 8.5])
 def test_the_law_is_counted_from_the_pairs(deviations: float) -> None:
     size = round(deviations * noise.DEVIATION)
     assert noise.size_law()[size] == pytest.approx(float(chance_of_size(size)), rel=1e-12, abs=0.0)

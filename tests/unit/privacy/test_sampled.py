@@ -8,6 +8,7 @@ import mpmath
 import pytest
 
 from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_rdp, sampled_std
+from tests.for_each import for_each
 
 
 def test_the_bound_is_of_the_right_size_and_never_worse_than_no_sampling() -> None:
@@ -36,7 +37,7 @@ def test_many_steps_are_not_below_the_second_opinion() -> None:
     assert sharp < poisson_gaussian_epsilon(0.01, 1.0, 1000, 1e-5) < 1.35 * sharp
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("order", "rate", "sigma"), [(64, 0.5, 0.5), (16, 0.9, 0.4), (40, 0.25, 0.3), (512, 0.01, 1.0), (5, 0.1, 2.0)]
 )
 def test_the_bound_is_twice_the_moment_of_poisson_sampling_less_one(order: int, rate: float, sigma: float) -> None:

@@ -14,6 +14,7 @@ from dpverify.privacy.subsampling import (
     without_replacement_gaussian_sharp,
     without_replacement_rdp,
 )
+from tests.for_each import for_each
 from tests.unit.privacy.oracle import mixture, renyi_by_integration
 
 MISSING = "the extra `accounting` is not installed"
@@ -24,7 +25,7 @@ def without_replacement_gaussian_rdp(order: int, rate: float, sigma: float) -> f
     return without_replacement_rdp(order, rate, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)])
 
 
-@pytest.mark.parametrize(("order", "mu"), [(2, 1.0), (1.5, 0.25), (7, 0.5), (1.01, 3.0)])
+@for_each(("order", "mu"), [(2, 1.0), (1.5, 0.25), (7, 0.5), (1.01, 3.0)])
 def test_gaussian_curve_is_the_definition(order: float, mu: float) -> None:
     exact = renyi_by_integration(order, mixture([1], [mu], 1), mixture([1], [0], 1), [-30, -5, 0, 5, 10, 45])
     assert abs(float(exact) / gaussian_rdp(order, mu) - 1) < 1e-14
@@ -36,7 +37,7 @@ def test_composition_agrees_with_the_root_of_squares() -> None:
     assert together == pytest.approx(gaussian_rdp(4.5, compose_mu(mus)), rel=1e-15)
 
 
-@pytest.mark.parametrize(("order", "rate", "sigma"), [(2, 0.01, 1.0), (5, 0.5, 0.8), (12, 1e-3, 2.0), (3, 1e-5, 1.0)])
+@for_each(("order", "rate", "sigma"), [(2, 0.01, 1.0), (5, 0.5, 0.8), (12, 1e-3, 2.0), (3, 1e-5, 1.0)])
 def test_poisson_is_the_definition(order: int, rate: float, sigma: float) -> None:
     mixed, alone = mixture([1 - rate, rate], [0, 1], sigma), mixture([1], [0], sigma)
     exact = renyi_by_integration(order, mixed, alone, ENDS)
@@ -99,8 +100,8 @@ def test_moments_tend_to_those_of_a_normal_law() -> None:
     assert math.exp(log_chi_moments(1e3, 8)[3]) * 1e24 == pytest.approx(105, rel=1e-4)
 
 
-@pytest.mark.parametrize("order", [2, 3, 9, 40, 101])
-@pytest.mark.parametrize(("rate", "sigma"), [(0.01, 1.0), (0.3, 30.0), (1e-3, 0.7), (1.0, 2.0)])
+@for_each("order", [2, 3, 9, 40, 101])
+@for_each(("rate", "sigma"), [(0.01, 1.0), (0.3, 30.0), (1e-3, 0.7), (1.0, 2.0)])
 def test_between_a_pair_and_theorem_9(order: int, rate: float, sigma: float) -> None:
     sharp = without_replacement_gaussian_sharp(order, rate, sigma)
     assert poisson_gaussian_rdp(order, rate, sigma) <= sharp * (1 + 1e-12)

@@ -8,6 +8,7 @@ from dpverify.problems import batch_gradient as module
 from dpverify.problems.batch_gradient import BatchGradient, line_losses
 from dpverify.problems.logistic import LogisticRegression, psi_slope
 from dpverify.problems.rows import scale_rows
+from tests.for_each import for_each
 
 CLOSE = 1e-12
 
@@ -29,7 +30,7 @@ def penalty(p: LogisticRegression, w: Vector) -> Vector:
     return np.array([p.lam * psi_slope(v) for v in w.tolist()])
 
 
-@pytest.mark.parametrize("size", [1, 8, 33, 90])
+@for_each("size", [1, 8, 33, 90])
 def test_without_a_clip_it_is_the_gradient(size: int) -> None:
     p, w, out = problem(), np.linspace(-1, 1, 7), np.empty(7)
     batch = np.random.default_rng(1).permutation(90)[:size]
@@ -38,7 +39,7 @@ def test_without_a_clip_it_is_the_gradient(size: int) -> None:
     assert np.allclose(out, part.gradient(w), rtol=0, atol=CLOSE)
 
 
-@pytest.mark.parametrize("clip", [0.01, 0.4, 5.0])
+@for_each("clip", [0.01, 0.4, 5.0])
 def test_clipped_gradients_against_all_of_them_written_out(clip: float) -> None:
     p, w, out = problem(), np.linspace(-1, 2, 7), np.empty(7)
     g = losses(p, w)
@@ -65,7 +66,7 @@ def test_replacing_one_example_moves_it_by_at_most_twice_the_clip_over_the_batch
     assert clip / 10 < max(moved) <= 2 * clip / 10 * (1 + CLOSE)
 
 
-@pytest.mark.parametrize("clip", [0.7, 3.0, 50.0])
+@for_each("clip", [0.7, 3.0, 50.0])
 def test_losses_along_a_line_are_cut_one_by_one_and_the_regularizer_is_not(clip: float) -> None:
     """Of an example at most C' counts, on which the noise of a choice rests; a label that is far off costs 20 here."""
     p, w, direction, lengths = (

@@ -16,6 +16,7 @@ from sklearn.datasets import dump_svmlight_file
 from dpverify.problems.data import load_dataset
 from dpverify.problems.errors import DataError, available_bytes, check_memory
 from dpverify.problems.sparse.rows import CsrRows
+from tests.for_each import for_each
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -79,7 +80,7 @@ def test_csv_with_header_and_names_as_labels(tmp_path: Path) -> None:
     assert data.classes == ("B", "M")
 
 
-@pytest.mark.parametrize("name", ["d.csv.gz", "d.CSV.bz2", "d.tsv", "d.tsv.gz"])
+@for_each("name", ["d.csv.gz", "d.CSV.bz2", "d.tsv", "d.tsv.gz"])
 def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name: str) -> None:
     text = "a;b;class\n1;2;M\n3;4.5;B\n".replace(";", "\t" if "tsv" in name else ",").encode()
     packs: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "z2": bz2.compress}
@@ -92,7 +93,7 @@ def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name:
     assert "not a CSV file" in error_line(tmp_path / name)
 
 
-@pytest.mark.parametrize("head", ["a,b,y", ",b,y", "1,b,2", "?,,y"])
+@for_each("head", ["a,b,y", ",b,y", "1,b,2", "?,,y"])
 def test_a_first_line_with_a_name_or_without_a_number_is_a_header(tmp_path: Path, head: str) -> None:
     assert load_dataset(write(tmp_path, "d.csv", f"{head}\n3,4,0\n5,6,1\n")).x.shape == (2, 2)
 
@@ -148,7 +149,7 @@ BAD_LIBSVM = {
 }
 
 
-@pytest.mark.parametrize("text", BAD_LIBSVM)
+@for_each("text", BAD_LIBSVM)
 def test_bad_libsvm_file_gets_one_line(tmp_path: Path, text: str) -> None:
     line = error_line(write(tmp_path, "d.txt", text))
     for part in BAD_LIBSVM[text]:
@@ -178,7 +179,7 @@ BAD_CSV = {
 }
 
 
-@pytest.mark.parametrize("text", BAD_CSV)
+@for_each("text", BAD_CSV)
 def test_bad_csv_file_gets_one_line(tmp_path: Path, text: str) -> None:
     line = error_line(write(tmp_path, "d.csv", text))
     for part in BAD_CSV[text]:

@@ -9,6 +9,7 @@ from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import LogisticRegression, psi_slope
 from dpverify.problems.rows import scale_rows
+from tests.for_each import for_each
 
 BATCH = np.array([3, 1, 7, 20, 4])
 
@@ -20,8 +21,8 @@ def problem(lam: float) -> LogisticRegression:
     )
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3])
-@pytest.mark.parametrize("gamma", [0.2, 1.0])
+@for_each("lam", [0.0, 0.3])
+@for_each("gamma", [0.2, 1.0])
 def test_logistic_regression_by_rows_and_by_examples(lam: float, gamma: float) -> None:
     p = problem(lam)
 
@@ -41,7 +42,7 @@ def test_logistic_regression_by_rows_and_by_examples(lam: float, gamma: float) -
     assert np.allclose(by_rows - by_examples, [p.lam * psi_slope(a) for a in new], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("found", "words"),
     [
         (np.ones(3), r"shape \(2, 3\)"),

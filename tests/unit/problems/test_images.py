@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.problems.errors import DataError
 from dpverify.problems.images import PICKLED, Images, cifar10, cifar100, digits, mnist, read_idx
+from tests.for_each import for_each
 
 
 def idx(array: NDArray[np.uint8], kind: int = 8) -> bytes:
@@ -50,7 +51,7 @@ def test_digits_are_split_and_enlarged() -> None:
     assert np.array_equal(large[:, 2, ::4, 3::4], test.x[:, 0])
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@for_each("packed", [False, True])
 def test_mnist_is_read(tmp_path: Path, packed: bool) -> None:
     x, y = write_mnist(tmp_path, packed=packed)
     train, test = mnist(tmp_path)
@@ -87,7 +88,7 @@ def damaged(change: Callable[[bytes], bytes], name: str) -> Callable[[Path], Non
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("damage", "words"),
     [
         (damaged(lambda b: b"\x00\x00\x0d\x03" + b[4:], IMAGES), "magic number 00000d03, must be 00000803"),
@@ -109,7 +110,7 @@ def test_bad_idx_files_are_refused_in_one_line(tmp_path: Path, damage: Callable[
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("change", [lambda b: b[:-5], lambda b: b[:20], lambda b: b"plain"])
+@for_each("change", [lambda b: b[:-5], lambda b: b[:20], lambda b: b"plain"])
 def test_a_damaged_gzip_file_is_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(change(gzip.compress(idx(np.zeros((40, 9, 9), dtype=np.uint8)))))
@@ -124,7 +125,7 @@ class Bomb:
         return Path.touch, (Path("ran"),)
 
 
-@pytest.mark.parametrize("name", ["data_batch_1", "data_batch_1.bin", "cifar-10-batches-py/data_batch_1"])
+@for_each("name", ["data_batch_1", "data_batch_1.bin", "cifar-10-batches-py/data_batch_1"])
 def test_a_pickle_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -25,6 +25,7 @@ from dpverify.problems.logistic import (
     sigmoid,
 )
 from dpverify.problems.rows import scale_rows
+from tests.for_each import for_each
 
 RELATIVE = 4e-15  # a few roundings of functions whose condition numbers are at most about 2
 
@@ -229,7 +230,7 @@ def test_replace_one_names_what_is_wrong() -> None:
         replace_one(x, y, 0, np.zeros(3), 1.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "message"),
     [
         ({"x": np.zeros((0, 2))}, "at least one row"),

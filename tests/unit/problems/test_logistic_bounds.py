@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.problems.logistic_bounds import PRECISION, gap_at_zero, lipschitz, smoothness, upward
+from tests.for_each import for_each
 
 
 @given(st.fractions(-1000, 1000, max_denominator=10**6))
@@ -37,9 +38,7 @@ def test_constants_that_floats_hold() -> None:
     assert gap_at_zero() == math.nextafter(math.log(2.0), 1.0)  # the nearest float is below log 2
 
 
-@pytest.mark.parametrize(
-    "wrong", [(-0.5, 1.0, 1), (math.inf, 1.0, 1), (1.0, -0.5, 1), (1.0, math.inf, 1), (1.0, 1.0, 0)]
-)
+@for_each("wrong", [(-0.5, 1.0, 1), (math.inf, 1.0, 1), (1.0, -0.5, 1), (1.0, math.inf, 1), (1.0, 1.0, 0)])
 def test_what_has_no_constant_is_refused(wrong: tuple[float, float, int]) -> None:
     with pytest.raises(ValueError, match="must be"):
         lipschitz(*wrong)

@@ -9,6 +9,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.problems.plateau import Plateau
+from tests.for_each import for_each
 
 LOSSES = Plateau(Fraction(2), Fraction(3, 2), Fraction(1, 2))
 PLACES = [Fraction(k, 16) for k in range(-80, 81)]
@@ -40,7 +41,7 @@ def test_the_bound_is_the_height_of_the_higher_plateau() -> None:
     assert LOSSES.bound == 2 * Fraction(9, 4) + Fraction(3, 2) + Fraction(1, 16)
 
 
-@pytest.mark.parametrize("numbers", [(0, 1, 0), (1, 0, 0), (1, 1, 2), (1, 1, -1)])
+@for_each("numbers", [(0, 1, 0), (1, 0, 0), (1, 1, 2), (1, 1, -1)])
 def test_numbers_out_of_range_are_refused(numbers: tuple[int, int, int]) -> None:
     with pytest.raises(ArgumentError):
         Plateau(*map(Fraction, numbers))

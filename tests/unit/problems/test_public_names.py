@@ -8,9 +8,10 @@ import sys
 import pytest
 
 import dpverify.problems as face
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("name", face.__all__)
+@for_each("name", face.__all__)
 def test_every_name_is_there(name: str) -> None:
     assert getattr(face, name).__name__ == name
     assert name in dir(face)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
+from tests.for_each import for_each
 
 EXAMPLES, STEPS = 6, 40
 CENTRES = np.random.default_rng(0).normal(size=(EXAMPLES, 2))
@@ -45,7 +45,7 @@ def run_of(parameters: Any, seed: int = 1) -> tuple[NoisyDescent, list[Indices]]
     return run, oracle.batches
 
 
-@pytest.mark.parametrize("batch", [1, 4, EXAMPLES])
+@for_each("batch", [1, 4, EXAMPLES])
 def test_it_is_its_recursion_in_plain_numpy_on_fresh_batches(batch: int) -> None:
     run, batches = run_of(Shrinking(batch))
     run.advance(7)

@@ -13,6 +13,7 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems import stepped_run as module
 from dpverify.problems.gradient_of_examples import IndexGradient
 from dpverify.problems.stepped_run import FunctionRun
+from tests.for_each import for_each
 
 N, T, RATE = 5, 17, 0.25
 CENTRES = np.random.default_rng(0).standard_normal((N, 3))
@@ -45,7 +46,7 @@ class Descent(FunctionRun):
         self._done[0] = t
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_steps_use_the_examples_of_the_schedule(ordering: Ordering) -> None:
     run = Descent(ordering=ordering)
     run.advance()

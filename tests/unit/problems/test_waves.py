@@ -6,6 +6,7 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.problems.waves import RegionConstants, Waves, certified_shares
+from tests.for_each import for_each
 
 U = np.linspace(1e-3, 80.0, 400_001)
 
@@ -16,7 +17,7 @@ def shares(wave: float) -> tuple[float, float]:
     return min(1 + wave, float((slope**2 / size).min())), min(2.0, float((2 * slope / size).min()))
 
 
-@pytest.mark.parametrize("wave", [0.0, 0.5, 1.0, 2.0, 3.0, 4.0])
+@for_each("wave", [0.0, 0.5, 1.0, 2.0, 3.0, 4.0])
 def test_both_minima_are_bounded_from_below_and_closely(wave: float) -> None:
     for bound, found in zip(certified_shares(wave), shares(wave), strict=True):
         assert 0.0 < bound <= found
@@ -44,9 +45,7 @@ def holds(problem: Waves, constants: RegionConstants, seed: int = 0) -> bool:
 OFFSETS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.25], [0.0, -0.25]])
 
 
-@pytest.mark.parametrize(
-    ("wave", "curvatures", "radius"), [(0.0, [3.0, 0.5], 2.0), (0.9, [1.0, 1.0], 4.0), (3.0, [1.0, 2.0], 5.0)]
-)
+@for_each(("wave", "curvatures", "radius"), [(0.0, [3.0, 0.5], 2.0), (0.9, [1.0, 1.0], 4.0), (3.0, [1.0, 2.0], 5.0)])
 def test_the_assumptions_hold_with_the_constants_and_not_with_better_ones(
     wave: float, curvatures: list[float], radius: float
 ) -> None:
@@ -77,7 +76,7 @@ def test_a_batch_has_the_mean_of_its_examples() -> None:
     assert np.allclose(out, problem.gradient(w) + np.array([0.25, 0.125]), rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("curvatures", "wave", "offsets", "name"),
     [
         ([0.0, 1.0], 1.0, OFFSETS, "curvatures"),

@@ -9,6 +9,7 @@ import pytest
 
 from dpverify.problems.base import Problem
 from dpverify.problems.worst_slope import Slope
+from tests.for_each import for_each
 
 SLOPES = [
     Slope(4, 2, 1.0, 3.0, 0.5),
@@ -24,7 +25,7 @@ def _example_gradients(problem: Problem, w: Any) -> Any:
     return out
 
 
-@pytest.mark.parametrize("problem", SLOPES)
+@for_each("problem", SLOPES)
 def test_the_gradients_of_the_examples_have_the_gradient_of_the_loss_as_their_mean(problem: Slope) -> None:
     rng = np.random.default_rng(0)
     for u in [*rng.uniform(-8, 2, 40), 0.0, -problem.drop, -problem.drop - problem.slope / problem.smoothness]:
@@ -36,7 +37,7 @@ def test_the_gradients_of_the_examples_have_the_gradient_of_the_loss_as_their_me
         assert (problem.loss(w + step) - problem.loss(w - step)) / 2e-6 == pytest.approx(got[0], abs=3e-6)
 
 
-@pytest.mark.parametrize("problem", SLOPES)
+@for_each("problem", SLOPES)
 def test_the_loss_does_not_jump_where_it_begins_to_bend_and_where_it_ends(problem: Slope) -> None:
     """At -D its gradient begins to fall, and beyond the lowest point it is -r; there the loss is r^2/(2L)."""
     far = -problem.drop - (problem.slope + problem.rise) / problem.smoothness
@@ -47,7 +48,7 @@ def test_the_loss_does_not_jump_where_it_begins_to_bend_and_where_it_ends(proble
             assert problem.loss(at) == pytest.approx(value / (2.0 * problem.smoothness), abs=1e-11)
 
 
-@pytest.mark.parametrize("problem", SLOPES)
+@for_each("problem", SLOPES)
 def test_all_three_constants_hold_and_are_attained(problem: Slope) -> None:
     places = np.linspace(-12, 2, 3001)
     ways = [np.full(problem.dimension, u) for u in places]
@@ -63,7 +64,7 @@ def test_all_three_constants_hold_and_are_attained(problem: Slope) -> None:
     assert problem.loss(problem.start) == pytest.approx(problem.gap, rel=1e-15)
 
 
-@pytest.mark.parametrize("examples", [1, 2, 7, 100, 101])
+@for_each("examples", [1, 2, 7, 100, 101])
 def test_offsets_add_up_to_exactly_zero(examples: int) -> None:
     offsets = Slope(examples, 1, 1.0, 1.0, 1.0, offset=0.3).offsets
     assert offsets.sum() == 0.0
@@ -71,7 +72,7 @@ def test_offsets_add_up_to_exactly_zero(examples: int) -> None:
     assert set(np.abs(offsets)) <= {0.0, 0.3}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value", "rule"),
     [
         ("examples", 0, "examples must be at least 1, got examples=0"),

@@ -10,6 +10,7 @@ import pytest
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, Result, Run
 from dpverify.report.collect import Hashes, by_paper, of_papers, run_false_alarm, said_alike, stale
+from tests.for_each import for_each
 from tests.unit.report.sample import result
 
 
@@ -21,7 +22,7 @@ def simulated(alpha: float) -> CheckResult:
     return CheckResult(name="law", method="monte-carlo", status="not refuted", n=10, alpha=alpha)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "more",
     [
         {"status": "inconclusive"}, {"severity": "privacy"}, {"reason": "another"}, {"contradicts": True},

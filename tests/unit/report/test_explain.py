@@ -5,7 +5,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
 from dpverify.ledger import load_specs
@@ -16,6 +15,7 @@ from dpverify.ledger.results import Result, decode
 from dpverify.report.collect import by_claim, said_alike
 from dpverify.report.explain import LONGEST, Explained, explained_text, print_explained
 from dpverify.report.text.summary import LINES, shares
+from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
 
 CLAIM = Claim(
@@ -79,7 +79,7 @@ def test_all_of_the_record_is_there() -> None:
 OWN = Amendment(formula="2*d", let=[Let(symbol="V", value="T/N + 1")], status="proved", why="one interval more")
 
 
-@pytest.mark.parametrize("full", [False, True])
+@for_each("full", [False, True])
 def test_pinned_verdict_and_amendment_are_there(full: bool) -> None:
     verdict = Verdict(claim="lemma-12", status="refuted", severity="boundary", reason="log2(1) = 0", amendment=OWN)
     text = words(explained(known(verdict), full=full))
@@ -125,7 +125,7 @@ def test_derivation_and_plan_of_a_check_are_there() -> None:
     assert "1 of 2 planted faults seen" in text
 
 
-@pytest.mark.parametrize("full", [False, True])
+@for_each("full", [False, True])
 def test_any_width_and_alphabet_will_do(full: bool) -> None:
     judged = known(results=[lemma_12("fresh"), noise_law()])
     assert max(map(len, explained(judged, 50, full=full).splitlines())) <= 50
@@ -140,7 +140,7 @@ def test_a_stale_result_is_said_at_once() -> None:
     assert line.startswith("STALE: judged before a change. dpverify verify tran2022:lemma-12 ")
 
 
-@pytest.mark.parametrize("no_color", [False, True])
+@for_each("no_color", [False, True])
 def test_the_verdict_has_the_colour_of_its_status_unless_no_colours_are_wanted(no_color: bool) -> None:
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=True, color_system="standard", no_color=no_color)
@@ -154,7 +154,7 @@ def test_lines_are_shared_among_those_that_need_them() -> None:
     assert shares([5, 5], 1) == [1, 1]
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@for_each("width", [80, 120])
 def test_every_claim_has_its_verdict_in_the_first_lines_and_fits_on_two_screens(width: int) -> None:
     specs = load_specs()
     files = [bundled("reports") / "data" / f"{paper}.json" for paper in specs.papers]

@@ -18,6 +18,7 @@ from dpverify.report.pages.folder import UpdatePlan, finish, update
 from dpverify.report.pages.write import check, read_runs
 from dpverify.report.rates import RATES_PAGE
 from dpverify.report.words import GENERATED
+from tests.for_each import for_each
 
 OLD = {"a.md": "old a", "sub/b.md": "old b", "gone/c.md": "old c"}
 NEW = {"a.md": "new a", "sub/b.md": "new b", "d.md": "new d"}
@@ -66,7 +67,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("reader", READERS)
+@for_each("reader", READERS)
 def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(reader: str, tmp_path: Path) -> None:
     """The next reader of the folder sees all of the old files or all of the new ones.
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.report import markdown as md
+from tests.for_each import for_each
 from tests.unit.report.rendering import PARSER, cells, raw_tables, shown, tables
 
 # Characters that mean something in markdown, among some that do not.
@@ -49,7 +50,7 @@ def test_code_span_survives_a_table(text: str) -> None:
     assert words(shown(out).split("\n", 1)[1]) == words(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "markdown"),
     [
         ("m_t and a_b_c", "m_t and a_b_c"),

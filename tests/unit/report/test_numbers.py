@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from dpverify.ledger.results import Number, Slack
 from dpverify.report.numbers import ratio, readable_side, show, show_float, show_point, show_side, show_slack
+from tests.for_each import for_each
 
 
 def exact(text: str, value: float) -> Number:
     return Number(exact=text, float=value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (0.0, "0"),
@@ -30,13 +29,13 @@ def test_float(value: float, text: str) -> None:
     assert show_float(value) == text
 
 
-@pytest.mark.parametrize("value", [0.99999999, 1.0000001, 1 - 2**-53, 1 + 2**-52])
+@for_each("value", [0.99999999, 1.0000001, 1 - 2**-53, 1 + 2**-52])
 def test_what_is_not_one_never_looks_like_one(value: float) -> None:
     assert show_float(value) != "1"
     assert (float(show_float(value)) < 1) == (value < 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("number", "text"),
     [
         (exact("3/7", 3 / 7), "3/7"),
@@ -80,7 +79,7 @@ def test_ratio_at_the_edges() -> None:
     assert ratio(number(1.0), number("inf")) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("side", "shown"),
     [("≈0.9999999999999999", "≈1 - 1e-16"), ("≈1.0000001", "≈1.0000001"), ("1/1000000", "1e-6"), ("1/12", "1/12")],
 )

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import pytest
-
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult
 from dpverify.report.premises import definitions_line, given_line
+from tests.for_each import for_each
 
 
 def said(given: list[str] | None = None, definitions: list[str] | None = None) -> AmendmentResult:
@@ -14,7 +13,7 @@ def said(given: list[str] | None = None, definitions: list[str] | None = None) -
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("premise", "shown"),
     [
         ("tran2022:lemma-5 (ordering=once, amended, derived)", "`lemma-5` (ordering = once, corrected, derived)"),

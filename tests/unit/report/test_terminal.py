@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import msgspec
-import pytest
 from rich.console import Console
 
 from dpverify.ledger.display import Line
@@ -13,6 +12,7 @@ from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult, Counterexample, Disagreement, Method, Run
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
+from tests.for_each import for_each
 from tests.unit.report.sample import about, exact, result
 
 
@@ -32,12 +32,12 @@ def test_one_line_per_verdict_where_a_program_reads(run: Run) -> None:
     assert any(line.startswith("refuted       tran2022:algorithm-1-v") and "left 4, right 7/2" in line for line in rows)
 
 
-@pytest.mark.parametrize("width", [40, 60, 89, 90, 120, 200])
+@for_each("width", [40, 60, 89, 90, 120, 200])
 def test_no_line_is_wider_than_the_terminal(run: Run, width: int) -> None:
     assert max(map(len, printed(run, width).splitlines())) <= width
 
 
-@pytest.mark.parametrize("width", [60, 120])
+@for_each("width", [60, 120])
 def test_groups_come_in_order_with_their_counts(run: Run, width: int) -> None:
     text = printed(run, width)
     heads = ["· untested (4)", "✓ proved (2)", "○ not refuted (2)", "? inconclusive (2)", "✗ refuted (4)"]
@@ -98,7 +98,7 @@ def test_what_needs_attention_is_told_where_no_verdict_is_listed(run: Run) -> No
     assert told[-1] == "More"
 
 
-@pytest.mark.parametrize("terminal", [True, False])
+@for_each("terminal", [True, False])
 def test_a_verdict_on_which_sources_disagree_says_so(run: Run, terminal: bool) -> None:
     one = result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")
     for against in (False, True):

@@ -3,12 +3,12 @@ from __future__ import annotations
 from typing import get_args
 
 import msgspec
-import pytest
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.records import Kind, Status
 from dpverify.ledger.results import AmendmentResult, Method, RelationToDerived
 from dpverify.report import words
+from tests.for_each import for_each
 from tests.unit.report.sample import result
 
 
@@ -25,7 +25,7 @@ def test_marks_are_letters_and_no_pictures() -> None:
     assert all(len(mark) == 1 and ord(mark) < 0x1F000 for mark in words.MARKS.values())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pinned", "status", "contradicts", "told"),
     [
         ("untested", "proved", False, ""),
@@ -51,7 +51,7 @@ def test_a_refuted_claim_is_told_with_what_falls() -> None:
     assert words.status_words("refuted", None) == "refuted"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("corrects", "holds_for", "told"),
     [
         (True, [], "corrected"),
@@ -81,7 +81,7 @@ def test_an_order_is_restated_up_to_constants() -> None:
     assert words.instead_words(own) == "holds up to constants exactly if n <= m"
 
 
-@pytest.mark.parametrize(("holds_for", "told"), [([], "says the same"), (["n > 1"], "holds exactly if n > 1")])
+@for_each(("holds_for", "told"), [([], "says the same"), (["n > 1"], "holds exactly if n > 1")])
 def test_an_amendment_that_only_restates_the_claim_has_no_status(holds_for: list[str], told: str) -> None:
     own = AmendmentResult(status="proved", why="", only_restates=True, holds_for=holds_for)
     assert words.instead_words(own) == told

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from dpverify.ledger.results import CheckResult, ControlResult, Result
-from dpverify.selftest.noticing import _red
+from dpverify.selftest.noticing import _red, _saw
 from dpverify.selftest.run import code_digest
+from tests.for_each import for_each
 
 
 def test_the_size_is_that_of_the_check_which_missed_its_fault() -> None:
@@ -35,3 +37,26 @@ def test_what_is_compiled_or_hidden_is_no_code(tmp_path: Path) -> None:
     assert code_digest(tmp_path) == before
     (package / "b.py").write_text("")
     assert code_digest(tmp_path) != before
+
+
+def failure(message: str) -> str:
+    return f'<failure message="{message}"/>'
+
+
+@for_each(
+    ("inside", "saw"),
+    [
+        ("", "nothing"),
+        ("<skipped/>", "did not run"),
+        (failure("ValueError: x"), "exception raised"),
+        (failure("ImportError: x"), "did not run"),
+        (failure("ImportError: x") + failure("contains 1 failed subtest"), "did not run"),
+        (
+            failure("ImportError: x") + failure("assert 1 == 2") + failure("contains 2 failed subtests"),
+            "assertion failed",
+        ),
+        ("<skipped/>" + failure("assert 1 == 2") + failure("contains 1 failed subtest"), "assertion failed"),
+    ],
+)
+def test_of_a_test_over_rows_the_clearest_failure_counts(inside: str, saw: str) -> None:
+    assert _saw(ElementTree.fromstring(f"<testcase>{inside}</testcase>")) == saw

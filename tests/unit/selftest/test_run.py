@@ -21,6 +21,7 @@ from dpverify.selftest.catalogue import load_faults
 from dpverify.selftest.children import Children
 from dpverify.selftest.noticing import look
 from dpverify.selftest.run import NotGreen, remembered, selftest, work_folder
+from tests.for_each import for_each
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
 TESTS = """
@@ -198,7 +199,7 @@ OPEN = {"name": "ours", "whose": "ours", "steps": [], "complete": False}
 CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "refuted": False}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "result", "word"),
     [
         (0, {}, "nothing"),
@@ -220,7 +221,7 @@ def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[
     assert found.detects == (["2%"] if result.get("checks") else [])
 
 
-@pytest.mark.parametrize("stop", [False, True])
+@for_each("stop", [False, True])
 def test_what_a_copy_finds_is_not_kept_with_what_the_checkout_found(tmp_path: Path, stop: bool) -> None:
     asked = Recorded(0, {})
     look(asked, tmp_path, ["p:c"], 9.0, stop=stop)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from dpverify.selftest.serving import served
+from tests.for_each import for_each
 
 ALGEBRA = """
 def base(): return 1
@@ -33,7 +32,7 @@ CHECKS.add(
 CLAIMS = ["both", "one", "other", "rule", "two"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("function", "claims"),
     [
         ("derive_two", ["both", "two"]),

@@ -18,6 +18,7 @@ from dpverify.report.collect import ReportError
 from dpverify.report.pages.templates import claim_section
 from dpverify.site.fences import plain_fences
 from dpverify.site.output import check_out, check_picture, publish
+from tests.for_each import for_each
 from tests.unit.report.sample import lemma_12
 from tests.unit.site.hostile import HOSTILE
 
@@ -50,7 +51,7 @@ def test_there_are_at_least_60_of_them() -> None:
     assert len(HOSTILE) >= 60
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("name", HOSTILE)
 def test_text_of_a_record_becomes_markdown_without_tags_and_directives(name: str) -> None:
     text = HOSTILE[name]
     formula = text.strip("$")
@@ -63,12 +64,12 @@ def test_text_of_a_record_becomes_markdown_without_tags_and_directives(name: str
     assert re.search(r"(?<!\\)\$", inner) is None
 
 
-@pytest.mark.parametrize("text", ["```{raw} html\nx\n```", "<script>", "~~~{raw}\n~~~", "```math\nx"])
+@for_each("text", ["```{raw} html\nx\n```", "<script>", "~~~{raw}\n~~~", "```math\nx"])
 def test_the_test_sees_active_markdown(text: str) -> None:
     assert list(active_markdown(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "made"),
     [
         ("```{raw} html", "```text"),
@@ -84,7 +85,7 @@ def test_a_fence_of_somebody_else_is_no_directive(line: str, made: str) -> None:
     assert plain_fences(f"a\n{line}\nb") == f"a\n{made}\nb"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "inside",
     ["<script/>", "<g onload='x'/>", "<foreignObject/>", "<a xlink:href='x'/>", "<image href='x'/>", "<svg:script/>"],
 )
@@ -156,7 +157,7 @@ class Active(HTMLParser):
         self._inside = ""
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["<script>alert(1)</script>", "<a href=' java\nscript:x'>", "<p onclick=x>", "<iframe>", "<img src='data:x'>"],
 )
@@ -208,8 +209,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("how", ["escaped", "bare"])
-@pytest.mark.parametrize("name", HOSTILE)
+@for_each("how", ["escaped", "bare"])
+@for_each("name", HOSTILE)
 def test_nothing_is_active_on_a_page(name: str, how: str, built: Path) -> None:
     text = (built / f"{how}-{name}.html").read_text(encoding="utf-8")
     assert Active(text).found == []

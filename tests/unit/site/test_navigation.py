@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.for_each import for_each
+
 pytest.importorskip("sphinx")
 
 PAGES = {
@@ -50,7 +52,7 @@ def test_a_branch_is_open_on_its_own_pages_only(site: Path) -> None:
     assert 'href="two/c.html"' in side(site, "reports/two")
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("reports/")])
+@for_each("page", [page for page in PAGES if page.startswith("reports/")])
 def test_a_page_of_the_tree_is_marked_on_itself(site: Path, page: str) -> None:
     marked = side(site, page).partition("current-page")[2]
     assert marked.partition("</a>")[0].rpartition(">")[2] == page.rpartition("/")[2].title()
@@ -90,6 +92,14 @@ def test_what_is_outside_of_the_tree_is_made_once_for_a_folder() -> None:
     assert made == ["c/x", "d/z", "a", "README", "top"]
     navigation.read({})
     assert toctree_of("c/y") == "tree of c/y"
+
+
+def test_pages_beside_the_tree_show_its_first_list() -> None:
+    from dpverify.site.navigation import first_list
+
+    first = '<p class="caption">Findings</p><ul><li>a</li></ul>'
+    assert first_list(f"{first}<p>Guides</p><ul><li>b</li></ul>") == first
+    assert first_list("") == ""
 
 
 def test_a_tree_with_other_options_is_another_one() -> None:

@@ -20,6 +20,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.for_each import for_each
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -139,8 +141,8 @@ def page(address: str) -> Iterator[Page]:
     assert faults == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", PAGES)
+@for_each("width", WIDTHS)
+@for_each("name", PAGES)
 def test_a_page_never_scrolls_sideways(page: Page, address: str, name: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{address}/{name}")

@@ -6,6 +6,7 @@ import pytest
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Run
 from dpverify.report.words import MARKS
+from tests.for_each import for_each
 from tests.unit.report.sample import sample_run
 
 pytest.importorskip("sphinx")
@@ -20,7 +21,7 @@ def test_papers_come_before_our_own_tools() -> None:
     assert [result.claim for result in _papers_first(runs)][-1] == "tools:a"
 
 
-@pytest.mark.parametrize("status", MARKS)
+@for_each("status", MARKS)
 def test_each_marked_status_gets_its_class(status: Status) -> None:
     from dpverify.site.verdicts import _pieces
 

@@ -22,6 +22,7 @@ from dpverify.symbolic.derive.derivation import (
 )
 from dpverify.symbolic.expressions.functions import HOLE, Moment
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, Variable, integer, real
+from tests.for_each import for_each
 
 x = Symbol("x", real=True)
 y = Symbol("y", positive=True)
@@ -62,7 +63,7 @@ def test_a_set_bit_cannot_be_declared_positive() -> None:
     assert statuses(wrong) == ["fails"]
 
 
-@pytest.mark.parametrize("assumption", ["even", "prime", "irrational", "zero"])
+@for_each("assumption", ["even", "prime", "irrational", "zero"])
 def test_assumptions_that_no_domain_grants_are_refused(assumption: str) -> None:
     odd = Symbol("n", **{assumption: True})
     with pytest.raises(DerivationError, match="which no domain can grant"):
@@ -154,8 +155,8 @@ NO_VALUE: dict[str, tuple[Any, Any, Any]] = {  # where a split starts, where it 
 }
 
 
-@pytest.mark.parametrize("by_points", [False, True])
-@pytest.mark.parametrize("where", NO_VALUE)
+@for_each("by_points", [False, True])
+@for_each("where", NO_VALUE)
 def test_cases_need_a_value_everywhere(where: str, by_points: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     start, end, border = NO_VALUE[where]
     steps = (Step(end, "<="),)

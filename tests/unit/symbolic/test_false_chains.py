@@ -52,6 +52,7 @@ from dpverify.symbolic import (
 from dpverify.symbolic.derive.cited import Cited, cite, taken_for_granted
 from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.expressions.ranges import Variable
+from tests.for_each import for_each
 
 x, y, z = (Symbol(name, real=True) for name in "xyz")
 p, q = Symbol("p", positive=True), Symbol("q", nonnegative=True)
@@ -227,7 +228,7 @@ CHAINS: dict[str, Derivation] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", CHAINS)
+@for_each("kind", CHAINS)
 def test_a_false_chain_is_not_proved(kind: str) -> None:
     try:
         result = check_derivation(CHAINS[kind], points=40)
@@ -254,7 +255,7 @@ GRANTED = {"q": "real, q >= 0", "N": "integer, N >= 1"}
 DOUBLED = chain(q, order(q, 2 * q))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "derivation", "reason"),
     [
         (("q + 1", "<=", "2*q"), DOUBLED, "left side is"),
@@ -325,7 +326,7 @@ def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter() -> None
     assert "not proven" in check_derivation(cited, points=20).steps[1].note
 
 
-@pytest.mark.parametrize("start", [q, q + 1])
+@for_each("start", [q, q + 1])
 def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(start: Any, make_statement: Any) -> None:
     named = cite(chain(start, order(start, q + 2)), p)
     under = chain(p, Step(q + 2, "<=", "premise", {}, ("named",)), premises={"named": named}, where={"p": real(0, 1)})
@@ -350,7 +351,7 @@ def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any
     assert check_derivation(one, points=20).complete
 
 
-@pytest.mark.parametrize("taken", [{}, {"p": y}])
+@for_each("taken", [{}, {"p": y}])
 def test_a_letter_for_the_start_of_a_citation_stays_one_for_whoever_cites_on(taken: Any, make_statement: Any) -> None:
     named = cite(chain(q, order(q, q + 2)), p)
     under = chain(2 * p, Step(2 * q + 4, "<=", "premise", {}, ("named",)), premises={"named": named},

@@ -6,7 +6,6 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-import pytest
 import sympy
 from sympy import Max, Symbol, exp, floor, log, sqrt
 
@@ -18,6 +17,7 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
 from dpverify.symbolic.prove.places import Occurrence
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
+from tests.for_each import for_each
 
 x, y = Symbol("x", real=True), Symbol("y", positive=True)
 n, m = Symbol("n", integer=True, positive=True), Symbol("m", integer=True, nonnegative=True)
@@ -80,7 +80,7 @@ def cases(seed: int, count: int) -> list[tuple[Any, Facts, list[dict[str, Any]]]
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_no_sign_is_proven_that_a_point_refutes(seed: int) -> None:
     proven = 0
     for expr, facts, points in cases(seed, 70):
@@ -97,7 +97,7 @@ def test_no_sign_is_proven_that_a_point_refutes(seed: int) -> None:
     assert proven > 30, "the test must not be empty"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_no_direction_is_proven_that_two_points_refute(seed: int) -> None:
     proven = 0
     for expr, facts, points in cases(100 + seed, 60):
@@ -119,7 +119,7 @@ def test_no_direction_is_proven_that_two_points_refute(seed: int) -> None:
     assert proven > 5, "the test must not be empty"
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_no_equality_is_proven_that_a_point_refutes(seed: int) -> None:
     rng = Random(seed)
     proven = 0

@@ -6,9 +6,10 @@ import sys
 import pytest
 
 import dpverify.symbolic
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("name", dpverify.symbolic.__all__)
+@for_each("name", dpverify.symbolic.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(dpverify.symbolic, name) is not None
 

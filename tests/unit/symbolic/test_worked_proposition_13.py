@@ -15,6 +15,7 @@ from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, c
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from tests.for_each import for_each
 
 DOMAINS = {"alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"}
 SERIES = "sum((1 - alpha)**(N*i), i, 0, oo)"
@@ -68,7 +69,7 @@ def test_the_derivation_is_complete_and_gives_the_printed_bound(statement: State
     assert conclude(derivation, statement) == "equal"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rhs", "relation"),
     [
         ("2*max(1, 1/(alpha*N))", "weaker"),

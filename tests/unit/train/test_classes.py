@@ -16,6 +16,7 @@ from dpverify.problems.errors import DataError
 from dpverify.train.command import summary
 from dpverify.train.records import Request
 from dpverify.train.run import train
+from tests.for_each import for_each
 
 
 def table(folder: Path, classes: int = 3, each: int = 20) -> Path:
@@ -29,7 +30,7 @@ def table(folder: Path, classes: int = 3, each: int = 20) -> Path:
     return file
 
 
-@pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", "dpageem", "dp-sgd"])
+@for_each("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", "dpageem", "dp-sgd"])
 def test_every_method_lowers_the_loss_and_has_the_constants_of_softmax(tmp_path: Path, algorithm: str) -> None:
     result = train(Request(algorithm, data=table(tmp_path), sigma=0.0, epochs=20, lam=0.0))
     assert result.data.classes == ("c0", "c1", "c2")
@@ -70,7 +71,7 @@ def test_bundled_sets_have_names_unless_a_file_has(tmp_path: Path, monkeypatch: 
     assert len(load_dataset(Path("iris")).x) == 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("algorithm", "labels", "message"),
     [
         ("ddp-srm", "abcabc", "labels must be two classes, found 3: a, b, c"),

@@ -16,6 +16,7 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.train import TrainResult, run_train
 from dpverify.train.command import read_peers
+from tests.for_each import for_each
 
 
 def decode(data: bytes | str) -> TrainResult:
@@ -65,7 +66,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD)
+@for_each(("change", "message"), BAD)
 def test_bad_input_is_one_line_and_exit_code_two(
     change: dict[str, Any],
     message: str,
@@ -110,7 +111,7 @@ def test_ctrl_c_stops_a_long_run_and_writes_what_was_done(tmp_path: Path) -> Non
     assert b"stopped after" in out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("peers", "word"),
     [
         ("", "must be host:port"),

@@ -19,6 +19,7 @@ from dpverify.privacy.gaussian import epsilon_of
 from dpverify.train import ddp
 from dpverify.train.ddp import check_batch, ddp_epsilon, rounding_bound, scales_of, with_inside_sigma
 from dpverify.train.settings import Settings
+from tests.for_each import for_each
 
 
 def settings(**changes: Any) -> Settings:
@@ -41,7 +42,7 @@ def test_a_batch_is_no_more_than_each_party_can_draw_of_it() -> None:
             check_batch(settings(batch=batch), holds)
 
 
-@pytest.mark.parametrize("noise", ["shares", "bits", "ratio"])
+@for_each("noise", ["shares", "bits", "ratio"])
 def test_the_rate_is_that_of_the_smallest_party(noise: Noise) -> None:
     """The 5 of its 10 examples are half; noise made inside costs more: its bound for samples is loose."""
     truth = batch_epsilon([BatchSteps(0.5, 4.0, 6)], 1e-5)
@@ -49,7 +50,7 @@ def test_the_rate_is_that_of_the_smallest_party(noise: Noise) -> None:
     assert truth.lower <= found <= truth.upper * (1.0 if noise == "shares" else 2.5)
 
 
-@pytest.mark.parametrize(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
 def test_noise_made_inside_guarantees_what_one_coordinate_of_a_release_gives_exactly(
     noise: Inside, law: ModuleType
 ) -> None:
@@ -58,7 +59,7 @@ def test_noise_made_inside_guarantees_what_one_coordinate_of_a_release_gives_exa
         assert delta / 100.0 < law.delta_of_shift(int(DEVIATIONS[noise] / 4.0), epsilon) <= delta
 
 
-@pytest.mark.parametrize(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
 def test_delta_pays_for_the_far_tails_of_noise_made_inside(noise: Inside, law: ModuleType) -> None:
     """Its hundredth part does, for each number of each release, and nothing is guaranteed where they take more."""
     run = settings(noise=noise, steps=7)
@@ -93,7 +94,7 @@ def test_the_first_sum_and_the_others_are_rounded_in_units_of_their_own(monkeypa
     assert rounding_bound(settings(steps=2), 7, 2.0) == pytest.approx((first / 2 + second / 2) / 2.0)
 
 
-@pytest.mark.parametrize(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
 def test_delta_is_spent_once_on_the_renyi_bounds_and_on_the_far_tails(noise: Inside, law: ModuleType) -> None:
     """What the bound of each order leaves of delta at this epsilon, the best of them, is for the tails."""
     epsilon = ddp_epsilon(settings(noise=noise, steps=7), [10, 10, 10], 11, 1e-5)
@@ -104,7 +105,7 @@ def test_delta_is_spent_once_on_the_renyi_bounds_and_on_the_far_tails(noise: Ins
     assert 0.98e-5 < math.exp(least) <= 1e-5 - law.spent(77.0, epsilon)
 
 
-@pytest.mark.parametrize("noise", ["bits", "ratio"])
+@for_each("noise", ["bits", "ratio"])
 def test_the_least_noise_inside_is_certified_and_hardly_less_is_not(noise: Inside) -> None:
     run, holds, epsilon = settings(noise=noise, steps=3, batch=15), [30, 10, 20], 0.5
     found = with_inside_sigma(run, noise, holds, 5, epsilon, 1e-5)

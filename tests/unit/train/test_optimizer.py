@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from dpverify.problems.data import Dataset
 from dpverify.train.optimizer import guarantee
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "standardised", "words"),
     [
         (math.inf, False, "not certified: this sigma buys no epsilon at delta = 1e-05"),

@@ -37,6 +37,7 @@ from dpverify.train.party import compare_parties
 from dpverify.train.records import LEFT_OUT, Request
 from dpverify.train.run import train
 from dpverify.train.settings import left_out
+from tests.for_each import for_each
 
 pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 
@@ -58,7 +59,7 @@ def test_without_noise_it_is_the_run_of_one_process_on_the_union() -> None:
     assert "3 parties, noise by shares" in summary(result)
 
 
-@pytest.mark.parametrize(("row", "label"), [(np.nan, 0.0), (0.1, 2.0)])
+@for_each(("row", "label"), [(np.nan, 0.0), (0.1, 2.0)])
 def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, label: float) -> None:
     x, y = np.full((30, 2), 0.1), np.zeros(30)
     x[-1, 0], y[-1] = row, label
@@ -66,7 +67,7 @@ def test_what_is_wrong_with_the_data_of_one_party_is_told_by_all(row: float, lab
         run_parties(x, y, Request("ddp-srm", parties=3, steps=2, batch=3, sigma=0.0), [2], lambda t, w: None)
 
 
-@pytest.mark.parametrize("last", [b"0x1.0p+0", b"0x1.8p+0"])
+@for_each("last", [b"0x1.0p+0", b"0x1.8p+0"])
 def test_parties_that_do_not_open_the_same_numbers_end_the_run(last: bytes) -> None:
     seen = list[float]()
     differ = pytest.raises(PartyError, match="parties differ in what they opened by step 2")
@@ -116,7 +117,7 @@ def test_all_kinds_of_noise_are_accounted_and_run() -> None:
         assert result.constants.node_std["v^0"] == pytest.approx(larger, rel=0.02)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "word"),
     [
         ({"algorithm": "ddp-srm", "parties": 2}, "parties must be an integer, at least 3"),
@@ -146,7 +147,7 @@ def said(**changes: Any) -> dict[str, Any]:
     return {"n": 30, "d": 2, "labels": ["-1", "1"], "fault": ""} | changes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("third", "word"),
     [
         (said(), ""),

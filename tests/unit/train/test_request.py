@@ -9,6 +9,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.train.records import Request
+from tests.for_each import for_each
 
 
 def test_defaults_are_the_printed_choices() -> None:
@@ -20,7 +21,7 @@ def test_defaults_are_the_printed_choices() -> None:
     assert settings.ordering == "fresh"
 
 
-@pytest.mark.parametrize(("steps", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
+@for_each(("steps", "levels"), [(1, 1), (2, 2), (3, 2), (4, 3), (1023, 10), (1024, 11)])
 def test_depth_counts_the_levels_that_the_steps_need(steps: int, levels: int) -> None:
     assert Request(steps=steps).settle(4).depth == levels
     assert 2 ** (levels - 1) <= steps < 2**levels
@@ -55,7 +56,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("change", "message"), BAD)
+@for_each(("change", "message"), BAD)
 def test_bad_arguments_are_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         Request(**change)

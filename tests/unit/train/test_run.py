@@ -20,6 +20,7 @@ from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.records import Point, Request
 from dpverify.train.run import problem_of, steps_to_measure, train
+from tests.for_each import for_each
 
 
 def plain_loss_and_gradient(w: Vector, x: Vector, y: Vector, lam: float) -> tuple[float, Vector]:
@@ -42,7 +43,7 @@ def test_without_noise_it_is_normalized_momentum_in_plain_numpy() -> None:
     assert [point.step for point in result.path] == list(range(41))
 
 
-@pytest.mark.parametrize("scale", ["unit", "clip"])
+@for_each("scale", ["unit", "clip"])
 def test_the_constants_of_scaled_rows_do_not_depend_on_the_data(scale: str) -> None:
     """They are those of the unit ball also where all rows are far shorter."""
     data = load_dataset()
@@ -209,7 +210,7 @@ def test_bad_data_and_a_run_that_leaves_the_finite_numbers(tmp_path: Path) -> No
     assert train(Request(data=file, steps=4)).constants.lipschitz < 1.01
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("asked", "points"),
     [
         ({"epochs": 1}, 1),

@@ -24,6 +24,7 @@ from dpverify.train.ddp import rounding_bound
 from dpverify.train.records import SRM, Request
 from dpverify.train.run import WORK_PER_POINT, cheap_points, steps_to_measure, train
 from dpverify.train.settings import STAGED
+from tests.for_each import for_each
 
 N, D = 60, 40
 
@@ -38,9 +39,9 @@ def both_ways(seed: int = 0) -> tuple[Dataset, Dataset]:
     return replace(sparsely, x=x), sparsely
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.01])
-@pytest.mark.parametrize("sigma", [0.0, 0.5])
-@pytest.mark.parametrize("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", *STAGED])
+@for_each("lam", [0.0, 0.01])
+@for_each("sigma", [0.0, 0.5])
+@for_each("algorithm", ["dp-nsgd", "sr-nsgd", "dp-srm", *STAGED])
 def test_a_run_on_sparse_rows_is_that_on_dense_ones_up_to_rounding(algorithm: str, sigma: float, lam: float) -> None:
     asked: dict[str, Any] = {"steps": 250, "lam": lam, "seed": 3, "eta": 0.05, "points": 20}
     if algorithm != "sgd-stages":
@@ -56,8 +57,8 @@ def test_a_run_on_sparse_rows_is_that_on_dense_ones_up_to_rounding(algorithm: st
     assert found.notes == dense.notes
 
 
-@pytest.mark.parametrize("scale", ["clip", "none"])
-@pytest.mark.parametrize("algorithm", ["dp-nsgd", "dpageem"])
+@for_each("scale", ["clip", "none"])
+@for_each("algorithm", ["dp-nsgd", "dpageem"])
 def test_so_it_is_with_every_scaling_and_a_budget(algorithm: str, scale: Any) -> None:
     asked: dict[str, Any] = {"steps": 140, "scale": scale, "epsilon": 3.0, "delta": 1e-3, "n": 50}
     dense, found = (train(Request(algorithm, **asked), None, data) for data in both_ways())
@@ -141,7 +142,7 @@ def peaks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, int]
     return {name: (int(rows), int(peak)) for name, rows, peak in map(str.split, lines)}
 
 
-@pytest.mark.parametrize("algorithm", VECTORS)
+@for_each("algorithm", VECTORS)
 def test_memory_is_at_most_three_times_the_rows_and_some_vectors(
     peaks: dict[str, tuple[int, int]], algorithm: str
 ) -> None:

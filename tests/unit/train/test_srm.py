@@ -20,6 +20,7 @@ from dpverify.train.figure import subtitle, svg
 from dpverify.train.records import Request
 from dpverify.train.run import train
 from dpverify.train.srm import with_sigma
+from tests.for_each import for_each
 
 
 def test_defaults_are_those_of_section_6_1() -> None:
@@ -80,7 +81,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), BAD)
+@for_each(("changes", "message"), BAD)
 def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         Request(**{"algorithm": "dp-srm", **changes})

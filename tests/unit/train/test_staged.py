@@ -22,6 +22,7 @@ from dpverify.train.records import Request
 from dpverify.train.run import train
 from dpverify.train.settings import KINDS, STAGED
 from dpverify.train.staged import schedule, staged_notes
+from tests.for_each import for_each
 
 
 def test_stages_double_and_steps_halve() -> None:
@@ -32,7 +33,7 @@ def test_stages_double_and_steps_halve() -> None:
     assert schedule("dpageem", s).std == 2.0 / 10 * 3.0
 
 
-@pytest.mark.parametrize(("eta", "told"), [(0.0024, False), (0.0026, True)])
+@for_each(("eta", "told"), [(0.0024, False), (0.0026, True)])
 def test_a_step_beyond_what_the_theorem_is_about_is_told(eta: float, told: bool) -> None:
     """(1 - rho)^2/(2 beta) is 0.0025 at rho = 0.9 and beta = 2."""
     asked = Request("dpageem", batch=10, eta=eta, sigma=1.0)
@@ -102,16 +103,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), BAD)
+@for_each(("changes", "message"), BAD)
 def test_bad_input_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         Request(**{"algorithm": "dpageem", **changes})
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize(
-    "changes", [{"batch": 570}, {"steps": 13}, {"momentum_steps": 3, "steps": 28}, {"steps": 100, "stages": 50}]
-)
+@for_each("changes", [{"batch": 570}, {"steps": 13}, {"momentum_steps": 3, "steps": 28}, {"steps": 100, "stages": 50}])
 def test_what_depends_on_the_data_is_refused_in_a_line(
     changes: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

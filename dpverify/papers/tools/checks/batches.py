@@ -44,9 +44,23 @@ def _exact(point: Point, epsilon: float) -> arb:
     return (q * ((x - 1) / width).erfc() - rest * (x / width).erfc()) / 2
 
 
-def _at(side: str, factor: float = 1.0) -> LeftSide:
+def _at_upper(factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
-        return _exact(point, factor * _end(point, side))
+        return _exact(point, factor * _end(point, "upper"))
+
+    return lhs
+
+
+def _below(factor: float = 1.0, least: float = 0.0) -> LeftSide:
+    """The least delta at any epsilon in [0, lower end); 1 if the end is 0, because then there is no such epsilon.
+
+    Delta falls with epsilon and is continuous, so that the least value is that at the end. A positive lower end is
+    wrong exactly if this is below delta, and 0 is never wrong.
+    """
+
+    def lhs(point: Point, statement: Statement) -> Exact:
+        end = max(factor * _end(point, "lower"), least)
+        return _exact(point, end) if end > 0.0 else Fraction(1)
 
     return lhs
 
@@ -66,7 +80,8 @@ def _known(budget: Budget) -> Iterator[PointLike]:
         ("1/4", "2"),
         ("9/10", "3"),
         ("1/2", "20"),
-        ("1/2000", "1/2"),  # delta is above 1e-4 at epsilon 0; else the lower end is 0 and says nothing
+        ("1/2000", "1/2"),
+        ("1/10000", "1/2"),  # delta is below 1e-4 at epsilon 0, so that 0 is the right lower end
         ("1/20", "4/5"),
         ("1/3", "1"),
         ("3/4", "6"),
@@ -92,15 +107,18 @@ def _many(budget: Budget) -> Iterator[PointLike]:
 KNOWN = "one step, and many on all of the data, where delta is known in balls"
 CHECKS.add(
     RuleCheck(
-        "batches-upper", "known", points=_known, lhs=_at("upper"), seconds=0.4, region=KNOWN,
-        planted=[Planted("2% less epsilon", lhs=_at("upper", 0.98), at_declared_size=True)],
+        "batches-upper", "known", points=_known, lhs=_at_upper(), seconds=0.4, region=KNOWN,
+        planted=[Planted("2% less epsilon", lhs=_at_upper(0.98), at_declared_size=True)],
     ),
     RuleCheck(
         "batches-upper", "many-steps", points=_many, lhs=_seen(), seconds=0.3,
         planted=[Planted("a third less epsilon", lhs=_seen(2 / 3), at_declared_size=True)],
     ),
     RuleCheck(
-        "batches-lower", "known", points=_known, lhs=_at("lower"), seconds=0.4, region=KNOWN,
-        planted=[Planted("2% more epsilon", lhs=_at("lower", 1.02), at_declared_size=True)],
+        "batches-lower", "known", points=_known, lhs=_below(), seconds=0.4, region=KNOWN,
+        planted=[
+            Planted("2% more epsilon", lhs=_below(1.02), at_declared_size=True),
+            Planted("an epsilon above 0 where 0 is the right lower end", lhs=_below(least=1e-6)),
+        ],
     ),
 )  # fmt: skip

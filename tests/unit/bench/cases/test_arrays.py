@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dpverify.bench.case import aligned
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("shape", [(1,), (7,), (3, 5), (2, 3, 11)])
+@for_each("shape", [(1,), (7,), (3, 5), (2, 3, 11)])
 def test_arrays_begin_at_a_cache_line_wherever_memory_is_given(shape: tuple[int, ...]) -> None:
     others = []
     for size in range(1, 40):  # moves what comes next

@@ -7,12 +7,13 @@ import pytest
 
 from dpverify.bench.cases import audit as module
 from dpverify.privacy.gaussian import epsilon_of
+from tests.for_each import for_each
 from tests.unit.bench.cases.tiny import case_of, told
 
 EPSILON = epsilon_of(0.5, 1e-5)  # means 1 apart, under noise of 2
 
 
-@pytest.mark.parametrize(("name", "least"), [("law-given", 0.9), ("nothing-assumed", 0.5)])
+@for_each(("name", "least"), [("law-given", 0.9), ("nothing-assumed", 0.5)])
 def test_bounds_are_below_the_truth_and_not_far_from_it(
     name: str, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

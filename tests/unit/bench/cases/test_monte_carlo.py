@@ -7,6 +7,7 @@ from time import perf_counter
 import pytest
 
 from dpverify.bench.cases import monte_carlo, sleeps
+from tests.for_each import for_each
 from tests.unit.bench.cases.tiny import case_of, told
 
 
@@ -39,7 +40,7 @@ def test_several_threads_are_read_by_the_time_that_passes() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["engine", "engine-from-the-start"])
+@for_each("name", ["engine", "engine-from-the-start"])
 def test_all_tasks_are_done_within_the_time_that_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(monte_carlo, "WORKERS", 1)
     begin = perf_counter()

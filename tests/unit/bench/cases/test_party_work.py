@@ -12,6 +12,7 @@ import pytest
 
 from dpverify.bench.cases import parties, party_work
 from dpverify.mpc.noise import CHUNK
+from tests.for_each import for_each
 from tests.unit.bench.cases.tiny import told
 
 
@@ -51,7 +52,7 @@ def asked(name: str, size: int) -> OneParty:
     return session
 
 
-@pytest.mark.parametrize(("name", "inside"), [("bare", "bare"), ("none", None), ("ratio", "ratio")])
+@for_each(("name", "inside"), [("bare", "bare"), ("none", None), ("ratio", "ratio")])
 def test_what_is_opened_without_noise_of_its_own(name: str, inside: str | None) -> None:
     session = asked(name, 4)
     assert session.opened == [([0, 1, 2, 3], inside)]
@@ -64,7 +65,7 @@ def test_shares_of_noise_are_added() -> None:
     assert 0.5 < np.std(np.array(units) - np.arange(1000)) / party_work.DEVIATION < 1.5
 
 
-@pytest.mark.parametrize("size", [1, CHUNK, 2 * CHUNK + 3])
+@for_each("size", [1, CHUNK, 2 * CHUNK + 3])
 def test_each_number_takes_256_bits_of_as_many_at_a_time_as_noise_from_bits_makes(size: int) -> None:
     session = asked("bits", size)
     assert sum(session.bits) == 256 * size

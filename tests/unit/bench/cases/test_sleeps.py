@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from dpverify.bench.cases import sleeps
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("warm", [0, 3])
+@for_each("warm", [0, 3])
 def test_the_engine_takes_as_long_as_its_blocks_sleep_without_warm_ones(
     warm: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

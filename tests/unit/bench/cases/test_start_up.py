@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
+from tests.for_each import for_each
 from tests.unit.bench.cases.tiny import told
 
 
-@pytest.mark.parametrize("name", ["help", "import"])
+@for_each("name", ["help", "import"])
 def test_commands_run(name: str) -> None:
     """One that fails raises. Which form takes longer depends on the load of the machine, so it is not asserted."""
     told_by_form = told(f"start-up/{name}")

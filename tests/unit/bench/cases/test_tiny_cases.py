@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.bench.case import GROUPS, BenchCase, load
+from tests.for_each import for_each
 from tests.unit.bench.cases.tiny import TINY, case_of, told
 
 TOLD = ("accounting/", "audit/", "monte-carlo/", "networks/", "parties/", "reconstruction/", "scaling/", "start-up/")
@@ -26,14 +27,14 @@ def test_every_way_of_preparing_forms_has_a_tiny_case() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in TINY if not name.startswith(TOLD)])
+@for_each("name", [name for name in TINY if not name.startswith(TOLD)])
 def test_all_forms_run(name: str) -> None:
     """Their preparation raises where two forms of what is computed differ."""
     told(name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["scaling/over-t-epochs-8", "reconstruction/large"])
+@for_each("case", ["scaling/over-t-epochs-8", "reconstruction/large"])
 def test_the_literal_reconstruction_and_the_stream_are_one(case: str) -> None:
     found = told(case)
     literal, *others = (made[0] for name, made in found.items() if name != "reading")
@@ -47,14 +48,14 @@ def test_nodes_are_made_when_they_are_needed() -> None:
     told("reconstruction/memory-steps-8192")
 
 
-@pytest.mark.parametrize("near", ["", "-near-zero"])
+@for_each("near", ["", "-near-zero"])
 def test_exact_composition_and_the_sum_of_squares_are_one(near: str) -> None:
     found = told(f"accounting/composed-100{near}")
     assert found["exact"] == pytest.approx(found["add squares, invert once"], rel=1e-10)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", [1, 2])
+@for_each("algorithm", [1, 2])
 def test_an_order_that_stays_costs_no_more_than_fresh_ones(algorithm: int) -> None:
     found = told(f"accounting/algorithm-{algorithm}-over-n-n-1000")
     fresh, once = found["fresh"], found["once"]

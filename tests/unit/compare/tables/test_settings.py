@@ -9,9 +9,10 @@ import pytest
 
 from dpverify.compare.tables.settings import BATCHES, METHODS, MULTIPLES, SPLITS, TableRequest, grid, steps_for
 from dpverify.kernels.check import ArgumentError
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("method", "batch", "steps"),
     [
         ("dp-sgd", 50, 60),
@@ -30,7 +31,7 @@ def test_a_step_of_dp_agd_reads_all_examples_22_times() -> None:
     assert [steps_for("dp-agd", 1000, 0, passes) for passes in (43, 44, 65, 66)] == [1, 2, 2, 3]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_a_grid_has_batches_where_the_method_has_some_and_smoke_tunes_nothing(method: str) -> None:
     batches = BATCHES if method in {"storm", "dp-sgd", "dp-srm", "ddp-srm"} else (0,)
     scales = SPLITS if method == "dp-agd" else MULTIPLES
@@ -38,7 +39,7 @@ def test_a_grid_has_batches_where_the_method_has_some_and_smoke_tunes_nothing(me
     assert grid(method, "smoke") == [(batches[len(batches) // 2], scales[2])]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "name"),
     [({"experiment": "wang2019:table-1"}, "experiment"), ({"test_data": Path("t")}, "test_data"), ({"n": 9}, "n")],
 )

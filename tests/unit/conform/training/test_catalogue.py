@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.conform.causes import faults
 from dpverify.conform.training import conformance_of_training
+from tests.for_each import for_each
 from tests.unit.conform.training.catalogue import MISTAKES, RIGHT
 
 COUNT = 100
 
 
-@pytest.mark.parametrize("name", RIGHT)
-@pytest.mark.parametrize("seed", [0, 1])
+@for_each("name", RIGHT)
+@for_each("seed", [0, 1])
 def test_a_training_without_a_mistake_passes(name: str, seed: int) -> None:
     make, promise = RIGHT[name]
     result = conformance_of_training(make, promise, seed=seed, count=COUNT)
@@ -20,7 +19,7 @@ def test_a_training_without_a_mistake_passes(name: str, seed: int) -> None:
     assert result.alpha <= 1e-4 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@for_each("name", MISTAKES)
 def test_a_mistake_is_found_with_its_cause_first(name: str) -> None:
     make, promise, cause = MISTAKES[name]
     result = conformance_of_training(make, promise, count=COUNT)

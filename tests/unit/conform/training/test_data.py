@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 
 from dpverify.conform.training.data import MODELS, Model, data_with
+from tests.for_each import for_each
 
 GRADIENTS = np.random.default_rng(0).standard_normal((5, 6))
 HIDDEN = np.random.default_rng(1).standard_normal((5, 6))
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("hidden", [0.0, HIDDEN])
+@for_each("model", MODELS)
+@for_each("hidden", [0.0, HIDDEN])
 def test_gradients_are_those_that_were_asked_for(model: Model, hidden: Any) -> None:
     data = data_with(GRADIENTS, model, hidden)
     assert (len(data), data.dimension, sum(data.layers)) == (5, 6, 6)
@@ -24,7 +25,7 @@ def test_gradients_are_those_that_were_asked_for(model: Model, hidden: Any) -> N
     assert data[[0, 2]].shape == (2, *data.inputs.shape[1:])
 
 
-@pytest.mark.parametrize("model", MODELS)
+@for_each("model", MODELS)
 def test_the_models_of_pytorch_have_these_gradients(model: Model) -> None:
     torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     data = data_with(GRADIENTS, model, HIDDEN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.conform.training.pool import DecodedRun, RunPool
 from dpverify.conform.training.sizes import (
@@ -15,6 +14,7 @@ from dpverify.conform.training.sizes import (
     largest_size,
     record_sizes,
 )
+from tests.for_each import for_each
 from tests.unit.conform.training.catalogue import BATCH, CLIP, FIXED, PROMISE, SIGMA, STEPS, N
 
 RATE = BATCH / N
@@ -45,8 +45,8 @@ def declared(test: Any) -> float:
     return float(words.partition("a rate that is ")[2].partition("%")[0]) / 100
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("sign", [-1, 1])
+@for_each("seed", range(5))
+@for_each("sign", [-1, 1])
 def test_a_rate_that_is_wrong_by_the_declared_part_is_found(seed: int, sign: int) -> None:
     right = _rate_test(pool_with(RATE, N, seed), PROMISE, ALPHA)
     assert right.passed

@@ -15,6 +15,7 @@ import pytest
 import dpverify as dv
 from dpverify.conform import Conformance
 from dpverify.conform.training import TrainingData
+from tests.for_each import for_each
 from tests.unit.conform.training.catalogue import (
     BATCH,
     CLIP,
@@ -52,7 +53,7 @@ def of_global_generators(data: TrainingData, seed: int) -> Iterator[Any]:
         yield (clipped_sum(data, batch, step) + SIGMA * CLIP * noise) / BATCH
 
 
-@pytest.mark.parametrize("make", [in_parts, of_global_generators])
+@for_each("make", [in_parts, of_global_generators])
 def test_updates_in_parts_and_global_generators_are_supported(make: Callable[..., Any]) -> None:
     result = of(make)
     assert result, str(result)
@@ -111,7 +112,7 @@ def nothing(data: TrainingData, seed: int) -> Any:
     del data, seed
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "message"),
     [
         (raising, "training raised SystemExit: 0"),
@@ -141,7 +142,7 @@ def leaving(data: TrainingData, seed: int) -> Iterator[Any]:
     os._exit(0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "message"),
     [(hanging, "training did not return within 2 s"), (leaving, "training ended its process with exit code 0")],
 )
@@ -154,7 +155,7 @@ def test_a_limit_changes_nothing_for_a_training_that_returns() -> None:
     assert str(of(train, timeout=60.0)) == str(of(train))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "message"),
     [
         ({"count": 49}, "count must be at least 50, got count=49"),

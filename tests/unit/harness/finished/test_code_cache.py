@@ -13,6 +13,7 @@ from dpverify.cache_files import Snapshot, default_store, keep
 from dpverify.harness.finished import code_cache
 from dpverify.harness.finished.code_cache import Code, code_of, keep_new_code
 from dpverify.harness.run import hashes
+from tests.for_each import for_each
 
 SOURCE = b"from dpverify.a import b as c\nimport dpverify.d\n\nX = 1\n"
 
@@ -46,7 +47,7 @@ def test_a_file_of_the_same_content_is_not_parsed_again() -> None:
     ]
 
 
-@pytest.mark.parametrize(("source", "top"), [(SOURCE + b"Y = 2\n", "dpverify"), (SOURCE, "another")])
+@for_each(("source", "top"), [(SOURCE + b"Y = 2\n", "dpverify"), (SOURCE, "another")])
 def test_another_content_or_package_is_parsed(source: bytes, top: str) -> None:
     code_of(SOURCE, "dpverify", hashes._parsed)
     keep_new_code()
@@ -60,7 +61,7 @@ def table() -> Path:
     return file
 
 
-@pytest.mark.parametrize("damage", [b"", b"[]", b"damaged"])
+@for_each("damage", [b"", b"[]", b"damaged"])
 def test_a_damaged_table_is_ignored_and_made_again(damage: bytes) -> None:
     first = code_of(SOURCE, "dpverify", hashes._parsed)
     keep_new_code()

@@ -35,6 +35,7 @@ from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import Specs
 from dpverify.ledger.results import INTERRUPTED, Run
+from tests.for_each import for_each
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
@@ -188,7 +189,7 @@ def test_workers_with_other_code_are_refused_in_one_line(
     assert f"numpy {fingerprint()['numpy']} for 1.0" in line
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("address", "said"),
     [("tcp://127.0.0.1:9", "Timed out"), ("nowhere", "missing port"), ("tls://127.0.0.1:9", "TLS configuration")],
 )

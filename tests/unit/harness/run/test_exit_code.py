@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from dpverify.harness.finished.exit_code import exit_code
@@ -26,6 +25,7 @@ from dpverify.ledger.results import (
 )
 from dpverify.ledger.statements import Reference
 from dpverify.report.terminal import closing
+from tests.for_each import for_each
 
 INFO = RunInfo(versions={}, seed=0, budget="smoke", commit="", machine={})
 CHECK = CheckResult(name="search", method="search", status="not refuted")
@@ -59,14 +59,14 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("what", ["", *WRONG])
+@for_each("what", ["", *WRONG])
 def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(demo: Specs, what: str) -> None:
     good = judge(demo.claim("demo:root"), {}, [CHECK], [], "")
     run = Run(run=INFO, results=[replace(good, **WRONG.get(what, {}))])
     assert exit_code(run) == (what != "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pinned", "status", "check", "lost"),
     [
         ("proved", "not refuted", OPEN, True),
@@ -106,7 +106,7 @@ def on_lemma(said: str) -> CheckResult:
     return replace(GIVEN, given=[LEMMA.said(said)], references=[LEMMA])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pinned", "proofs", "lost"),
     [
         ("proved", [GIVEN], [CITED]),

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import msgspec
-import pytest
 
 from dpverify.harness.finished.exit_code import contradicts, unconfirmed
 from dpverify.harness.run.judge import decide_status, given, judge, sources_disagree
@@ -22,13 +21,14 @@ from dpverify.ledger.results import (
     Slack,
 )
 from dpverify.report.words import instead_words
+from tests.for_each import for_each
 
 
 def found(status: Status, name: str = "check", method: Method = "search", **more: Any) -> CheckResult:
     return CheckResult(name=name, method=method, status=status, **more)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("statuses", "want"),
     [
         ([], "untested"),
@@ -56,9 +56,7 @@ def test_the_reason_names_the_checks_that_decided_and_those_that_could_not() -> 
     assert decide_status(checks) == ("not refuted", "not refuted by search; law: over budget")
 
 
-@pytest.mark.parametrize(
-    ("status", "want"), [("not refuted", "inconclusive"), ("proved", "proved"), ("refuted", "refuted")]
-)
+@for_each(("status", "want"), [("not refuted", "inconclusive"), ("proved", "proved"), ("refuted", "refuted")])
 def test_that_nothing_was_found_says_nothing_where_a_check_was_interrupted(status: Status, want: Status) -> None:
     checks = [found(status, "law"), found("inconclusive", "search", message=INTERRUPTED)]
     assert decide_status(checks)[0] == want
@@ -106,7 +104,7 @@ def test_a_kernel_that_disagrees_overrides_every_verdict() -> None:
     assert reason == "sources disagree: the kernel does not follow the exact law (law)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pinned", "seen", "against", "open_"),
     [
         ("proved", "refuted", True, False),
@@ -138,9 +136,7 @@ def test_only_holds_against_refuted_contradicts(
         assert unconfirmed(msgspec.structs.replace(result, pinned=seen, **{beside: said})) == open_
 
 
-@pytest.mark.parametrize(
-    ("seen", "unpinned"), [("refuted", True), ("inconclusive", True), ("not refuted", False), ("proved", False)]
-)
+@for_each(("seen", "unpinned"), [("refuted", True), ("inconclusive", True), ("not refuted", False), ("proved", False)])
 def test_what_no_verdict_says_is_without_a_pin_where_it_does_not_hold(
     demo: Specs, seen: Status, unpinned: bool
 ) -> None:
@@ -200,7 +196,7 @@ def test_an_untested_claim_gives_the_pinned_reason(demo: Specs) -> None:
     assert judge(demo.claim("demo:empty"), {}, [], [], "").reason == "no check is written for it"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "holds_for"),
     [
         ({"formula": "log2(s)", "requires": ["s >= 9"]}, ["s >= 9"]),

@@ -11,6 +11,7 @@ from dpverify.harness.finished.exit_code import exit_code
 from dpverify.harness.run.task_pool import DIED
 from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.results import INTERRUPTED
+from tests.for_each import for_each
 from tests.unit.harness.demo import misbehaving
 
 SOURCE = f"{misbehaving.__name__}:"
@@ -78,7 +79,7 @@ def test_values_that_are_not_what_a_check_must_return(demo: Specs) -> None:
     assert all("finish must return a CheckResult" in error for error in returns.values())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("load", "message"),
     [("load_applies", rf"applies of the check 'applies-hangs' .* {LATE}"), ("load_leaves", "with exit code 0")],
 )
@@ -87,7 +88,7 @@ def test_checks_that_cannot_be_listed_are_refused(load: str, message: str, demo:
         verify_run("demo:sum", specs=demo, checks=SOURCE + load, limit=LIMIT)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "limit"),
     [
         (misbehaving.__name__, "0"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import msgspec
-import pytest
 
 from dpverify.harness.run.judge import decide_status
 from dpverify.harness.run.premises import settle
@@ -14,6 +13,7 @@ from dpverify.ledger import Specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Reference
+from tests.for_each import for_each
 
 
 def ref(name: str) -> Reference:
@@ -65,7 +65,7 @@ def test_a_derivation_without_certificate_is_derived_and_what_cites_it_is_given_
     assert decide_status([c, exact]) == ("proved", "proved by points")
 
 
-@pytest.mark.parametrize("status", ["refuted", "not refuted", "argued", "derived", "inconclusive", "untested"])
+@for_each("status", ["refuted", "not refuted", "argued", "derived", "inconclusive", "untested"])
 def test_a_premise_of_any_weaker_status_stays(status: Status) -> None:
     found = settled({"a": [proof("b")], "b": [seen(status)]})
     assert (found["a"][0].status, found["a"][0].given) == ("proved given", [f"demo:b (amended, {status})"])

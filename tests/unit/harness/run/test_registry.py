@@ -8,6 +8,7 @@ import pytest
 
 from dpverify.harness import Check, PaperChecks
 from dpverify.ledger.errors import SpecError
+from tests.for_each import for_each
 
 
 class Nothing(Check):
@@ -73,7 +74,7 @@ def test_announced_files_judge_what_they_are_announced_with(monkeypatch: pytest.
         twice.entries()
 
 
-@pytest.mark.parametrize("name", ["", "two words", "a|b", "a[b", "x=1", "a:b"])
+@for_each("name", ["", "two words", "a|b", "a[b", "x=1", "a:b"])
 def test_names_must_fit_into_an_id(name: str) -> None:
     with pytest.raises(ValueError, match="must be a word"):
         PaperChecks("demo", "checks").add(Nothing("lemma-1", name))

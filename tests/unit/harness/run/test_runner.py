@@ -26,6 +26,7 @@ from dpverify.ledger.records import encode
 from dpverify.ledger.results import INTERRUPTED, AmendmentResult, CheckResult, Number, Result, Run, Slack, decode
 from dpverify.papers import SEARCH_SECONDS
 from dpverify.report.terminal import closing
+from tests.for_each import for_each
 
 SOURCE = "tests.unit.harness.demo.demo_checks:"
 
@@ -59,7 +60,7 @@ def by_claim(run: Run) -> dict[str, Result]:
     return {result.claim.removeprefix("demo:"): result for result in run.results if result.checks or not result.reading}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "status", "contradicts", "disagree"),
     [
         ("sum", "argued", False, False),
@@ -119,7 +120,7 @@ def test_what_is_refuted_or_untested_without_a_pin_is_said_and_fails_where_that_
     assert (exit_code(run), exit_code(run, strict_pins=["demo"]), exit_code(run, strict_pins=["other"])) == (0, 1, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("slack", "tight", "code"), [(1.0, True, 0), (1.009, True, 0), (1.011, True, 1), (1.42, True, 1), (1.42, False, 0)]
 )
 def test_a_tight_statement_whose_slack_moves_gives_exit_code_1(
@@ -133,7 +134,7 @@ def test_a_tight_statement_whose_slack_moves_gives_exit_code_1(
     assert ("NO LONGER TIGHT: demo:sum" in "\n".join(closing(again))) == bool(code)
 
 
-@pytest.mark.parametrize(("slack", "code"), [(1.0, 0), (1.42, 1)])
+@for_each(("slack", "code"), [(1.0, 0), (1.42, 1)])
 def test_so_does_a_correction_that_is_no_longer_tight(demo: Specs, slack: float, code: int) -> None:
     run = verify(demo, [demo.claim("demo:sum")], source=SOURCE + "load")
     number = Number(float=slack)
@@ -156,7 +157,7 @@ def test_a_part_is_judged_as_in_the_whole(run: Run, demo: Specs) -> None:
     assert set(part.papers) == {"demo"}
 
 
-@pytest.mark.parametrize(("worth", "workers"), [(0.0, 2), (1e9, 1)])
+@for_each(("worth", "workers"), [(0.0, 2), (1e9, 1)])
 def test_no_workers_are_started_for_less_than_they_take(
     demo: Specs, monkeypatch: pytest.MonkeyPatch, worth: float, workers: int
 ) -> None:
@@ -310,7 +311,7 @@ def test_evidence_hashes_are_those_of_the_code(run: Run, demo: Specs) -> None:
     assert len({r.evidence_hash for r in results.values()}) == len(results)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({"seed": -1}, "seed=-1"),

@@ -29,6 +29,7 @@ from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
 from dpverify.ledger import Specs
 from dpverify.ledger.results import CheckResult, Run
 from dpverify.report.terminal import closing
+from tests.for_each import for_each
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
 KILLS = int(os.environ.get("DPVERIFY_KILLS", "3"))  # 200 at night
@@ -82,7 +83,7 @@ def statistics(**changed: Any) -> TrajectoryStatistics:
     return TrajectoryStatistics(**{**given, "n": 3, "lengths": np.arange(6.0).reshape(2, 3), **changed})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "part",
     [
         (2, MeanMoments(5, 0.1, 1e-300)),

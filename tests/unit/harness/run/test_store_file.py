@@ -16,6 +16,7 @@ from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.store import KeptBlocks, Store
 from dpverify.harness.run.store_file import VERSION, StoreError
 from dpverify.harness.run.work import Means
+from tests.for_each import for_each
 
 BLOCKS = 40
 SURELY = 4096  # bytes of noise, as many as a page has: they hit what is kept wherever they stand
@@ -69,7 +70,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@for_each("damage", DAMAGES)
 def test_a_damaged_store_is_refused_and_stays_as_it_is(damage: str, tmp_path: Path) -> None:
     path = tmp_path / "evidence.sqlite"
     damaged = DAMAGES[damage](filled(path))
@@ -80,7 +81,7 @@ def test_a_damaged_store_is_refused_and_stays_as_it_is(damage: str, tmp_path: Pa
     assert path.read_bytes() == damaged
 
 
-@pytest.mark.parametrize("changed", ["block = 100 + block", "check_of = 'others'", "evidence = 'x'", "seconds = 0.25"])
+@for_each("changed", ["block = 100 + block", "check_of = 'others'", "evidence = 'x'", "seconds = 0.25"])
 def test_a_block_that_stands_under_another_name_is_damage(changed: str, tmp_path: Path) -> None:
     """Else what one block gave would be counted as another's."""
     path = tmp_path / "evidence.sqlite"
@@ -92,7 +93,7 @@ def test_a_block_that_stands_under_another_name_is_damage(changed: str, tmp_path
         Store(path)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@for_each("command", COMMANDS)
 def test_a_command_with_a_damaged_store_ends_with_one_line_and_exit_code_2(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,7 +159,7 @@ def test_a_log_that_is_damaged_or_alone_is_refused_and_one_that_is_gone_costs_ti
     store.close()
 
 
-@pytest.mark.parametrize("leaves", ["", "create nothing"])
+@for_each("leaves", ["", "create nothing"])
 def test_what_a_run_leaves_that_is_killed_at_its_beginning_is_begun_again(leaves: str, tmp_path: Path) -> None:
     path = tmp_path / "evidence.sqlite"
     path.touch()

@@ -23,6 +23,7 @@ from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run import task_pool, tasks
 from dpverify.harness.run.task_pool import PER_WORKER
 from dpverify.processes import process_pool
+from tests.for_each import for_each
 
 
 def test_a_worker_runs_a_block_of_its_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +176,7 @@ class Foreign:
 FOREIGN: Any = Foreign("return")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@for_each("workers", [1, 2])
 def test_blocks_that_hang_leave_or_exit_cost_their_own_checks_only(workers: int) -> None:
     jobs: list[Any] = [Foreign(do) for do in ("hang", "return", "leave", "return", "exit", "return")]
     tasks = deque((place, block) for place in range(len(jobs)) for block in range(2 if place == 1 else 1))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from dpverify.harness.run.runner import verify
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import Result
 from dpverify.report.terminal import amendment_words
+from tests.for_each import for_each
 
 PAPER = """
 [paper]
@@ -56,7 +55,7 @@ def judged(folder: Path, claim: str, verdict: str = "") -> Result:
     return result
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sides", "status"),
     [
         ('lhs = "N + T"\nrelation = "="\nprinted = "T + N"', "untested"),
@@ -82,7 +81,7 @@ def test_an_amendment_with_identical_sides_is_untested(tmp_path: Path) -> None:
     assert all("identical sides" in check.message for check in result.amendment.checks)
 
 
-@pytest.mark.parametrize("marked", ["", "only_restates = true\n"])
+@for_each("marked", ["", "only_restates = true\n"])
 def test_an_amendment_that_requires_what_it_claims_has_no_status(tmp_path: Path, marked: str) -> None:
     result = judged(tmp_path, PRINTED, f'{VERDICT}{marked}requires = ["T >= N**2"]')
     assert result.amendment is not None

@@ -15,6 +15,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import parse_domain
 from dpverify.symbolic.exact.evaluate import holds
 from dpverify.symbolic.exact.numbers import working_precision
+from tests.for_each import for_each
 
 
 def statement(
@@ -58,7 +59,7 @@ def inequality(text: str) -> Inequality:
     return only
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "op", "end"),
     [
         ("x <= 3", "<=", "3"),
@@ -77,12 +78,12 @@ def test_solve(text: str, op: str, end: str) -> None:
     assert solve(inequality(text), "x", {"a": fmpq(7)}) == (op, Fraction(end))
 
 
-@pytest.mark.parametrize("text", ["x*x <= 2", "1/x >= 3", "log(x) <= 1", "x**2 <= 4", "a <= 2"])
+@for_each("text", ["x*x <= 2", "1/x >= 3", "log(x) <= 1", "x**2 <= 4", "a <= 2"])
 def test_what_cannot_be_solved_is_left_to_be_checked(text: str) -> None:
     assert not can_solve(inequality(text), "x")
 
 
-@pytest.mark.parametrize(("text", "inside"), [("x >= exp(-a)", 1), ("x <= exp(-a)", -1)])
+@for_each(("text", "inside"), [("x >= exp(-a)", 1), ("x <= exp(-a)", -1)])
 def test_an_irrational_end_is_moved_inwards(text: str, inside: int) -> None:
     solved = solve(inequality(text), "x", {"a": fmpq(7)})
     assert solved is not None
@@ -93,7 +94,7 @@ def test_an_irrational_end_is_moved_inwards(text: str, inside: int) -> None:
         assert difference < 1e-20
 
 
-@pytest.mark.parametrize("text", ["x <= 1/b", "x <= oo", "x*b <= 3", "x == exp(a)", "sqrt(x) <= -a"])
+@for_each("text", ["x <= 1/b", "x <= oo", "x*b <= 3", "x == exp(a)", "sqrt(x) <= -a"])
 def test_no_end_where_there_is_none(text: str) -> None:
     assert solve(inequality(text), "x", {"a": fmpq(7), "b": fmpq(0)}) is None
 
@@ -199,7 +200,7 @@ def test_a_point_is_outside_where_no_number_of_bits_decides_a_condition() -> Non
     assert not make_sampler(statement({"x": f"real, {condition}"}), {}, {}).admits(third)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("region", "also", "message"),
     [
         ({"q": (Fraction(1), None)}, {}, "got q"),

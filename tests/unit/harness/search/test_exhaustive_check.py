@@ -11,6 +11,7 @@ from dpverify.harness.search.granted import not_granted
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 def run(check: ExhaustiveCheck, statement: Statement) -> CheckResult:
@@ -57,7 +58,7 @@ def test_a_proof_needs_no_more_than_the_statement_grants(statements: dict[str, S
     assert run(check, narrower).status == "argued"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("where", "granted"),
     [("n >= 1", True), ("1 <= n", True), ("n >= 0", True), ("2*n <= 24", True), ("n <= 13", True), ("n <= 11", False),
      ("1 <= n <= 11", False), ("1 <= n <= 12", True), ("n >= 2", False), ("m >= 1", False), ("n < 0", False)],

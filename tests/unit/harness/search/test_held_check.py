@@ -18,6 +18,7 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Relation
 from dpverify.report.terminal import amendment_words
 from dpverify.symbolic.exact.statements import decide_statement
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -43,7 +44,7 @@ SEARCHED = [  # which condition is left out, by its place among those that are o
 ]
 
 
-@pytest.mark.parametrize(("name", "reading"), HELD)
+@for_each(("name", "reading"), HELD)
 def test_a_held_statement_is_the_printed_one_with_more_conditions(name: str, reading: dict[str, str]) -> None:
     claim = next(c for c in SPECS.claims() if c.record.id == name)
     printed, held = claim.statement(reading), claim.statement(reading, "held")
@@ -54,7 +55,7 @@ def test_a_held_statement_is_the_printed_one_with_more_conditions(name: str, rea
     assert Suite(SPECS, "smoke", 0).cases(claim)[claim.readings().index(reading)].held
 
 
-@pytest.mark.parametrize(("name", "place"), SEARCHED)
+@for_each(("name", "place"), SEARCHED)
 def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, place: int) -> None:
     claim = SPECS.claim(f"tran2022:{name}")
     reading = next(r for r in claim.readings() if (verdict := claim.verdict(r)) and verdict.holds)
@@ -70,8 +71,8 @@ def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, pl
     assert search(sampler, prober, begin, 200, seed, stop=True).violations
 
 
-@pytest.mark.parametrize(("relation", "never"), [("<=", "inf"), (">=", "-inf")])
-@pytest.mark.parametrize("condition", ["sqrt(2)**2 <= 2", "N < 0"])  # undecided, and false
+@for_each(("relation", "never"), [("<=", "inf"), (">=", "-inf")])
+@for_each("condition", ["sqrt(2)**2 <= 2", "N < 0"])  # undecided, and false
 def test_where_the_corrected_bound_says_nothing_it_shows_nothing(
     monkeypatch: pytest.MonkeyPatch, condition: str, relation: Relation, never: str
 ) -> None:

@@ -1,9 +1,8 @@
-import pytest
-
 from dpverify.harness.search.onset import PER_DECADE, first_below, first_below_near, size
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("threshold", [2, 37, 1000, 123456])
+@for_each("threshold", [2, 37, 1000, 123456])
 def test_the_onset_is_the_first_size_below_one(threshold: int) -> None:
     def bound(n: int) -> float:
         return float(threshold / n)

@@ -13,6 +13,7 @@ from dpverify.ledger import Statement, load_specs
 from dpverify.ledger.formula import parse
 from dpverify.ledger.records import Symbol
 from dpverify.ledger.results import Number
+from tests.for_each import for_each
 from tests.unit.harness.formulas import formula
 
 
@@ -56,7 +57,7 @@ def test_a_point_is_computed_and_what_it_lacks_is_named() -> None:
         at_point(statement("lemma-12"), {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("point", "runs"),
     [
         ({"N": 1000, "T": 3000, "alpha": Fraction(1, 9)}, True),

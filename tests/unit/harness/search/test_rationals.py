@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.harness.search.candidates import PAYLOADS, value_at
 from dpverify.harness.search.rationals import Interval, complexity, nth_simplest, simplest
+from tests.for_each import for_each
 
 numbers = st.fractions(min_value=-50, max_value=50, max_denominator=200)
 
@@ -24,7 +24,7 @@ def intervals(draw: st.DrawFn) -> Interval:
     return Interval(lo, hi, draw(st.booleans()), draw(st.booleans()))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given_interval", "want"),
     [
         (interval("0.3", "0.35"), "1/3"),
@@ -42,11 +42,11 @@ def test_simplest(given_interval: Interval, want: str) -> None:
     assert simplest(given_interval) == Fraction(want)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("op", "below", "at", "above"),
     [("<", 1, 0, 0), ("<=", 1, 1, 0), ("==", 0, 1, 0), ("=", 0, 1, 0), (">=", 0, 1, 1), (">", 0, 0, 1)],
 )
-@pytest.mark.parametrize("lo_open", [False, True])
+@for_each("lo_open", [False, True])
 def test_a_cut_leaves_what_compares_so(op: str, below: bool, at: bool, above: bool, lo_open: bool) -> None:
     for integer in (False, True):
         cut = interval(0, 9, lo_open=lo_open and not integer, integer=integer).cut(op, Fraction(4))

@@ -3,13 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness import BUDGETS, Context, Outcome, Planted, Point, RuleCheck, of_variant
 from dpverify.harness.planted import Rule
 from dpverify.harness.search.rule_check import away_from_boundaries
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 def below(limit: int) -> Rule:
@@ -76,7 +75,7 @@ def test_each_variant_has_its_own_rule(statements: dict[str, Statement]) -> None
     assert run(replace(check(9), holds=rule), replace(statements["walk"], variant="amended")).status == "argued"
 
 
-@pytest.mark.parametrize(("budget", "seconds"), [("smoke", 0.5), ("standard", 5.0), ("full", 50.0)])
+@for_each(("budget", "seconds"), [("smoke", 0.5), ("standard", 5.0), ("full", 50.0)])
 def test_longer_budgets_cost_more(statements: dict[str, Statement], budget: str, seconds: float) -> None:
     costly = replace(check(9), seconds=0.5)
     assert costly.cost(Context(statements["walk"], BUDGETS[budget], 0, "rule")) == seconds

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness.search.rationals import Interval
 from dpverify.harness.search.search import Findings, _well_inside
 from dpverify.harness.sides import Probe
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("interval", "value", "inside"),
     [
         (Interval(Fraction(0), Fraction(1), integer=False), "1/50", False),

@@ -11,6 +11,7 @@ from dpverify.ledger import Specs
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult, Number
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 def run(check: Check, statement: Statement, **changes: object) -> CheckResult:
@@ -68,7 +69,7 @@ def test_conditions_that_nothing_meets_leave_a_claim_untested(statements: dict[s
     assert result.n == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lhs", "relation", "rhs"),
     [
         ("1 + x", ">=", "1 + x/2"),
@@ -237,7 +238,7 @@ def test_it_judges_only_statements_with_two_sides(statements: dict[str, Statemen
     assert not SearchCheck("walk", "search").applies(statements["walk"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({}, "exactly one"),

@@ -7,9 +7,10 @@ import pytest
 
 from dpverify.harness.simulation import betting as limits
 from dpverify.harness.statistics.effects import smallest_sample
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("mean", [0.2, 0.6])
+@for_each("mean", [0.2, 0.6])
 def test_the_capital_of_a_coin_is_fair_on_average(mean: float) -> None:
     expected = 0.0
     for number in range(2**8):
@@ -32,7 +33,7 @@ def test_the_limit_of_values_that_do_not_vary_is_close_to_them() -> None:
         limits.log_capital([-0.1], 0.5)
 
 
-@pytest.mark.parametrize("bound", [0.3, 0.75])
+@for_each("bound", [0.3, 0.75])
 def test_the_planned_number_of_runs_sees_the_declared_excess(bound: float) -> None:
     n, mean = smallest_sample(limits.Excess(bound), 1e-3, 0.99), limits.Excess(bound).mean
     rng = np.random.default_rng(1)
@@ -41,7 +42,7 @@ def test_the_planned_number_of_runs_sees_the_declared_excess(bound: float) -> No
     assert limits.Excess(bound).power(n, 1e-3) >= 0.99 > limits.Excess(bound).power(n - 1, 1e-3)
 
 
-@pytest.mark.parametrize("bound", [0.1, 0.5])
+@for_each("bound", [0.1, 0.5])
 def test_the_power_is_that_of_the_first_stake_with_its_share_of_the_capital(bound: float) -> None:
     n, alpha, mean = 30, 1e-3, bound + 0.9 * (1.0 - bound)
     powers = np.geomspace(0.01, 30.0, 20_001)

@@ -12,6 +12,7 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
+from tests.for_each import for_each
 
 
 def test_scale_test_names_the_row_and_the_ratio() -> None:
@@ -25,7 +26,7 @@ def test_scale_test_is_two_sided() -> None:
     assert not scale_test("scale", np.array([100.0]), 100, 1e-6).refuted
 
 
-@pytest.mark.parametrize("sum_of_squares", [60.0, 140.0])
+@for_each("sum_of_squares", [60.0, 140.0])
 def test_the_p_value_of_a_scale_is_twice_its_tail(sum_of_squares: float) -> None:
     tail = min(special.chdtr(100, sum_of_squares), special.chdtrc(100, sum_of_squares))
     assert scale_test("scale", np.array([sum_of_squares]), 100, 0.05).p_value == pytest.approx(2 * tail)
@@ -59,7 +60,7 @@ def test_distribution_test_measures_the_largest_distance() -> None:
     assert outcome.refuted
 
 
-@pytest.mark.parametrize(
+@for_each(
     "empty",
     [
         lambda: scale_test("t", np.array([]), 1, 0.1),
@@ -85,7 +86,7 @@ def test_opposite_signs_are_two_sided_and_share_alpha() -> None:
         opposite_signs_test("signs", np.array([], dtype=np.int64), 100, 0.01)
 
 
-@pytest.mark.parametrize(("values", "alpha"), [(1, 0.5), (10, 1e-6), (17, 0.05), (1000, 1e-9), (120_000, 2.7e-13)])
+@for_each(("values", "alpha"), [(1, 0.5), (10, 1e-6), (17, 0.05), (1000, 1e-9), (120_000, 2.7e-13)])
 def test_the_limit_of_opposite_signs_is_the_largest_at_the_level(values: int, alpha: float) -> None:
     limit = opposite_signs_limit(values, alpha)
     if limit >= 0:
@@ -95,7 +96,7 @@ def test_the_limit_of_opposite_signs_is_the_largest_at_the_level(values: int, al
     assert (limit == -1) == (2.0 * 0.5**values > alpha)
 
 
-@pytest.mark.parametrize("deviations", [2.0, 7.4, 12.0])
+@for_each("deviations", [2.0, 7.4, 12.0])
 def test_the_binomial_tail_is_right_to_nine_digits(deviations: float) -> None:
     """In whole numbers: how many of the 2^n sequences of signs have at most k minuses."""
     values = 20_000

@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.harness.statistics.pieces import PIECE, Pieces, drawn_in_pieces, parts_of, replications_of_a_piece
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +19,7 @@ def drawn(seed: int, size: int, shape: tuple[int, int]) -> Pieces:
     return drawn_in_pieces(size, shape, fill)
 
 
-@pytest.mark.parametrize("size", [1, 5, 6, 7, 20])
+@for_each("size", [1, 5, 6, 7, 20])
 def test_pieces_are_the_numbers_of_the_whole(size: int) -> None:
     shape = (100, PIECE // 600)
     assert replications_of_a_piece(shape[0] * shape[1]) == 6

@@ -10,6 +10,7 @@ from scipy import special, stats
 from dpverify.harness import Bounded, MeanEffect, Plan, ProportionEffect, SubGaussian, TrajectoryEffect
 from dpverify.harness.statistics.effects import Effect, correlation_power, smallest_sample
 from dpverify.harness.statistics.trajectory_sums import Pairs
+from tests.for_each import for_each
 
 EFFECTS: list[Effect] = [
     MeanEffect(0.1, SubGaussian(1.0)),
@@ -25,7 +26,7 @@ EFFECTS: list[Effect] = [
 ]
 
 
-@pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.text)
+@for_each("effect", EFFECTS, ids=lambda effect: effect.text)
 def test_n_is_the_smallest_sample_with_the_power(effect: Effect) -> None:
     plan = Plan(effect)
     assert effect.power(plan.n, plan.alpha) >= plan.power
@@ -49,8 +50,8 @@ def test_n_for_a_scale_agrees_with_the_normal_approximation() -> None:
     assert n == pytest.approx(2 * ((z_alpha + z_power * 1.02**2) / (1.02**2 - 1)) ** 2, rel=0.02)
 
 
-@pytest.mark.parametrize("length", [5.0, 34.0, 400.0])
-@pytest.mark.parametrize("correlation", [0.2, 0.6, 0.999])
+@for_each("length", [5.0, 34.0, 400.0])
+@for_each("correlation", [0.2, 0.6, 0.999])
 def test_the_power_against_correlated_rows_is_below_the_exact_one(correlation: float, length: float) -> None:
     """Exactly: over the length of a row, of which its square is chi-square, the chance of a score on one side."""
     alpha, root = 1e-4, math.sqrt(1.0 - correlation**2)
@@ -64,7 +65,7 @@ ROWS, COLUMNS, LEVEL = 5, 3, 1e-3
 EACH = LEVEL / 7  # seven tests share a level, and each test shares its own over what it compares
 
 
-@pytest.mark.parametrize("correlation", [0.3, -0.5])
+@for_each("correlation", [0.3, -0.5])
 def test_the_power_of_opposite_signs_is_the_binomial_one(correlation: float) -> None:
     n = 40
     signs, pairs = n * COLUMNS, ROWS * (ROWS - 1) / 2
@@ -75,7 +76,7 @@ def test_the_power_of_opposite_signs_is_the_binomial_one(correlation: float) -> 
     assert effect.power(n, LEVEL) == pytest.approx(law[p_values <= EACH / pairs].sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("ratio", [1.3, 0.8])
+@for_each("ratio", [1.3, 0.8])
 def test_the_power_against_a_scale_is_that_of_a_chi_square_test_at_the_level_of_one_comparison(ratio: float) -> None:
     n = 40
 
@@ -132,7 +133,7 @@ def test_seconds_are_declared_or_follow_from_the_effect() -> None:
     assert estimated.seconds(1) == pytest.approx(1e-6 * estimated.n)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ({"alpha": 0.0}, "alpha=0.0"),

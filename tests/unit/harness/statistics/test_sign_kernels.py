@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dpverify.harness.statistics import trajectory_kernels as module
 from dpverify.harness.statistics.trajectory_kernels import AT_ONCE, TILE
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.normal import wrapping
+from tests.for_each import for_each
 
 
 def random_words(seed: int, *shape: int) -> module.Bits:
@@ -21,8 +21,8 @@ def test_ones_are_counted() -> None:
             assert int(python_of(module.ones)(np.uint64(word))) == word.bit_count()
 
 
-@pytest.mark.parametrize("T", [1, 2, 3, TILE, TILE + 1, 2 * TILE + 5])
-@pytest.mark.parametrize("words", [AT_ONCE, 3 * AT_ONCE])
+@for_each("T", [1, 2, 3, TILE, TILE + 1, 2 * TILE + 5])
+@for_each("words", [AT_ONCE, 3 * AT_ONCE])
 def test_opposite_signs_of_all_pairs(T: int, words: int) -> None:
     bits = random_words(1, words, T)
     counts = np.ones(T * (T - 1) // 2, dtype=np.int64)
@@ -54,7 +54,7 @@ def test_the_python_bodies_count_the_same() -> None:
     assert not place[:28].any()
 
 
-@pytest.mark.parametrize("d", [1, 3, 8])
+@for_each("d", [1, 3, 8])
 def test_signs_are_laid_out_by_coordinate_and_forgotten(d: int) -> None:
     T, signs = 11, random_words(4, 11 * d)
     for spread in (module.spread_signs, python_of(module.spread_signs)):
@@ -66,7 +66,7 @@ def test_signs_are_laid_out_by_coordinate_and_forgotten(d: int) -> None:
         assert not given.any()
 
 
-@pytest.mark.parametrize("d", [1, 2, 5])
+@for_each("d", [1, 2, 5])
 def test_opposite_signs_of_coordinates(d: int) -> None:
     T, signs = 20, random_words(5, 20 * d)
     bits = np.unpackbits(signs.reshape(T, d).T.copy().view(np.uint8).reshape(d, -1), axis=1)
@@ -78,7 +78,7 @@ def test_opposite_signs_of_coordinates(d: int) -> None:
         assert counts.tolist() == want
 
 
-@pytest.mark.parametrize(("d", "words"), [(1, 64), (3, 64), (8, 64), (31, 64), (32, 64), (33, 36), (100, 100)])
+@for_each(("d", "words"), [(1, 64), (3, 64), (8, 64), (31, 64), (32, 64), (33, 36), (100, 100)])
 def test_whole_groups_of_replications_are_compared_at_once(d: int, words: int) -> None:
     assert module.words_together(d) == words
     assert words % AT_ONCE == 0

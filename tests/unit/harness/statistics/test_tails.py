@@ -7,6 +7,7 @@ from scipy import stats
 
 from dpverify.harness import Bounded, SubGaussian
 from dpverify.harness.statistics.tails import proportion_limits
+from tests.for_each import for_each
 
 
 def test_sub_gaussian_radius_is_the_formula() -> None:
@@ -25,14 +26,14 @@ def test_worst_radius_covers_every_variance_there_can_be() -> None:
     assert tail.worst_radius(10, 0.01) == pytest.approx(tail.radius(10, half_and_half, 0.01))
 
 
-@pytest.mark.parametrize("beta", [0.2, 1e-2, 1e-4])
-@pytest.mark.parametrize("n", [10, 400])
+@for_each("beta", [0.2, 1e-2, 1e-4])
+@for_each("n", [10, 400])
 def test_the_mean_of_coin_tosses_strays_beyond_the_deviation_at_most_as_often_as_it_says(n: int, beta: float) -> None:
     least = 3.0 * 0.5 + Bounded(0.0, 3.0).deviation(n, beta)  # of values 0 and 3
     assert 0.0 < stats.binom.sf(math.ceil(n * least / 3.0) - 1, n, 0.5) <= beta or n * least / 3.0 > n
 
 
-@pytest.mark.parametrize(("successes", "n"), [(0, 10), (3, 10), (10, 10), (999, 1000)])
+@for_each(("successes", "n"), [(0, 10), (3, 10), (10, 10), (999, 1000)])
 def test_clopper_pearson_agrees_with_scipy_stats(successes: int, n: int) -> None:
     lower, upper = proportion_limits(successes, n, 0.01)
     interval = stats.binomtest(successes, n).proportion_ci(confidence_level=0.98, method="exact")
@@ -40,7 +41,7 @@ def test_clopper_pearson_agrees_with_scipy_stats(successes: int, n: int) -> None
     assert upper == pytest.approx(interval.high)
 
 
-@pytest.mark.parametrize("call", [lambda: SubGaussian(0.0), lambda: SubGaussian(math.nan), lambda: Bounded(1.0, 1.0)])
+@for_each("call", [lambda: SubGaussian(0.0), lambda: SubGaussian(math.nan), lambda: Bounded(1.0, 1.0)])
 def test_tails_that_are_none_are_refused(call: object) -> None:
     assert callable(call)
     with pytest.raises(ValueError, match="must be finite"):

@@ -13,6 +13,7 @@ from dpverify.harness.statistics.pieces import Pieces
 from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect, simulated_variance
 from dpverify.harness.statistics.trajectory_tests import trajectory_tests
 from dpverify.harness.statistics.whitening import cholesky_factor, whitening
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 T, D, N = 6, 3, 4000
@@ -38,7 +39,7 @@ def refuting(sample: Floats, pairs: Pairs = "products") -> list[str]:
     return [outcome.name for outcome in outcomes if outcome.refuted]
 
 
-@pytest.mark.parametrize("n", [1, 3, 64, 65, 300])
+@for_each("n", [1, 3, 64, 65, 300])
 def test_the_sums_are_those_of_the_whitened_values(n: int) -> None:
     sample = walks(1, n)
     white = np.diff(sample, axis=1, prepend=0.0)
@@ -58,7 +59,7 @@ def test_the_sums_are_those_of_the_whitened_values(n: int) -> None:
         assert counts.tolist() == [int((values[t] != values[s]).sum()) for t in range(len(values)) for s in range(t)]
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_the_sample_stays_as_it_was(pairs: Pairs) -> None:
     sample = walks(0, 10)
     before = sample.copy()
@@ -66,7 +67,7 @@ def test_the_sample_stays_as_it_was(pairs: Pairs) -> None:
     assert np.array_equal(sample, before)
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_blocks_add_up_to_the_whole(pairs: Pairs) -> None:
     sample = walks(1, 100)
     whole = statistics_of(sample, pairs=pairs)
@@ -82,7 +83,7 @@ def test_blocks_add_up_to_the_whole(pairs: Pairs) -> None:
         assert np.array_equal(getattr(parts, name), getattr(whole, name)), name
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_pieces_give_what_the_whole_sample_gives(pairs: Pairs) -> None:
     sample = walks(2, 150)
     drawn = Pieces(150, iter([sample[:70], sample[70:71], sample[71:]]))
@@ -105,7 +106,7 @@ def test_a_share_of_the_replications_is_counted_on_the_grid() -> None:
         assert statistics.n == 100
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_statistics_do_not_grow_with_the_sample(pairs: Pairs) -> None:
     small, large = statistics_of(walks(0, 10), pairs=pairs), statistics_of(walks(0, 1000), pairs=pairs)
     for name in ("gram", "coordinates", "opposite", "opposite_coordinates", "sums", "lengths", "squares", "counts"):
@@ -128,12 +129,12 @@ def test_simulated_variance_is_the_mean_square() -> None:
     assert simulated_variance(statistics_of(sample)) == pytest.approx(np.square(sample).mean(axis=(0, 2)))
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_the_right_law_is_not_refuted(pairs: Pairs) -> None:
     assert refuting(walks(4), pairs) == []
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_every_kind_of_fault_is_refuted_by_the_test_made_for_it(pairs: Pairs) -> None:
     rng = np.random.default_rng(5)
     sample = walks(6)
@@ -155,7 +156,7 @@ def test_every_kind_of_fault_is_refuted_by_the_test_made_for_it(pairs: Pairs) ->
     assert "marginal law" in refuting(uniform, pairs)
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_all_tests_together_spend_the_level_that_they_are_given(pairs: Pairs) -> None:
     statistics = statistics_of(walks(4, 100), pairs=pairs)
     p_values = [outcome.p_value for outcome in trajectory_tests(statistics, 1e-6)]
@@ -166,7 +167,7 @@ def test_all_tests_together_spend_the_level_that_they_are_given(pairs: Pairs) ->
         assert not trajectory_tests(statistics, p_value * 7 * (1 - 1e-9))[place].refuted
 
 
-@pytest.mark.parametrize("pairs", BOTH)
+@for_each("pairs", BOTH)
 def test_the_pair_that_is_tied_is_named(pairs: Pairs) -> None:
     tied = walks(6)
     tied[:, 4] += 0.3 * tied[:, 0]
@@ -186,7 +187,7 @@ def test_one_step_in_one_coordinate_needs_no_pairs() -> None:
         assert len(names) == 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("covariance", "message"),
     [
         (np.ones((2, 3)), "square matrix"),
@@ -206,8 +207,8 @@ def spoilt(value: float) -> Floats:
     return sample
 
 
-@pytest.mark.parametrize("pairs", BOTH)
-@pytest.mark.parametrize(
+@for_each("pairs", BOTH)
+@for_each(
     ("sample", "message"),
     [
         (np.zeros((5, T + 1, D)), "shape"),
@@ -226,7 +227,7 @@ def test_samples_that_do_not_fit_are_refused(sample: Floats, message: str, pairs
         statistics_of(sample, dense, pairs=pairs)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [({"share": 0.0}, r"share=0\.0"), ({"share": 1.5}, r"share=1\.5"), ({"pairs": "ranks"}, "pairs='ranks'")],
 )

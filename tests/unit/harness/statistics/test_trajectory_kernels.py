@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dpverify.harness.statistics import trajectory_kernels as module
 from dpverify.kernels.jit import python_of
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 3), (4, 511), (6, 512), (9, 1300)])
+@for_each(("n", "m"), [(1, 3), (4, 511), (6, 512), (9, 1300)])
 def test_sums_squares_and_signs_value_by_value(n: int, m: int) -> None:
     rows = np.random.default_rng(0).standard_normal((n, m))
     rows[0, :2] = 0.0, -0.0  # neither is below 0
@@ -24,7 +24,7 @@ def test_sums_squares_and_signs_value_by_value(n: int, m: int) -> None:
             assert np.array_equal(again, squares)
 
 
-@pytest.mark.parametrize("m", [1, 511, 512, 5000])
+@for_each("m", [1, 511, 512, 5000])
 def test_places_are_those_of_a_sorted_search(m: int) -> None:
     white = 3.0 * np.random.default_rng(1).standard_normal(m)
     white[-1] = np.inf
@@ -38,7 +38,7 @@ def test_places_are_those_of_a_sorted_search(m: int) -> None:
     assert counts[0] == 2  # whatever is not a number has a place too: the sample is refused afterwards
 
 
-@pytest.mark.parametrize("m", [1, 4, 7, 100])
+@for_each("m", [1, 4, 7, 100])
 def test_products_of_coordinates(m: int) -> None:
     white, start = np.random.default_rng(2).standard_normal((m, 3)), np.full((3, 3), 0.5)
     for multiply in (module.multiply_coordinates, python_of(module.multiply_coordinates)):
@@ -48,7 +48,7 @@ def test_products_of_coordinates(m: int) -> None:
         assert np.array_equal(coordinates, coordinates.T)
 
 
-@pytest.mark.parametrize("whitened", [False, True])
+@for_each("whitened", [False, True])
 def test_all_of_it_in_one_call(whitened: bool) -> None:
     rng, (n, T, d) = np.random.default_rng(3), (6, 5, 2)
     sample, end = rng.standard_normal((n, T, d)), 8.0

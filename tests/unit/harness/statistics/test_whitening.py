@@ -9,6 +9,7 @@ from dpverify.harness.statistics.trajectory_kernels import divide_sparse
 from dpverify.harness.statistics.whitening import cholesky_factor, whitening
 from dpverify.kernels.jit import python_of
 from dpverify.papers.tran2022.trees.compose_bounds import covariance_matrix
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ def solved(covariance: Floats, sample: Floats) -> Floats:
     return made
 
 
-@pytest.mark.parametrize("alpha", [1.0, 1 / 8, 1 / 700])
+@for_each("alpha", [1.0, 1 / 8, 1 / 700])
 def test_a_tree_has_a_sparse_inverse_and_the_same_whitened_values(alpha: float) -> None:
     covariance = covariance_matrix(60, alpha)
     by = whitening(covariance)
@@ -81,7 +82,7 @@ def test_the_last_two_covariances_are_remembered_by_value() -> None:
     assert whitening(changed) is frozen
 
 
-@pytest.mark.parametrize("sample", [np.zeros((5, 8, 2)), np.zeros((5, 9))])
+@for_each("sample", [np.zeros((5, 8, 2)), np.zeros((5, 9))])
 def test_samples_that_do_not_fit_are_refused(sample: Floats) -> None:
     with pytest.raises(ValueError, match="sample must"):
         whitening(covariance_matrix(9, 0.1)).whiten(sample)

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dpverify.ledger.formula import Num, latex, parse, parse_relation
+from tests.for_each import for_each
 
 LETTERS = {
     **{name: rf"\{name}" for name in ("alpha", "gamma", "delta", "sigma", "epsilon", "eta")},
@@ -19,7 +18,7 @@ LETTERS = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "wanted"),
     [
         ("4*alpha*G*sigma*sqrt(d*V*log2(T))", r"4 \alpha G \sigma \sqrt{d V \log_2 T}"),

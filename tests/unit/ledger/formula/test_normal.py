@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.formula.normal import arrangement, is_same_inequality
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "two"),
     [
         ("x + y", "y + x"),
@@ -23,7 +22,7 @@ def test_the_order_of_operands_and_the_names_of_indices_do_not_count(one: str, t
     assert arrangement(parse(one)) == arrangement(parse(two))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "two"),
     [
         ("(a + b)**2", "a**2 + 2*a*b + b**2"),
@@ -43,7 +42,7 @@ def test_algebra_counts_as_a_difference(one: str, two: str) -> None:
     assert arrangement(parse(one)) != arrangement(parse(two))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "two"),
     [
         ("d**(1/3)/(epsilon*N)**(2/3) <= d**(1/4)/sqrt(epsilon*N)", "epsilon*N >= sqrt(d)"),
@@ -61,7 +60,7 @@ def test_an_inequality_is_recognized_when_it_is_rearranged(one: str, two: str) -
     assert is_same_inequality(parse_relation(two), parse_relation(one), letters)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "two"),
     [
         ("a*N <= N", "a <= 2"),

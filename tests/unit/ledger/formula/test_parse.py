@@ -29,6 +29,7 @@ from dpverify.ledger.formula import (
     to_text,
     with_pi,
 )
+from tests.for_each import for_each
 
 a, b, c = Name("a"), Name("b"), Name("c")
 
@@ -37,7 +38,7 @@ def num(value: str) -> Num:
     return Num(Fraction(value))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "tree"),
     [
         ("a", a),
@@ -60,7 +61,7 @@ def test_tree(text: str, tree: object) -> None:
     assert parse(text) == tree
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "value"),
     [
         ("0.1", Fraction(1, 10)),
@@ -83,7 +84,7 @@ def test_a_chain_of_comparisons() -> None:
     assert parse_relation("a == b").ops == ("==",)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rule"),
     [
         ("", "must not be empty"),
@@ -194,7 +195,7 @@ def test_limits_are_inclusive() -> None:
     parse("a**-(3/4)")
 
 
-@pytest.mark.parametrize("text", ["a", "a != b", "a in b", "a < b < ", "a < (b < c)", "a == 1e99"])
+@for_each("text", ["a", "a != b", "a in b", "a < b < ", "a < (b < c)", "a == 1e99"])
 def test_no_relation(text: str) -> None:
     with pytest.raises(FormulaError):
         parse_relation(text)
@@ -206,7 +207,7 @@ def test_free_names() -> None:
     assert free_names(parse_relation("a < b < 1")) == {"a", "b"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rule"),
     [
         ("alhpa", "unknown symbol 'alhpa'; did you mean 'alpha'?"),

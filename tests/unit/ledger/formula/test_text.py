@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from dpverify.ledger.formula import (
     parse_relation,
     to_text,
 )
+from tests.for_each import for_each
 
 NAMES = st.sampled_from("abcxyz").map(Name)
 NUMBERS = st.decimals(0, 10**6, places=3).map(lambda d: Num(Fraction(d)))
@@ -54,7 +54,7 @@ def test_latex_is_well_formed(tree: Formula) -> None:
     assert "+ -" not in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["a - (b - c)", "a/(b*c)", "(a + b)*c", "-(a*b)", "(-a)**b", "a**b**c", "(a**b)**c", "a**-b", "f(a, b)"],
 )
@@ -66,7 +66,7 @@ def test_relations() -> None:
     assert to_text(parse_relation("0<alpha<=1/N")) == "0 < alpha <= 1/N"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (Fraction(0), "0"),

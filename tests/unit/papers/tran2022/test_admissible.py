@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import partial
 
 import numpy as np
-import pytest
 
 from dpverify.harness import Point
 from dpverify.harness.context import as_point
@@ -22,6 +21,7 @@ from dpverify.papers.tran2022.utility.checks.simulation import BOX, FAMILY_6, FA
 from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase
 from dpverify.papers.tran2022.utility.checks.steps import parabola
 from dpverify.papers.tran2022.utility.checks.witnesses import MEASURED, slope_of, steepest_slope
+from tests.for_each import for_each
 
 Values = Mapping[str, int | str]
 CHECKS = load("tran2022")
@@ -112,7 +112,7 @@ def is_met(which: str, name: str, point: Values) -> bool:
     return CHECKS.find(*CLAIM_OF[which]).meets[name].is_met(as_point(point))
 
 
-@pytest.mark.parametrize(("which", "name", "point", "change"), CASES)
+@for_each(("which", "name", "point", "change"), CASES)
 def test_a_counterexample_that_violates_a_property_is_noticed(
     which: str, name: str, point: Values, change: Values
 ) -> None:
@@ -138,7 +138,7 @@ MAKERS: list[tuple[Callable[[Point], Witness], str, Values]] = [
 """Problems that are made from a constant, which they reach."""
 
 
-@pytest.mark.parametrize(("make", "name", "point"), MAKERS)
+@for_each(("make", "name", "point"), MAKERS)
 def test_a_problem_that_is_made_for_a_larger_constant_is_noticed(
     make: Callable[[Point], Witness], name: str, point: Values
 ) -> None:
@@ -155,7 +155,7 @@ def cases() -> list[SlopeCase]:
     return [RAMP, LONG_RAMP, BOX, *drawn]
 
 
-@pytest.mark.parametrize("name", sorted(CONSTANTS))
+@for_each("name", sorted(CONSTANTS))
 def test_the_slopes_that_are_run_meet_their_constants(name: str) -> None:
     for case in cases():
         point = dict(case.point)

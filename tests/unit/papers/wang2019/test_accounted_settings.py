@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, lemma_condition, needed, printed_noise
+from tests.for_each import for_each
 
 SETTINGS = [
     (n, b, epsilon, passes)
@@ -15,7 +14,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("n", "b", "epsilon", "passes"), SETTINGS)
+@for_each(("n", "b", "epsilon", "passes"), SETTINGS)
 def test_theorem_4_1_at_the_settings_of_section_6_1(n: int, b: int, epsilon: float, passes: int) -> None:
     run = BatchRun("dp-srm", n, round(passes * n / (2 * b)), b, b, 0.01, 0.01, 1.0)
     box, theorem = (printed_noise(run, epsilon, 1e-5, 0.5, box=box) for box in (True, False))

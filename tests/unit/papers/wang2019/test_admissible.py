@@ -9,6 +9,7 @@ import pytest
 from dpverify.harness.context import as_point
 from dpverify.papers import load
 from dpverify.papers.wang2019.estimator.checks import sensitivity
+from tests.for_each import for_each
 
 Values = Mapping[str, int | str]
 CHECKS = load("wang2019")
@@ -24,7 +25,7 @@ CASES: list[tuple[str, str, str, Values, Values]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "check", "name", "point", "change"), CASES)
+@for_each(("claim", "check", "name", "point", "change"), CASES)
 def test_a_counterexample_that_violates_a_property_is_noticed(
     claim: str, check: str, name: str, point: Values, change: Values
 ) -> None:

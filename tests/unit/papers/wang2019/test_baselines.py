@@ -20,6 +20,7 @@ from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.sampled_run import BATCHES, DescentParameters, NoisyDescent
+from tests.for_each import for_each
 
 N, D, CLIP = 60, 5, 0.3
 PROBLEM = LogisticRegression(
@@ -40,7 +41,7 @@ def shortened(rows: Matrix, clip: float = CLIP) -> Matrix:
     return found
 
 
-@pytest.mark.parametrize(("steps", "batch"), [(30, 7), (40, 1), (5, N), (1, 60)])
+@for_each(("steps", "batch"), [(30, 7), (40, 1), (5, N), (1, 60)])
 def test_noisy_descent_is_the_one_in_numpy_compiled_or_not(steps: int, batch: int) -> None:
     p = DescentParameters(steps, batch, 0.7, 0.1)
     compiled = NoisyDescent(BatchGradient(BARE, CLIP), N, BARE.start, p, seed=3, keep=True)
@@ -86,7 +87,7 @@ def test_the_named_baselines_are_noisy_descent() -> None:
     assert [run.parameters.batch for run in (*runs, dp_sgd(oracle, N, PROBLEM.start, 4, 9, 0.5, 0.1))] == [N, 1, 9]
 
 
-@pytest.mark.parametrize("batch", [1, 7, N])
+@for_each("batch", [1, 7, N])
 def test_storm_is_the_one_in_numpy(batch: int) -> None:
     p = StormParameters(25, batch, k=0.5, w=0.1, c=3.0)
     run = Storm(RecursiveGradient(BARE), N, BARE.start, p, seed=5, keep=True)
@@ -102,8 +103,8 @@ def test_storm_is_the_one_in_numpy(batch: int) -> None:
         assert np.allclose(run.iterates[t + 1], w, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("batch_0", "batch", "gamma"), [(30, 7, 0.2), (1, 1, 0.7), (N, N, 0.1), (9, 20, 1.0)])
-@pytest.mark.parametrize(("std_0", "std"), [(0.05, 0.02), (0.0, 0.02), (0.05, 0.0), (0.0, 0.0)])
+@for_each(("batch_0", "batch", "gamma"), [(30, 7, 0.2), (1, 1, 0.7), (N, N, 0.1), (9, 20, 1.0)])
+@for_each(("std_0", "std"), [(0.05, 0.02), (0.0, 0.02), (0.05, 0.0), (0.0, 0.0)])
 def test_dp_srm_is_the_one_in_numpy(batch_0: int, batch: int, gamma: float, std_0: float, std: float) -> None:
     """With steps shorter than zeta, shorter than twice zeta, and longer; clipped; the regularizer is never clipped."""
     lam, zeta, change_clip, steps, kinds = 0.4, 0.2, 0.02, 60, set[int]()
@@ -253,7 +254,7 @@ def bad_gradients(w: Vector, batch: Indices) -> Matrix:
     return np.full((len(batch), len(w)), np.inf)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "name"),
     [
         (lambda: rrpsgd(BatchGradient(PROBLEM), N, PROBLEM.start, 3, 0.0, 0.1), "eta"),
@@ -273,7 +274,7 @@ def test_what_is_out_of_range_is_named_in_a_line(make: object, name: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("printed", "parts"), [(True, 8.0), (False, 2.5)])
+@for_each(("printed", "parts"), [(True, 8.0), (False, 2.5)])
 def test_dp_agds_choices_split_half_of_epsilon_and_directions_follow_from_them(printed: bool, parts: float) -> None:
     """As e-DP; a direction has the classic Gaussian noise of sensitivity 1 for the same e."""
     epsilon, delta, n = 0.4, 1e-6, 777

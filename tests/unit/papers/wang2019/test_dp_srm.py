@@ -11,6 +11,7 @@ from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
+from tests.for_each import for_each
 
 PROBLEM = LogisticRegression(
     scale_rows(np.random.default_rng(1).standard_normal((60, 5))), (np.arange(60) % 2).astype(np.float64), radius=1.0
@@ -86,7 +87,7 @@ def test_the_law_of_the_noise_is_the_sum_of_what_each_step_adds() -> None:
     assert np.allclose(law, weights @ added @ weights.T, rtol=1e-14)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "name"),
     [
         ({"batch": 61}, "batch"),
@@ -108,7 +109,7 @@ def test_an_output_that_is_not_reached_is_refused() -> None:
         _ = one.output
 
 
-@pytest.mark.parametrize(("length", "moved"), [(0.05, 0.025), (0.15, 0.075), (0.2, 0.1), (0.25, 0.1), (40.0, 0.1)])
+@for_each(("length", "moved"), [(0.05, 0.025), (0.15, 0.075), (0.2, 0.1), (0.25, 0.1), (40.0, 0.1)])
 def test_a_step_is_half_the_estimate_over_l_up_to_the_accuracy_over_l(length: float, moved: float) -> None:
     """At zeta = 0.1 and L = 1, estimates of between zeta and 2 zeta among them: min(zeta/(L |v|), 1/(2L)) |v|."""
     gradients = ExampleGradients(lambda w, batch: np.full((len(batch), 1), length))

@@ -18,6 +18,7 @@ from dpverify.privacy.subsampling import poisson_gaussian_rdp, without_replaceme
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.exact.statements import requires_hold
+from tests.for_each import for_each
 
 CASES = [(2, "1/100", "1"), (7, "1/2", "5/6"), (30, "1/1000", "3")]
 
@@ -27,7 +28,7 @@ CHECKS = LOADED
 C_1 = load_specs().claim("wang2019:lemma-3-7-c-1").statement({}, "printed")
 
 
-@pytest.mark.parametrize(("order", "tau", "sigma"), CASES)
+@for_each(("order", "tau", "sigma"), CASES)
 def test_balls_agree_with_the_floats_of_the_privacy_layer(order: int, tau: str, sigma: str) -> None:
     rate, variance = Fraction(tau), Fraction(sigma) ** 2
     pair = float(pair_divergence(order, rate, variance))
@@ -39,7 +40,7 @@ def test_balls_agree_with_the_floats_of_the_privacy_layer(order: int, tau: str, 
     assert pair <= bound
 
 
-@pytest.mark.parametrize(("order", "tau", "ratio"), CASES)
+@for_each(("order", "tau", "ratio"), CASES)
 def test_the_integral_at_any_order_is_the_sum_at_whole_ones(order: int, tau: str, ratio: str) -> None:
     rate, variance = Fraction(tau), Fraction(ratio)
     whole = pair_divergence(order, rate, variance)
@@ -90,7 +91,7 @@ def test_points_are_inside_the_conditions() -> None:
     assert seen > 200
 
 
-@pytest.mark.parametrize("claim", ["theorem-4-1-condition", "theorem-5-1-condition"])
+@for_each("claim", ["theorem-4-1-condition", "theorem-5-1-condition"])
 def test_points_are_inside_the_corrected_conditions(claim: str) -> None:
     statement = load_specs().claim(f"wang2019:{claim}").statement({}, "amended")
     (check,) = [one for one in CHECKS.of(claim) if one.variants == ("amended",)]

@@ -10,6 +10,7 @@ import pytest
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.records import HOLDS, ORDERS, Status
+from tests.for_each import for_each
 
 RESTATED = (
     ("table-1-dp-srm-utility", "theorem-4-4"),
@@ -64,7 +65,7 @@ def test_a_cell_that_is_pinned_better_is_found() -> None:
     assert not better_than_its_theorem(Pin("cell", "theorem", "refuted", "refuted"))
 
 
-@pytest.mark.parametrize(("cell", "theorem"), RESTATED)
+@for_each(("cell", "theorem"), RESTATED)
 def test_a_cell_is_judged_as_its_theorem_is(specs: Specs, cell: str, theorem: str) -> None:
     found = {(pin.claim, pin.theorem) for pin in restatements(specs)}
     assert (f"wang2019:{cell}", f"wang2019:{theorem}") in found

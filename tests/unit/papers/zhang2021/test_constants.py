@@ -17,9 +17,10 @@ from dpverify.papers.zhang2021.accounting.constants import KAPPA, PROVEN, Sampli
 from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 from dpverify.symbolic.exact.numbers import ball
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "steps"), [(0.5, 1e-5, 10), (8.0, 1e-4, 9)])
+@for_each(("epsilon", "delta", "steps"), [(0.5, 1e-5, 10), (8.0, 1e-4, 9)])
 def test_with_full_batches_the_constant_is_that_of_the_gaussian_mechanism(
     epsilon: float, delta: float, steps: int
 ) -> None:
@@ -80,10 +81,10 @@ def log_moment_of_batches(order: float, q: float, s: float) -> float:
     return float(np.logaddexp(0.0, excess))
 
 
-@pytest.mark.parametrize("sampling", ["poisson", "batches"])
-@pytest.mark.parametrize("q", [1.0, 0.9, 0.5, 0.3, 0.1, 0.01])
-@pytest.mark.parametrize("part", [1.0, 0.5, 0.1])  # epsilon over log(1/delta)
-@pytest.mark.parametrize("more", [1.0, 4.0])  # T over the least number of steps
+@for_each("sampling", ["poisson", "batches"])
+@for_each("q", [1.0, 0.9, 0.5, 0.3, 0.1, 0.01])
+@for_each("part", [1.0, 0.5, 0.1])  # epsilon over log(1/delta)
+@for_each("more", [1.0, 4.0])  # T over the least number of steps
 def test_the_proofs_divergence_is_above_the_true_one(sampling: Sampling, q: float, part: float, more: float) -> None:
     constant, kappa = PROVEN[sampling], float(KAPPA)
     twice = 1 if sampling == "poisson" else 2

@@ -13,6 +13,7 @@ from dpverify.papers.zhang2021.empirical.recursion import Quadratic
 from dpverify.papers.zhang2021.population.known_law import generalization_error, population_excess
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.symbolic.exact.numbers import working_precision
+from tests.for_each import for_each
 
 A, RHO, ETA, START = Fraction(1, 2), Fraction(1, 4), Fraction(1, 3), Fraction(2)
 
@@ -27,7 +28,7 @@ def iterates(b: tuple[int, ...], batches: tuple[int, ...], on: int) -> list[Frac
     return found
 
 
-@pytest.mark.parametrize(("steps", "on"), [(1, 0), (1, 1), (2, 1), (2, 2)])
+@for_each(("steps", "on"), [(1, 0), (1, 1), (2, 1), (2, 2)])
 def test_it_is_the_mean_over_all_data_and_batches(steps: int, on: int) -> None:
     excess, error, gap, count = Fraction(0), Fraction(0), Fraction(0), 0
     for b in itertools.product((-1, 1), repeat=2):

@@ -11,6 +11,7 @@ from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, s
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.symbolic.exact.numbers import working_precision
+from tests.for_each import for_each
 
 SCHEDULES = [(3, 4, 2, "4/5"), (2, 5, 5, "1/2"), (3, 3, 0, "0"), (2, 1, 1, "9/10")]
 
@@ -31,8 +32,8 @@ def summed(run: Quadratic, eta: float, gap: float, variance: float) -> float:
     return gap
 
 
-@pytest.mark.parametrize("output", ["loop", "arguments", "last"])
-@pytest.mark.parametrize(("stages", "steps", "on", "rho"), SCHEDULES)
+@for_each("output", ["loop", "arguments", "last"])
+@for_each(("stages", "steps", "on", "rho"), SCHEDULES)
 def test_powers_of_the_matrix_are_the_sums(stages: int, steps: int, on: int, rho: str, output: str) -> None:
     run = Quadratic(Fraction(3, 2), stages, steps, on, Fraction(rho), arb(1) / 4, output)
     with working_precision(256):
@@ -41,7 +42,7 @@ def test_powers_of_the_matrix_are_the_sums(stages: int, steps: int, on: int, rho
     assert float(found.mid()) == pytest.approx(summed(run, 0.25, 2.0, 5.0), rel=1e-12)
 
 
-@pytest.mark.parametrize(("stages", "steps", "on", "rho"), SCHEDULES)
+@for_each(("stages", "steps", "on", "rho"), SCHEDULES)
 def test_the_kernel_has_these_moments(stages: int, steps: int, on: int, rho: str) -> None:
     """Coordinates are independent runs: the last iterate is Gaussian with the exact variance, the start being 0."""
     d, std = 20_000, 0.3

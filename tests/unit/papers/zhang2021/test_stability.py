@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-import pytest
 from flint import arb
 
 from dpverify.papers.zhang2021.stability.differences import mean_difference
@@ -16,6 +15,7 @@ from dpverify.papers.zhang2021.stability.generalization import (
     stability,
     table_of,
 )
+from tests.for_each import for_each
 
 RHO, ETA, CURVATURE, N = Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), 2
 
@@ -31,9 +31,9 @@ def run(b: Fraction, batches: tuple[int, ...], start: Fraction, eta: Fraction, o
     return found
 
 
-@pytest.mark.parametrize(("steps", "on"), [(1, 0), (1, 1), (2, 1), (2, 2)])
-@pytest.mark.parametrize("output", ["loop", "arguments", "last"])
-@pytest.mark.parametrize("stages", [1, 2])
+@for_each(("steps", "on"), [(1, 0), (1, 1), (2, 1), (2, 2)])
+@for_each("output", ["loop", "arguments", "last"])
+@for_each("stages", [1, 2])
 def test_mean_difference_is_the_mean_over_all_batches(steps: int, on: int, output: str, stages: int) -> None:
     total = Fraction(0)
     first = 1 if output == "loop" else 0

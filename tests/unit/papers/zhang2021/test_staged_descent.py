@@ -15,6 +15,7 @@ from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.sampled_run import BATCHES, DescentParameters, NoisyDescent
+from tests.for_each import for_each
 
 N, D = 40, 4
 ROWS = scale_rows(np.random.default_rng(2).standard_normal((N, D)))
@@ -55,7 +56,7 @@ SCHEDULES = [
 ]
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@for_each("schedule", SCHEDULES)
 def test_a_run_is_that_of_the_box_compiled_or_not_in_one_go_or_in_pieces(schedule: StageSchedule) -> None:
     oracles = BatchGradient(PROBLEM), ExampleGradients(gradients)
     compiled, plain = (StagedDescent(o, N, PROBLEM.start, schedule, seed=4, keep=True) for o in oracles)
@@ -70,7 +71,7 @@ def test_a_run_is_that_of_the_box_compiled_or_not_in_one_go_or_in_pieces(schedul
     assert np.allclose(compiled.output, replay(schedule, handed, 4), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("first", [0, 1])
+@for_each("first", [0, 1])
 def test_each_iterate_of_the_box_is_handed_on_as_often(first: Literal[0, 1]) -> None:
     schedule = StageSchedule(stagewise(2, 2, 0, 0.1), N, first=first)
     runs = [StagedDescent(BatchGradient(PROBLEM), N, PROBLEM.start, schedule, seed=seed) for seed in range(2000)]
@@ -108,7 +109,7 @@ def test_one_stage_without_momentum_is_noisy_descent() -> None:
     assert np.array_equal(staged.w, plain.w)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "name"),
     [
         (lambda: Stage(3, 4, 0.1), "momentum_steps"),

@@ -10,12 +10,13 @@ from flint import arb
 
 from dpverify.papers.zhang2021.privacy.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
 from dpverify.privacy.gaussian import delta_of
+from tests.for_each import for_each
 from tests.unit.privacy.oracle import mixture, renyi_by_integration
 
 ENDS = [-40, -10, -3, 0, 3, 10, 40]
 
 
-@pytest.mark.parametrize(("q", "shift"), [(0.5, 1.0), (0.125, 0.5), (1, 1.5)])
+@for_each(("q", "shift"), [(0.5, 1.0), (0.125, 0.5), (1, 1.5)])
 def test_opposite_gradients_are_the_definition(q: float, shift: float) -> None:
     up, down = mixture([1 - q, q], [0, shift], 1), mixture([1 - q, q], [0, -shift], 1)
     exact = float(renyi_by_integration(2, up, down, ENDS))

@@ -19,6 +19,7 @@ from dpverify.privacy.audit.draws import COINS, OUTPUTS, PROBE
 from dpverify.privacy.audit.gaussian import level_of_mu, mu_of_statistic
 from dpverify.privacy.audit.learning import SHARES, Bet, learn
 from dpverify.problems.worst_cases import ClippedQuadratic
+from tests.for_each import for_each
 
 
 def tail(count: int, trials: int, chance: float) -> Fraction:
@@ -27,8 +28,8 @@ def tail(count: int, trials: int, chance: float) -> Fraction:
     return sum((comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in range(count + 1, trials + 1)), Fraction(0))
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1e-3])
-@pytest.mark.parametrize(("trials", "delta"), [(1, 0.02), (40, 1e-5), (40, 0.02), (200, 0.01), (300, 0.2), (60, 0.9)])
+@for_each("alpha", [0.05, 1e-3])
+@for_each(("trials", "delta"), [(1, 0.02), (40, 1e-5), (40, 0.02), (200, 0.01), (300, 0.2), (60, 0.9)])
 def test_what_delta_decides_and_what_is_left_add_up_to_the_level(trials: int, delta: float, alpha: float) -> None:
     rounds, left = allowance(trials, delta, alpha)
     spent = tail(rounds, trials, delta)
@@ -53,8 +54,8 @@ def test_two_rules_share_the_level() -> None:
     assert sum(bet.share for bet in bets) == pytest.approx(1.0) == pytest.approx(sum(SHARES.values()))
 
 
-@pytest.mark.parametrize("share", [1.0, 0.8, 0.2])
-@pytest.mark.parametrize("delta", [0.0, 0.01])
+@for_each("share", [1.0, 0.8, 0.2])
+@for_each("delta", [0.0, 0.01])
 def test_a_rule_spends_its_share_and_no_more(share: float, delta: float) -> None:
     bet = Bet(two_rules()[0].guesser, share)
     bet.right, bet.wrong, bet.trials = 300, 100, 1000
@@ -79,7 +80,7 @@ def test_a_run_draws_its_noise_and_its_orders_from_different_streams() -> None:
     assert not set(noise) & set(orders)
 
 
-@pytest.mark.parametrize(("right", "wrong"), [(3, 0), (9, 1), (40, 25), (500, 420), (300, 2)])
+@for_each(("right", "wrong"), [(3, 0), (9, 1), (40, 25), (500, 420), (300, 2)])
 def test_the_bound_is_where_so_many_right_guesses_have_the_chance_alpha(right: int, wrong: int) -> None:
     """Exactly: at e^epsilon odds, at least so many of all guesses are right with chance alpha."""
     epsilon = float(lower_epsilon(np.array(float(right)), np.array(float(wrong)), 1000, 0.0, 0.05))
@@ -88,7 +89,7 @@ def test_the_bound_is_where_so_many_right_guesses_have_the_chance_alpha(right: i
     assert epsilon > 0.0 or stats.binom.sf(right - 1, right + wrong, 0.5) >= 0.05
 
 
-@pytest.mark.parametrize(("rank", "n", "statistic"), [(1, 5, 400.0), (3, 20, 40.0), (2, 400, 30.0)])
+@for_each(("rank", "n", "statistic"), [(1, 5, 400.0), (3, 20, 40.0), (2, 400, 30.0)])
 def test_a_gaussian_audits_p_value_is_the_level_of_its_bound(rank: int, n: int, statistic: float) -> None:
     """Of n outputs on each side, 2n - 1 - d degrees of freedom are left for the covariance."""
     for alpha in (0.05, 1e-4):

@@ -9,7 +9,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
@@ -19,6 +18,7 @@ from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.gaussian import bound_mu
 from dpverify.privacy.audit.moments import ClassMoments
 from dpverify.privacy.gaussian import mu_of
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 E = math.e
@@ -29,8 +29,8 @@ def most(runs: int, rate: float = 0.05) -> int:
     return int(stats.binom.isf(1e-6, runs, rate))
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 0.5, 1.0, 4.0])
-@pytest.mark.parametrize(("trials", "kappa", "delta"), [
+@for_each("epsilon", [0.0, 0.5, 1.0, 4.0])
+@for_each(("trials", "kappa", "delta"), [
     (100, 0.01, 0.0), (100, 0.017, 0.0), (1000, 0.001, 1e-5), (1000, 0.0, 0.02), (1000, 0.016, 0.02),
     (100_000, 1e-4, 1e-5), (100_000, 0.01, 1e-3),
 ])  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.floats import ZERO, lowest_bit
 from dpverify.privacy.gaussian import mu_of
+from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
 SIGMA = 1.0 / mu_of(1.0, 1e-5)
@@ -27,7 +27,7 @@ def integers(dataset: Floats, rng: Generator, size: int) -> Any:
     return GRID * (np.round(dataset.sum() / GRID) + np.round(SIGMA / GRID * rng.normal(size=size)))
 
 
-@pytest.mark.parametrize(("number", "exponent"), [
+@for_each(("number", "exponent"), [
     (1.0, 0), (3.0, 0), (6.0, 1), (-0.75, -2), (1.0 + 2.0**-52, -52), (5e-324, -1074), (2.0**1023, 1023), (0.0, ZERO),
 ])  # fmt: skip
 def test_the_lowest_bit_of_a_number(number: float, exponent: float) -> None:
@@ -38,7 +38,7 @@ def test_the_lowest_bit_of_an_output_is_the_lowest_of_its_numbers() -> None:
     assert lowest_bit(np.array([[[1.0, 0.5], [4.0, 0.0]]])).tolist() == [-1.0]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_the_float_gaussian_is_refuted_at_twice_its_epsilon(seed: int) -> None:
     result = audit(floats, epsilon=2.0, n=20_000, score=lowest_bit, seed=seed)
     assert result.verdict == "refuted"

@@ -13,6 +13,7 @@ from dpverify.privacy.audit.draws import Draws
 from dpverify.privacy.audit.game import play, rounds_of, training_of
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, number
 from dpverify.privacy.audit.sampling import MOST_FLOATS, Source
+from tests.for_each import for_each
 
 Told = list[tuple[int, int, str]]
 Score = Callable[[Floats], object]
@@ -33,12 +34,12 @@ def tells(dataset: float, rng: Generator, size: int) -> Floats:
     return np.column_stack([np.full(size, dataset), rng.normal(size=size)])
 
 
-@pytest.mark.parametrize(("n", "rounds"), [(20_000, 39_200), (2000, 3747), (1, 1)])
+@for_each(("n", "rounds"), [(20_000, 39_200), (2000, 3747), (1, 1)])
 def test_rounds_stay_below_n_for_each_data_set(n: int, rounds: int) -> None:
     assert rounds_of(n) == rounds
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("total", "dimension", "training"),
     [
         (3747, 2, 936),
@@ -112,8 +113,6 @@ def test_outputs_that_do_not_fit_in_memory_are_refused_with_the_most_that_do() -
         game(lambda dataset, rng, size: np.zeros((size, wide)))
 
 
-@pytest.mark.parametrize(
-    ("value", "said"), [(1.5, 1.5), (-2.0, -2.0), (np.inf, "inf"), (-np.inf, "-inf"), (np.nan, "nan")]
-)
+@for_each(("value", "said"), [(1.5, 1.5), (-2.0, -2.0), (np.inf, "inf"), (-np.inf, "-inf"), (np.nan, "nan")])
 def test_what_json_has_no_number_for_is_a_word(value: float, said: float | str) -> None:
     assert number(value) == said

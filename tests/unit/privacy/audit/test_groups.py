@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.groups import APART, GROUPS, SortedOutputs, both, grouped
 from dpverify.privacy.audit.nearly import nearly_lower_epsilon
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("m", [7, 300, 20_000])
+@for_each("m", [7, 300, 20_000])
 def test_groups_keep_the_counts_the_ends_and_equal_numbers(m: int) -> None:
     rng = np.random.default_rng(m)
     values = rng.normal(size=m)
@@ -50,7 +50,7 @@ def test_cells_keep_what_was_seen_twice() -> None:
     np.testing.assert_array_equal(np.stack([second.zeros, second.ones]), [[0.0, 2.0], [0.0, 0.0]])
 
 
-@pytest.mark.parametrize(("trials", "delta", "alpha"), [(180_000, 1e-5, 0.05), (3000, 0.0, 0.05), (20_000, 0.0, 1e-4)])
+@for_each(("trials", "delta", "alpha"), [(180_000, 1e-5, 0.05), (3000, 0.0, 0.05), (20_000, 0.0, 1e-4)])
 def test_the_quick_bound_is_near_the_exact_one(trials: int, delta: float, alpha: float) -> None:
     """Within 0.05, and within 0.02 at alpha 0.05: less than a threshold's place matters."""
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ from scipy import special, stats
 from dpverify.privacy.audit import game, rules
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import lower_epsilon
+from tests.for_each import for_each
 
 Array = Any
 N, DELTA, ALPHA, SEEDS = 50_000, 1e-5, 0.05, 5
@@ -126,20 +127,20 @@ def found(name: str, n: int = N) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_the_bound_is_near_the_one_of_who_knows_the_law(name: str) -> None:
     best = known(name)
     assert 0.8 * best < found(name)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Gaussian", "Cauchy", "zero against many", "bimodal"])
+@for_each("name", ["Gaussian", "Cauchy", "zero against many", "bimodal"])
 def test_more_data_give_no_weaker_bound(name: str) -> None:
     assert found(name, 200_000) > 0.98 * found(name, 20_000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["Cauchy", "Student"])
+@for_each("name", ["Cauchy", "Student"])
 def test_no_audit_of_fifty_of_heavy_tails_takes_luck_in_training_for_a_rule(name: str) -> None:
     assert min(bounds(name, seeds=50)) > 0.75 * known(name)
 

@@ -9,11 +9,12 @@ from scipy import special, stats
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.power import CHANCE, MISPLACED, power_of_any, power_of_gaussian
 from dpverify.privacy.gaussian import mu_of
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "n"), [(1.0, 1e-5, 100_000), (1.0, 0.1, 47), (8.0, 1e-6, 3000)])
-@pytest.mark.parametrize("rank", [1, 8])
-@pytest.mark.parametrize("alpha", [0.05, 1e-6])
+@for_each(("epsilon", "delta", "n"), [(1.0, 1e-5, 100_000), (1.0, 0.1, 47), (8.0, 1e-6, 3000)])
+@for_each("rank", [1, 8])
+@for_each("alpha", [0.05, 1e-6])
 def test_the_smallest_shortfall_is_seen_with_the_chance_that_is_said(
     epsilon: float, delta: float, n: int, rank: int, alpha: float
 ) -> None:
@@ -38,7 +39,7 @@ def test_nothing_is_seen_of_a_claim_of_delta_0_or_without_noise() -> None:
     assert power_of_gaussian(1.0, 1e-5, 1, 3, 0.05).shortfall is None
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "trials"), [(1.0, 1e-5, 20_000), (0.5, 1e-3, 5000)])
+@for_each(("epsilon", "delta", "trials"), [(1.0, 1e-5, 20_000), (0.5, 1e-3, 5000)])
 def test_with_nothing_assumed_about_so_many_games_are_won(epsilon: float, delta: float, trials: int) -> None:
     """Of two Gaussians, by the best threshold, when it is off by as much as is declared."""
     power, rng = power_of_any(epsilon, delta, trials, 0.05), np.random.default_rng(1)

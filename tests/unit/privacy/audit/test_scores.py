@@ -9,11 +9,12 @@ from scipy import stats
 from dpverify.privacy.audit.groups import SortedOutputs, both, rows_of
 from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, linear, quadratic, smooth
+from tests.for_each import for_each
 
 LEARNERS = [Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)]
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.name)
+@for_each("learner", LEARNERS, ids=lambda learner: learner.name)
 def test_a_score_from_groups_is_nearly_that_from_all_rounds(learner: Learner) -> None:
     rng = np.random.default_rng(1)
     b = rng.random(8000) < 0.5
@@ -56,7 +57,7 @@ def test_a_change_of_scale_in_many_coordinates_is_learned_by_one_number() -> Non
     assert float(np.abs(score - truth).mean()) < 0.2
 
 
-@pytest.mark.parametrize("full", [True, False])
+@for_each("full", [True, False])
 def test_the_gaussian_that_fits_has_the_weighted_mean_and_covariance(full: bool) -> None:
     rng = np.random.default_rng(4)
     z = rng.normal(size=(200, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 2.0]]) + [1.0, -2.0, 0.5]

@@ -12,12 +12,13 @@ from dpverify.privacy.losses.grid import UNIT, LossLaw, Side, UnresolvedError, s
 from dpverify.privacy.losses.inversion import _decay, _tilt, invert
 from dpverify.privacy.losses.phases import BLOCK, phase_sums
 from dpverify.privacy.losses.total import Steps, add_up
+from tests.for_each import for_each
 
 LAW = LossLaw(np.array([-3, -2, -1, 0, 1, 2, 40]), np.array([0.05, 0.1, 0.3, 0.25, 0.1, 0.199, 0.001]), 0.0)
 
 
-@pytest.mark.parametrize(("rate", "noise", "count", "delta"), [(0.01, 1.0, 1000, 1e-5), (0.2, 2.0, 400, 1e-9)])
-@pytest.mark.parametrize("side", ["removed", "lower", "upper"])
+@for_each(("rate", "noise", "count", "delta"), [(0.01, 1.0, 1000, 1e-5), (0.2, 2.0, 400, 1e-9)])
+@for_each("side", ["removed", "lower", "upper"])
 def test_both_ways_agree(rate: float, noise: float, count: int, delta: float, side: Side) -> None:
     width = rate / noise / 16.0
     steps = [Steps(step_law(rate, noise, width, 1e-9 * delta / count, side), count)]
@@ -58,7 +59,7 @@ def test_each_error_widens_the_bounds() -> None:
     assert shorter._aliased(epsilon) > 1e3 * inverted._aliased(epsilon)
 
 
-@pytest.mark.parametrize("theta", [0.1, 1.0, 4.0])
+@for_each("theta", [0.1, 1.0, 4.0])
 def test_moduli_are_below_their_bounds(theta: float) -> None:
     width = 0.02
     (law,) = _tilt([Steps(LAW, 7)], width, theta)

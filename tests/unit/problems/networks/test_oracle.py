@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.for_each import for_each
+
 torch: Any = pytest.importorskip("torch", reason="the extra torch is not installed")
 
 from dpverify.kernels.check import ArgumentError  # noqa: E402 -- only where torch is
@@ -36,7 +38,7 @@ def backward(network: Any, images: Images, example: int) -> Vector:
     return np.concatenate([p.grad.numpy().ravel() for p in network.parameters() if p.requires_grad])
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@for_each("name", NETWORKS)
 def test_rows_are_gradients_of_single_examples(name: str) -> None:
     images = data(name)
     network = make_network(name, images.x.shape[1:], seed=1)
@@ -47,7 +49,7 @@ def test_rows_are_gradients_of_single_examples(name: str) -> None:
     assert np.allclose(rows, wanted, rtol=1e-4, atol=1e-5 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("gamma", [0.3, 1.0])
+@for_each("gamma", [0.3, 1.0])
 def test_means_are_clipped_by_example_as_of_any_function(gamma: float) -> None:
     images = data("cnn2")
     oracle = NetworkGradients(make_network("cnn2", (1, 8, 8)), images, 0.4, 0.02)

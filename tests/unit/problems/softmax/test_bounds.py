@@ -16,6 +16,7 @@ from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems import logistic_bounds
 from dpverify.problems.softmax import bounds
 from dpverify.problems.softmax.loss import softmax_gradient
+from tests.for_each import for_each
 
 LEVELS = (-60.0, -3.0, -1.0, -0.3, 0.0, 0.2, 0.7, 1.5, 4.0, 60.0)
 
@@ -44,7 +45,7 @@ def slopes(classes: int) -> Matrix:
     return np.array(rows)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 4])
+@for_each("classes", [2, 3, 4])
 def test_no_gradient_on_the_grid_is_longer_and_some_reach_the_bound(classes: int) -> None:
     norms = np.linalg.norm(slopes(classes), axis=1)
     bound = bounds.lipschitz(1.0, 0.0, 1, classes)
@@ -53,7 +54,7 @@ def test_no_gradient_on_the_grid_is_longer_and_some_reach_the_bound(classes: int
     assert norms.max() > logistic_bounds.lipschitz(1.0, 0.0, 1) * 1.4  # planted: the constant of two classes in one row
 
 
-@pytest.mark.parametrize("classes", [2, 3, 4])
+@for_each("classes", [2, 3, 4])
 def test_no_hessian_on_the_grid_is_larger_and_some_reach_the_bound(classes: int) -> None:
     p = slopes(classes) + np.eye(1, classes)
     hessians = p[:, :, None] * np.eye(classes) - p[:, :, None] * p[:, None, :]
@@ -64,7 +65,7 @@ def test_no_hessian_on_the_grid_is_larger_and_some_reach_the_bound(classes: int)
     assert values.max() > 1.9 * logistic_bounds.smoothness(1.0, 0.0)  # planted: that of logistic regression
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.05, 2.0])
+@for_each("lam", [0.0, 0.05, 2.0])
 def test_gradients_move_at_most_so_many_times_as_far_as_weights(lam: float) -> None:
     rng, largest, d = np.random.default_rng(0), 0.0, 6
     L = bounds.smoothness(0.7, lam)
@@ -106,7 +107,7 @@ def test_the_regularizer_adds_its_own() -> None:
     assert bounds.gap_at_zero(10) == pytest.approx(math.log(10), rel=1e-15)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: bounds.lipschitz(-1.0, 0.0, 1, 2), "radius must be finite and at least 0, got radius=-1.0"),

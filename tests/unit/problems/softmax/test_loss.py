@@ -17,6 +17,7 @@ from dpverify.problems.logistic import LogisticRegression, psi_slope
 from dpverify.problems.regression import predicted, recursive_gradient, regression_problem
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.softmax.loss import SoftmaxRegression
+from tests.for_each import for_each
 
 N, P, K = 30, 4, 3
 
@@ -123,7 +124,7 @@ def test_the_number_of_classes_chooses_the_problem() -> None:
     np.testing.assert_array_equal(predicted(three, np.eye(3).ravel(), x), [0, 1, 2])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "message"),
     [
         ({"y": np.array([0.0, 3.0])}, r"labels must be whole numbers in 0..2, got \[0.0, 3.0\]"),

@@ -17,6 +17,7 @@ from dpverify.problems import files
 from dpverify.problems.data import load_dataset
 from dpverify.problems.errors import DataError
 from dpverify.problems.sparse.rows import CsrRows
+from tests.for_each import for_each
 
 
 def thin(n: int, d: int, density: float, seed: int = 0) -> Matrix:
@@ -27,9 +28,9 @@ def thin(n: int, d: int, density: float, seed: int = 0) -> Matrix:
     return x
 
 
-@pytest.mark.parametrize("zero_based", [True, False])
-@pytest.mark.parametrize("density", [0.05, 0.6])
-@pytest.mark.parametrize("part", [1, 100, 5000])
+@for_each("zero_based", [True, False])
+@for_each("density", [0.05, 0.6])
+@for_each("part", [1, 100, 5000])
 def test_a_libsvm_file_is_the_same_whatever_the_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int, density: float, zero_based: bool
 ) -> None:
@@ -48,8 +49,8 @@ def test_a_libsvm_file_is_the_same_whatever_the_parts(
         assert np.array_equal(data.dense_x, load_svmlight_file(str(file))[0].toarray()), "as scikit-learn reads it"
 
 
-@pytest.mark.parametrize("cells", [1, 70, 10**6])
-@pytest.mark.parametrize("density", [0.05, 0.6])
+@for_each("cells", [1, 70, 10**6])
+@for_each("density", [0.05, 0.6])
 def test_a_table_is_the_same_whatever_the_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int, density: float
 ) -> None:

@@ -18,6 +18,7 @@ from dpverify.problems.sparse import logistic as module
 from dpverify.problems.sparse.batches import SparseBatchGradient, SparseRecursiveGradient
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import csr_rows
+from tests.for_each import for_each
 
 CLOSE = 1e-13
 
@@ -34,8 +35,8 @@ def both(lam: float = 0.3, n: int = 90, d: int = 25) -> tuple[LogisticRegression
     return LogisticRegression(x, y, lam=lam, radius=1.0), sparsely
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3])
-@pytest.mark.parametrize("size", [0.0, 0.1, 30.0, 1e6])
+@for_each("lam", [0.0, 0.3])
+@for_each("size", [0.0, 0.1, 30.0, 1e6])
 def test_loss_and_gradient_are_those_of_dense_rows(lam: float, size: float) -> None:
     dense, found = both(lam)
     w = size * np.random.default_rng(1).standard_normal(25)
@@ -54,7 +55,7 @@ def test_loss_and_gradient_are_those_of_dense_rows(lam: float, size: float) -> N
         assert getattr(found, name) == getattr(dense, name)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.3])
+@for_each("lam", [0.0, 0.3])
 def test_the_gradient_of_an_example_is_its_own_part_added_to_the_common_one(lam: float) -> None:
     dense, found = both(lam)
     w, out, want = np.random.default_rng(2).standard_normal(25), np.full(25, np.nan), np.empty(25)
@@ -86,7 +87,7 @@ def test_bad_problems_are_refused() -> None:
         SparseLogistic(rows, np.zeros(3), radius=1.0)
 
 
-@pytest.mark.parametrize("clip", [0.02, 0.4, 5.0, None])
+@for_each("clip", [0.02, 0.4, 5.0, None])
 def test_means_over_batches_are_those_of_dense_rows(clip: float | None) -> None:
     dense, found = both()
     rng = np.random.default_rng(3)

@@ -12,6 +12,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.problems.data import dataset_of
 from dpverify.problems.errors import DataError
 from dpverify.problems.sparse.rows import CsrRows, csr_rows
+from tests.for_each import for_each
 
 
 def thin(n: int = 40, d: int = 30, seed: int = 0) -> Any:
@@ -23,7 +24,7 @@ def thin(n: int = 40, d: int = 30, seed: int = 0) -> Any:
     return x
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@for_each("format", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
 def test_any_format_is_taken_and_nothing_of_it_is_changed(format: str) -> None:
     x = thin()
     whole: Any = sparse.coo_array(x)
@@ -52,7 +53,7 @@ def test_entries_in_one_place_are_added_up_and_zeros_dropped() -> None:
     assert unsorted.indices.tolist() == [2, 0], "the user's own matrix stays as it is"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "word"),
     [
         (sparse.csr_array((0, 3)), "must be a matrix with rows"),

@@ -26,6 +26,7 @@ from dpverify.report.bench.statistics import median_interval
 from dpverify.report.bench.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
 from dpverify.report.collect import ReportError
 from dpverify.report.words import FIGURE_MARK, GENERATED
+from tests.for_each import for_each
 from tests.unit.bench.runs import bench, case, info, record
 from tests.unit.report.rendering import cells, dead_links, raw_tables, shown, tables
 
@@ -218,7 +219,7 @@ def test_damaged_data_are_refused(tmp_path: Path) -> None:
         check_bench(tmp_path)
 
 
-@pytest.mark.parametrize("value", [0.0, -1.0])
+@for_each("value", [0.0, -1.0])
 def test_times_that_no_clock_tells_are_refused(value: float, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_bytes(
@@ -230,7 +231,7 @@ def test_times_that_no_clock_tells_are_refused(value: float, tmp_path: Path) -> 
         read_bench(file, file.name)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "words"),
     [
         (1.5, "1.50 s"),
@@ -245,12 +246,12 @@ def test_seconds(value: float, words: str) -> None:
     assert show_seconds(value) == words
 
 
-@pytest.mark.parametrize(("value", "words"), [(512, "512 B"), (2048, "2.00 KiB"), (3 * 2**20, "3.00 MiB")])
+@for_each(("value", "words"), [(512, "512 B"), (2048, "2.00 KiB"), (3 * 2**20, "3.00 MiB")])
 def test_bytes(value: float, words: str) -> None:
     assert show_bytes(value) == words
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "words"), [(1.0, "1.00"), (12.34, "12.3"), (104.4, "104"), (9.999, "10.0"), (0.0123, "0.0123"), (0, "0")]
 )
 def test_three_digits(value: float, words: str) -> None:

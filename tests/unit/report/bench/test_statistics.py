@@ -17,6 +17,7 @@ from dpverify.report.bench.statistics import (
     ratios,
     sweeps,
 )
+from tests.for_each import for_each
 from tests.unit.bench.runs import Seconds, bench, case, record
 
 TWICE: list[Seconds | Measured] = [{"limit": [1.0, 1.0], "ours": [2.0 + 0.01 * number, 2.0]} for number in range(9)]
@@ -35,7 +36,7 @@ def test_nine_passes_give_the_second_and_the_eighth() -> None:
     assert found.passes == 9
 
 
-@pytest.mark.parametrize(("passes", "level"), [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375), (6, 0.96875)])
+@for_each(("passes", "level"), [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375), (6, 0.96875)])
 def test_few_passes_reach_only_the_level_that_they_have(passes: int, level: float) -> None:
     found = interval([[float(value)] for value in range(passes)])
     assert (found.low, found.high, found.level) == (0.0, passes - 1.0, level)
@@ -94,7 +95,7 @@ def test_ratio_of_a_form() -> None:
     assert ratio_of(made, "nothing of that name") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("target", "outcome"),
     [
         (Target("ours", at_most=2.1), "met"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE = {
     "x": [1.0, 2.0, 3.0], "exact": [0.5, 0.3, 0.2], "printed": [0.6, 0.35, 0.1], "corrected": [2.0, 1.0, 0.4],
@@ -16,22 +15,22 @@ def test_caption_has_the_ratios_at_the_end_and_says_which_bound_falls() -> None:
     text = caption("risk", FIGURE)
     assert "At K = 3, printed bound over exact value: 0.5, corrected bound over exact value: 2." in text
     assert "The printed bound is below the exact value at K = 3." in text
-    assert "Runs gave the intervals" in text
+    assert "99% confidence intervals" in text
     alone = caption(
         "stability", {name: FIGURE[name] for name in ("x", "exact", "anyway")} | {"printed": [1.0, 1.0, 1.0]}
     )
     assert "printed bound over exact value: 5." in alone
     assert "below the exact" not in alone
-    assert "Runs" not in alone
+    assert "intervals" not in alone
 
 
 def test_caption_says_from_where_on_the_corrected_bound_is_of_use() -> None:
-    assert "below what holds anyway from K = 2 on" in caption("risk", FIGURE)
+    assert "below the trivial bound from K = 2 on" in caption("risk", FIGURE)
     assert "nowhere below" in caption("risk-over-n", FIGURE | {"corrected": [3.0, 3.0, 3.0]})
-    assert "holds anyway from n = 3 on" in caption("risk-over-n", FIGURE | {"corrected": [3.0, 3.0, 0.4]})
+    assert "trivial bound from n = 3 on" in caption("risk-over-n", FIGURE | {"corrected": [3.0, 3.0, 0.4]})
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_each_column(column: str) -> None:
     values = FIGURE[column]
     assert svg("risk", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("risk", FIGURE)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.drawings.error_parts import PANELS, RECURSIVE_PANELS
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [1.0, 2.0, 3.0],
@@ -21,11 +20,11 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_tells_the_room_and_what_is_not_printed() -> None:
     told = caption("error-parts", FIGURE)
     assert "sampling noise 2," in told
-    assert "No bound is printed for start-up bias and drift" in told
+    assert "The paper prints no bound for start-up bias and drift" in told
     assert "and sampling noise" not in told
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("error-parts", FIGURE | {column: [*values[:-1], values[-1] * 1.4]}) != plain("error-parts")

@@ -1,8 +1,7 @@
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE = {
     "x": [0.5, 0.1, 0.5, 0.1],
@@ -22,7 +21,7 @@ def test_caption_reads_the_largest_alpha_at_the_smallest_gamma() -> None:
     assert "off by 0.02 G" in told
 
 
-@pytest.mark.parametrize("column", ["x", "alpha", "fixed", "moving", "estimate", "at:N"])
+@for_each("column", ["x", "alpha", "fixed", "moving", "estimate", "at:N"])
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("identity-error", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("identity-error")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [1e3, 1e4, 1e5],
@@ -30,10 +29,11 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_reads_the_hardest_row() -> None:
     told = caption("onset-theorem-6", FIGURE)
     assert "d = 100, ε = 0.1, δ = 0.001, L/G = 10 and R/G = 0.1" in told
-    assert "7.1e6, 5e6 and 790000 to 890000" in told
+    assert "the printed bound from N = 7.1e6 on, the corrected bound from N = 5e6 on" in told
+    assert "the corrected bound with this noise from N = 790000 to 890000 on" in told
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("onset", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("onset")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [5.0, 6.0, 7.0, 8.0],
@@ -28,7 +27,7 @@ def test_caption_has_the_node_and_the_totals_of_the_patterns_that_are_there() ->
     assert "as printed" not in told
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("pattern", FIGURE | {column: [*values[:-1], values[-1] * 0.9]}) != plain("pattern")

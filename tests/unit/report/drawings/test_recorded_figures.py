@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from dpverify.report.collect import Picture, pictures
 from dpverify.report.drawings import overview
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.index import OVERVIEW, totals
 from dpverify.report.pages.write import read_runs
 from dpverify.report.style import to_svg
+from tests.for_each import for_each
 
 REPORTS = Path(__file__).parents[4] / "reports"
 RUNS = read_runs(REPORTS)
 
 
-@pytest.mark.parametrize("name", ["bought", "constants", "estimate-error-parts"])
+@for_each("name", ["bought", "constants", "estimate-error-parts"])
 def test_a_recorded_figure_is_drawn_again(name: str) -> None:
     found: list[Picture] = [each for run in RUNS.values() for result in run.results for each in pictures(result)]
     (picture,) = [each for each in found if each.name == name]

@@ -8,6 +8,7 @@ import pytest
 
 from dpverify.report.collect import ReportError
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE = {
     "x:T": [2048.0, 4096.0, 8192.0],
@@ -32,7 +33,7 @@ def test_caption_tells_exponents_and_the_ratio_at_the_largest_size() -> None:
     assert "At T = 8192 the printed form takes 16 times as long, 20 times in counted additions." in told
 
 
-@pytest.mark.parametrize("column", [column for column in FIGURE if column not in {"fit-low", "fit-high"}])
+@for_each("column", [column for column in FIGURE if column not in {"fit-low", "fit-high"}])
 def test_picture_changes_with_every_column_that_it_draws(column: str, plain: Callable[[str], bytes]) -> None:
     changed = FIGURE | {column: [FIGURE[column][0] * 1.5, *FIGURE[column][1:]]}
     assert svg("run-time", changed) != plain("run-time")

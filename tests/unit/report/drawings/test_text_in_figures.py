@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import IO
@@ -27,6 +27,7 @@ from dpverify.report.pages.figures import drawing
 from dpverify.report.pages.index import totals
 from dpverify.report.pages.write import read_runs
 from dpverify.report.style import look
+from tests.for_each import for_each
 
 REPORTS = Path(__file__).parents[4] / "reports"
 TOUCH = 1.0  # points by which boxes may overlap: a box is higher than the letters in it
@@ -76,9 +77,12 @@ def recorded_figures() -> Iterator[tuple[str, Callable[[], Figure]]]:
                 yield picture.file, partial(kind.draw, data)
 
 
-FIGURES = dict(recorded_figures())
+@cache
+def figures() -> dict[str, Callable[[], Figure]]:
+    return dict(recorded_figures())
 
 
+@cache
 def other_figures() -> dict[str, Figure]:
     """Every figure of a comparison, an experiment or a benchmark, by the name of its file."""
     saved: list[Figure] = []
@@ -98,23 +102,20 @@ def other_figures() -> dict[str, Figure]:
     return {name: saved[int(content.split()[0])] for name, content in svg.items()}
 
 
-OTHER_FIGURES = other_figures()
-
-
 def test_every_figure_of_the_report_is_looked_at() -> None:
-    assert {*FIGURES, *OTHER_FIGURES} == {path.name for path in (REPORTS / "figures").iterdir()}
+    assert {*figures(), *other_figures()} == {path.name for path in (REPORTS / "figures").iterdir()}
 
 
-@pytest.mark.parametrize("name", OTHER_FIGURES)
+@for_each("name", other_figures)
 def test_text_of_other_figures_stays_inside_the_frame_and_apart(name: str) -> None:
     with look():
-        assert not list(misplaced_text(OTHER_FIGURES[name]))
+        assert not list(misplaced_text(other_figures()[name]))
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@for_each("name", figures)
 def test_text_stays_inside_the_frame_and_apart(name: str) -> None:
     with look():
-        assert not list(misplaced_text(FIGURES[name]()))
+        assert not list(misplaced_text(figures()[name]()))
 
 
 def test_text_that_overlaps_or_leaves_the_frame_is_seen() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [500.0, 1000.0, 4000.0],
@@ -29,12 +28,12 @@ def test_caption_tells_the_ratio_the_onset_and_the_exponent() -> None:
     told = caption("utility-slopes-theorem-6", FIGURE)
     assert "10.2 to 10.3 times the simulated gradient" in told
     assert "below the trivial bound from N = 4000 on" in told
-    assert "-0.449 (-0.466 to -0.432), the bound with -0.449" in told
+    assert "-0.449 (-0.466 to -0.432) and the bound has -0.449" in told
     vacuous = caption("utility-slopes", FIGURE | {"corrected": [9.0, 8.0, 7.0]})
     assert "is vacuous at all of them" in vacuous
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("utility-slopes", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("utility-slopes")

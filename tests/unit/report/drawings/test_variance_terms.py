@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
-
 from dpverify.report.drawings.columns import Data
 from dpverify.report.drawings.variance_terms import PANELS, _range
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FIGURE: dict[str, list[float]] = {
     "x": [1.0, 2.0, 4.0],
@@ -21,10 +20,12 @@ FIGURE: dict[str, list[float]] = {
 
 
 def test_caption_has_the_least_room_of_each_printed_bound_where_there_is_variance() -> None:
-    assert "the least over t: term 1 1.5, all five 3.333." in caption("variance-terms", FIGURE)
+    assert "Minimum over t of the printed bound divided by the exact value: term 1 1.5, all five 3.333." in caption(
+        "variance-terms", FIGURE
+    )
 
 
-@pytest.mark.parametrize("column", sorted(FIGURE))
+@for_each("column", sorted(FIGURE))
 def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
     values = FIGURE[column]
     assert svg("variance-terms", FIGURE | {column: [*values[:-1], values[-1] * 1.3]}) != plain("variance-terms")

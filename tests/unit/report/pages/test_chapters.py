@@ -13,6 +13,7 @@ from dpverify.report.pages.fill import TermError, common_factor, term
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.paper import chapter_blocks
 from dpverify.report.pages.write import read_runs
+from tests.for_each import for_each
 from tests.unit.report.rendering import tables
 from tests.unit.report.sample import exact, lemma_12
 
@@ -41,7 +42,7 @@ def fresh() -> Result:
     return msgspec.structs.replace(lemma_12("fresh"), findings=["First.", "Of levels.", "Of levels again."])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "shown"),
     [
         ("{{ claim('lemma-12') }}", "[`lemma-12`](#lemma-12)"),
@@ -131,7 +132,7 @@ def test_a_chapter_about_claims_that_were_not_judged_is_not_there(fresh: Result)
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "path", "found"),
     [
         ("a + b - c", [2], "b"),
@@ -145,21 +146,19 @@ def test_terms(text: str, path: list[int], found: str) -> None:
     assert to_text(term(parse(text), path)) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "factor"), [("(a + b)*c/d", "c/d"), ("c*(a + b)", "c"), ("(a + b)/d", "1/d"), ("a + b", "1")]
-)
+@for_each(("text", "factor"), [("(a + b)*c/d", "c/d"), ("c*(a + b)", "c"), ("(a + b)/d", "1/d"), ("a + b", "1")])
 def test_what_stands_before_a_sum(text: str, factor: str) -> None:
     whole = text if text != "a + b" else "1*(a + b)"
     assert to_text(common_factor(parse(whole), [1])) == factor
 
 
-@pytest.mark.parametrize(("text", "path"), [("a + b", [3]), ("a*b", [1, 1]), ("a", [])])
+@for_each(("text", "path"), [("a + b", [3]), ("a*b", [1, 1]), ("a", [])])
 def test_terms_that_are_not_there(text: str, path: list[int]) -> None:
     with pytest.raises(TermError):
         term(parse(text), path)
 
 
-@pytest.mark.parametrize("key", ["tran2022", "wang2019", "zhang2021"])
+@for_each("key", ["tran2022", "wang2019", "zhang2021"])
 def test_the_recorded_run_bears_out_every_passage(key: str) -> None:
     paper, run = load_specs().papers[key], read_runs(ROOT / "reports")[key]
     for chapter in paper.chapters:

@@ -20,6 +20,7 @@ from dpverify.report.drawings import noise_variance, overview
 from dpverify.report.pages.figures import DRAWINGS, caption, drawing, svg
 from dpverify.report.style import apart, to_svg
 from dpverify.report.words import outcomes
+from tests.for_each import for_each
 from tests.unit.report.sample import epsilon_figure, noise_figure
 
 Figure = dict[str, list[float]]
@@ -33,7 +34,7 @@ def test_every_kind_is_drawn_by_the_beginning_of_its_name() -> None:
         drawing("epsilons")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "rule"),
     [
         ({"exact": []}, "column 'exact' is missing or empty"),
@@ -58,7 +59,7 @@ def test_captions_count_what_the_picture_shows() -> None:
     assert "Epsilon of 3 runs: the printed value is 4 to 4 times the exact one" in caption("epsilon", epsilon_figure())
 
 
-@pytest.mark.parametrize("name", ["noise-variance", "epsilon"])
+@for_each("name", ["noise-variance", "epsilon"])
 def test_picture_changes_with_any_column_and_any_parameter(name: str) -> None:
     figure = noise_figure() if name == "noise-variance" else epsilon_figure()
     plain = svg(name, figure)

@@ -13,6 +13,7 @@ from dpverify.report.collect import ReportError
 from dpverify.report.pages.folder import FINISHED, PLAN, PREPARED, UpdatePlan, finish, update
 from dpverify.report.pages.ownership import has_marker
 from dpverify.report.words import FIGURE_MARK, GENERATED
+from tests.for_each import for_each
 
 PAGE = f"{GENERATED}\n\n# A page\n".encode()
 FIGURE = f"<svg/>\n{FIGURE_MARK}\n".encode()
@@ -48,7 +49,7 @@ def state(folder: Path) -> dict[str, bytes | str]:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in FOREIGN if name in REPORT])
+@for_each("name", [name for name in FOREIGN if name in REPORT])
 def test_a_file_of_somebody_else_is_not_overwritten_and_nothing_is_begun(name: str, tmp_path: Path) -> None:
     put(tmp_path, {**REPORT, name: FOREIGN[name]})
     before = state(tmp_path)
@@ -117,7 +118,7 @@ def finished_is_a_file(folder: Path, _: Path) -> None:
     put(folder, {FINISHED: b"mine"})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arrange",
     [
         link_page,
@@ -172,8 +173,8 @@ OUTSIDE = (
 )
 
 
-@pytest.mark.parametrize("delete", [False, True])
-@pytest.mark.parametrize("name", OUTSIDE)
+@for_each("delete", [False, True])
+@for_each("name", OUTSIDE)
 def test_an_unfinished_update_cannot_name_a_file_outside_its_folder(name: str, delete: bool, tmp_path: Path) -> None:
     folder = tmp_path / "report"
     outside = tmp_path / "outside"
@@ -190,7 +191,7 @@ def test_an_unfinished_update_cannot_name_a_file_outside_its_folder(name: str, d
     assert state(tmp_path) == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     "plan",
     [
         b"[]",
@@ -234,7 +235,7 @@ def test_an_unfinished_update_of_ours_is_ended_and_files_of_others_beside_it_sta
     assert state(tmp_path) == {"README.md": PAGE, "figures/toy.svg": FIGURE, "notes.md": b"mine"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "content", "ours"),
     [
         ("a.md", PAGE, True),

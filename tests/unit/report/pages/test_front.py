@@ -23,6 +23,7 @@ from dpverify.report.pages.front import (
 )
 from dpverify.report.pages.index import index_page, totals
 from dpverify.report.pages.paper import paper_pages
+from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, sample_run
 
 ROOT = Path(__file__).parents[4]
@@ -83,7 +84,7 @@ def test_a_text_links_to_claims_and_takes_statuses_from_the_run() -> None:
     assert block == f"- See [Lemma 12](reports/{PAPER}.md#lemma-12): · untested."
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "rests_on", "message"),
     [
         ("", ("lemma-5 proved",), "`lemma-5` is untested in this run, and it rests on proved"),
@@ -104,7 +105,7 @@ def test_a_paper_without_a_recorded_run_is_named() -> None:
         papers_block(page(paper="nobody2020"), by_paper([sample_run()]), PAPERS)
 
 
-@pytest.mark.parametrize("text", [None, "finding = 3", "paper = []", "finding = ["])
+@for_each("text", [None, "finding = 3", "paper = []", "finding = ["])
 def test_texts_that_cannot_be_read_are_named(tmp_path: Path, text: str | None) -> None:
     if text is not None:
         (tmp_path / "findings.toml").write_text(text, encoding="utf-8")
@@ -147,7 +148,7 @@ def test_the_block_is_replaced_and_the_remaining_text_stays() -> None:
     assert with_block(with_block(text, "part", "new"), "part", "new") == with_block(text, "part", "new")
 
 
-@pytest.mark.parametrize("text", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END, BEGIN + BEGIN + END])
+@for_each("text", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END, BEGIN + BEGIN + END])
 def test_a_page_without_its_markers_is_refused(text: str) -> None:
     with pytest.raises(ReportError, match="each once"):
         with_block(text, "part", "new")

@@ -18,6 +18,7 @@ from dpverify.report.pages.front import FrontPage, FrontPassage, findings_block,
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from dpverify.report.words import FIGURE_MARK
+from tests.for_each import for_each
 from tests.unit.report.rendering import dead_links
 from tests.unit.report.sample import PAPER, lemma_12, result, sample_run
 
@@ -123,7 +124,7 @@ def test_figures_are_found_from_a_page_of_a_part(split: Mapping[str, str]) -> No
     assert any(target.startswith("../figures/") for target in shown)
 
 
-@pytest.mark.parametrize("limit", [LIMIT, 2_500])
+@for_each("limit", [LIMIT, 2_500])
 def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
     monkeypatch: pytest.MonkeyPatch, run: Run, limit: int
 ) -> None:
@@ -191,7 +192,7 @@ def test_the_sample_fits_on_one_page() -> None:
     assert not [name for name in render({PAPER: sample_run()}) if name.startswith(f"{PAPER}/")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "result", "part"),
     [
         ("lemma-12", True, "Lemma 12"),

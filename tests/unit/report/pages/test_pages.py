@@ -14,6 +14,7 @@ from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.summary import CHANGES, summary
 from dpverify.report.pages.templates import claim_section, evidence
 from dpverify.report.words import readings_of
+from tests.for_each import for_each
 from tests.unit.report.rendering import PARSER, cells, raw_tables, tables
 from tests.unit.report.sample import PAPER, conversion, lemma_12, rdp, result, sample_run
 
@@ -211,7 +212,7 @@ def test_hostile_text_stays_text() -> None:
     assert all(len({len(cells(line)) for line in lines}) == 1 for lines in raw_tables(page))
 
 
-@pytest.mark.parametrize(("name", "made"), [("proved", rdp()), ("refuted", conversion())])
+@for_each(("name", "made"), [("proved", rdp()), ("refuted", conversion())])
 def test_section_is_as_it_was_when_somebody_read_it(name: str, made: Result) -> None:
     assert claim_section([made], "standard") == (GOLDEN / f"{name}.md").read_text(encoding="utf-8")
 

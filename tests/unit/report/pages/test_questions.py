@@ -12,6 +12,7 @@ from dpverify.report.collect import claim_id
 from dpverify.report.pages.front import recorded
 from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.questions import PAGE, Question, questions
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[4]
 PAPERS = ("tran2022", "wang2019", "zhang2021")
@@ -34,7 +35,7 @@ def agrees(key: str, condition: PassageCondition) -> bool:
     return bool(results) and all(result.pinned in condition.statuses for result in results)
 
 
-@pytest.mark.parametrize(("key", "question"), ASKED)
+@for_each(("key", "question"), ASKED)
 def test_what_an_answer_claims_agrees_with_the_pinned_verdicts(key: str, question: Question) -> None:
     conditions = question.chapter.passage[0].conditions()
     assert conditions
@@ -51,7 +52,7 @@ def test_an_answer_that_disagrees_with_a_pin_is_seen() -> None:
     assert not agrees("tran2022", PassageCondition("theorem-0", ["proved"], corrected=False))
 
 
-@pytest.mark.parametrize("key", PAPERS)
+@for_each("key", PAPERS)
 def test_every_paper_has_a_page_of_questions_with_one_sentence_for_each(key: str) -> None:
     pages = paper_pages(key, recorded(ROOT / "reports")[key], load_specs().papers[key])
     page = pages[f"{key}/{PAGE}"]

@@ -17,13 +17,14 @@ from dpverify.ledger.results import (
     StepStatus,
 )
 from dpverify.report.pages.templates import environment, evidence, render
+from tests.for_each import for_each
 from tests.unit.report.rendering import cells
 from tests.unit.report.sample import about, result
 
 FOLDER = Path(dpverify.report.__file__).parent / "templates"
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir()))
+@for_each("name", sorted(path.name for path in FOLDER.iterdir()))
 def test_every_template_can_be_read_and_its_filters_are_there(name: str) -> None:
     assert name.endswith(".md.j2")
     assert environment().get_template(name).name == name
@@ -53,7 +54,7 @@ MISSED = "not refuted by `blind` (**planted faults not seen: f**)"
 FOUND = Counterexample(kind="smallest", parameters={"n": about(1.0)}, lhs=about(2.0), rhs=about(1.0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("status", "checks", "words"),
     [
         # what says less than the verdict is left out, unless it is blind or could not decide

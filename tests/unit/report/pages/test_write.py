@@ -17,6 +17,7 @@ from dpverify.report.pages import write
 from dpverify.report.pages.figures import Columns, svg
 from dpverify.report.pages.write import check, regenerate, render, write_report
 from dpverify.report.words import FIGURE_MARK, GENERATED
+from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, about, epsilon_figure, lemma_12, noise_law, sample_run
 
 
@@ -137,7 +138,7 @@ def test_paper_in_two_runs_is_refused(run: Run, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "nothing is written when anything is wrong"
 
 
-@pytest.mark.parametrize("claim", ["../x:lemma-1", "lemma-1", "a:b:c", "A:b", "a:", ":b"])
+@for_each("claim", ["../x:lemma-1", "lemma-1", "a:b:c", "A:b", "a:", ":b"])
 def test_id_that_is_no_file_name_is_refused(claim: str) -> None:
     bad = msgspec.structs.replace(lemma_12("fresh"), claim=claim)
     with pytest.raises(ReportError, match="must be PAPER:CLAIM"):

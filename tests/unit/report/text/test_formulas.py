@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import pytest
-
 from dpverify.report.text.ascii_letters import in_ascii
 from dpverify.report.text.formulas import formula_text, prose_text
 from dpverify.report.text.statement import domains_text
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "plain"),
     [
         ("renyi_divergence <= z/(2*sigma**2)", "renyi_divergence ≤ z/(2·σ²)"),
@@ -27,7 +26,7 @@ def test_formulas_are_plain_text(text: str, plain: str) -> None:
     assert formula_text(text) == plain
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "plain"),
     [
         ("at alpha >= 1/N, sigma^2 is 4*T", "at α ≥ 1/N, σ² is 4·T"),

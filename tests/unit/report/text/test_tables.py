@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from rich.console import Console
 from rich.text import Text
 
@@ -10,6 +9,7 @@ from dpverify.ledger import load_specs
 from dpverify.ledger.listing import listed
 from dpverify.report.text.tables import LONGEST_WORD, Cell, name_cell, table
 from dpverify.report.words import claim_with_reading
+from tests.for_each import for_each
 
 WORDS = "Every privacy certificate holds unless two queries share an example; certified by derivation"
 ROWS = [("lemma-12", "refuted (privacy)", "", WORDS), ("theorem-4-sensitivity", "proved", "", "in short")]
@@ -23,7 +23,7 @@ def shown(rows: list[tuple[Cell, ...]], columns: tuple[str, ...], width: int, en
     return raw.getvalue().decode(encoding)
 
 
-@pytest.mark.parametrize("width", [70, 80, 120, 200])
+@for_each("width", [70, 80, 120, 200])
 def test_no_word_is_broken_and_no_line_too_wide(width: int) -> None:
     text = shown([*ROWS], ("claim", "verdict", "empty", "why"), width)
     assert max(map(len, text.splitlines())) <= width
@@ -31,7 +31,7 @@ def test_no_word_is_broken_and_no_line_too_wide(width: int) -> None:
     assert "empty" not in text
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@for_each("width", [80, 120])
 def test_no_word_of_the_list_of_all_claims_is_broken(width: int) -> None:
     entries = listed(list(load_specs().claims()))
     rows = [

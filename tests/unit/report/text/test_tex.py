@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from dpverify.ledger import load_specs
 from dpverify.report.text.tex import tex_text
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quote", "plain"),
     [
         (r"is  $\left(z, \frac{z}{2\sigma^2}\right)$  DP", "is (z, z/(2σ²)) DP"),

@@ -4,16 +4,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from dpverify.ledger.results import Result
 from dpverify.report.pages.front import recorded
 from dpverify.report.typeset.formulas import typeset
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[4]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "typed"),
     [
         ("for alpha >= 1/N and 4T >= N.", r"for $\alpha \ge 1/N$ and $4T \ge N$."),
@@ -32,7 +31,7 @@ def test_formulas_are_typeset(text: str, typed: str) -> None:
     assert typeset(text) == typed
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "A step of a run, in 3/7 of 5 cases.",
@@ -50,7 +49,7 @@ def test_words_numbers_and_code_stay(text: str) -> None:
     assert typeset(text) == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "typed"),
     [
         ("At t = 1 log t is no noise", r"At $t = 1$ $\log t$ is no noise"),

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from dpverify.ledger import load_specs
 from dpverify.report import markdown as md
 from dpverify.report.typeset.quotation import has_words, mended, with_formulas_marked
+from tests.for_each import for_each
 
 DAMAGED = {"theorem-3-2-start", "theorem-3-2-sampling", "theorem-3-2-noise", "theorem-3-2"}
 """Claims of zhang2021 whose quotation has a formula with a brace too few, as the text that it was read from."""
@@ -48,7 +47,7 @@ def test_every_formula_of_a_quotation_is_whole() -> None:
                 assert found[0] == found[1], f"{claim}: {formula}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("quotation", "marked"),
     [
         ("If $a_1$ then $$b$$", "If $a_1$ then $$b$$"),
@@ -67,7 +66,7 @@ def test_formulas_are_marked(quotation: str, marked: str) -> None:
     assert with_formulas_marked(quotation) == marked
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("latex", "whole"),
     [
         (r"\frac{a}{b} \right) \\", r"\frac{a}{b} )"),

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import k
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
 from tests.unit.symbolic.certify.test_false_certificates import ONE, ZERO, body, certificate, fact, minus, power, q
 
@@ -107,13 +106,13 @@ REFUSED |= {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_an_attack_is_refused(name: str) -> None:
     assert refusal(REFUSED[name])
     assert "malformed" not in refusal(REFUSED[name])
 
 
-@pytest.mark.parametrize("kind", ["given", "fact", "claim", "trust", ""])
+@for_each("kind", ["given", "fact", "claim", "trust", ""])
 def test_a_premise_of_any_kind_is_named(kind: str) -> None:
     assert refusal(given(kind)) == ""
     assert list(k.given_in(given(kind))) == ["p (printed)" if kind == "claim" else "p"]
@@ -143,9 +142,7 @@ def test_a_premise_does_not_hide_behind_a_proven_one_of_its_name() -> None:
     assert k.open_premises(seals, k.given_in(data)) == ["paper:example (printed)"]
 
 
-@pytest.mark.parametrize(
-    "condition", [["<=", ONE, ZERO], ["<=", "z", ZERO], [">=", "x", ZERO], ["=", "z", ZERO], [">=", "z", "x"]]
-)
+@for_each("condition", [["<=", ONE, ZERO], ["<=", "z", ZERO], [">=", "x", ZERO], ["=", "z", ZERO], [">=", "z", "x"]])
 def test_what_is_assumed_besides_the_conditions_is_named(condition: Any) -> None:
     assumed = local(letters={"z": "real"}, conditions=[[">", "z", ZERO], condition])
     data = certificate({"x": "real"}, "x", "<=", "x", statement=assumed)
@@ -173,7 +170,7 @@ def test_what_is_assumed_of_letters_of_its_own_is_sealed_with_a_statement() -> N
     assert "the seal of example is broken" in refusal(narrow)
 
 
-@pytest.mark.parametrize("key", ["letters", "conditions", "lhs", "relation", "rhs", "hides"])
+@for_each("key", ["letters", "conditions", "lhs", "relation", "rhs", "hides"])
 def test_whatever_a_statement_says_is_sealed(key: str) -> None:
     said = certificate({"x": "real"}, "x", "<=", "y", ["<=", "x", ONE])["statement"]
     others: dict[str, Any] = {

@@ -4,9 +4,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import k
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import certified, refusal
 
 LAST = ["+", "mechanisms", ["q", "-1"]]
@@ -95,7 +94,7 @@ def test_it_is_given_the_tower_property_alone() -> None:
     assert (fact["kind"], fact["letters"]) == ("fact", {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "why"),
     [
         (no_end("one output more"), "condition 1 is not known"),

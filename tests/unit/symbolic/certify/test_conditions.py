@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from dpverify.symbolic.certify.checker import k
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
 from tests.unit.symbolic.certify.test_false_certificates import ONE, TWO, ZERO, certificate, minus, power, q
 
@@ -143,7 +144,7 @@ CASES: dict[str, tuple[Any, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_each_condition_is_asked_for(name: str) -> None:
     refused, words, accepted = CASES[name]
     assert words in refusal(refused)
@@ -175,14 +176,14 @@ NO_EXPRESSIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", NO_EXPRESSIONS)
+@for_each("name", NO_EXPRESSIONS)
 def test_what_is_no_expression_is_refused(name: str) -> None:
     with pytest.raises(k.Refused):
         k.read(NO_EXPRESSIONS[name], (k.letter("x"),))
     assert k.read(0, (k.letter("x"),)) is k.letter("x")
 
 
-@pytest.mark.parametrize("why", ["on a function", "on a sum"])
+@for_each("why", ["on a function", "on a sum"])
 def test_what_is_assumed_of_more_than_one_letter_of_its_own_is_named(why: str) -> None:
     said = {"on a function": AT_1, "on a sum": minus("z", "x")}[why]
     local = {"letters": {"g": "sequence", "z": "real"}, "conditions": [[">=", said, ZERO]]}

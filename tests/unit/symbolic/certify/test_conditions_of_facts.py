@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
 from tests.unit.symbolic.certify.test_false_certificates import (
     ONE,
@@ -290,7 +289,7 @@ CASES: dict[str, tuple[Any, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_each_condition_is_asked_for(name: str) -> None:
     refused, words, accepted = CASES[name]
     assert words in refusal(refused)

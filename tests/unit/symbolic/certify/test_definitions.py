@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import k
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
 from tests.unit.symbolic.certify.test_false_certificates import ONE, TWO, ZERO, certificate, fact, minus, power, sealed
 
@@ -67,25 +66,25 @@ UNSOUND = {
 }
 
 
-@pytest.mark.parametrize("name", SOUND)
+@for_each("name", SOUND)
 def test_definitions_of_functions_that_exist_are_accepted(name: str) -> None:
     assert refusal(used(*SOUND[name])) == ""
 
 
-@pytest.mark.parametrize("name", UNSOUND)
+@for_each("name", UNSOUND)
 def test_definitions_that_no_function_has_are_refused(name: str) -> None:
     assert refusal(used(*UNSOUND[name]))
     assert "malformed" not in refusal(used(*UNSOUND[name]))
 
 
-@pytest.mark.parametrize("name", UNSOUND)
+@for_each("name", UNSOUND)
 def test_they_are_refused_in_a_lemma_too(name: str) -> None:
     """One of the equations in a lemma, the others in the statement."""
     lemma = used(UNSOUND[name][0])["statement"] | {"name": "lemma"}
     assert refusal(sealed(used(*UNSOUND[name][1:]) | {"lemmas": [lemma]}))
 
 
-@pytest.mark.parametrize("name", UNSOUND)
+@for_each("name", UNSOUND)
 def test_they_are_refused_where_a_statement_or_a_claim_says_them(name: str) -> None:
     first, *others = UNSOUND[name]
     assert refusal(used(*others, definitions=[first]))
@@ -124,7 +123,7 @@ def test_a_claim_about_a_function_that_is_defined_otherwise_is_not_proved_by_ano
     assert refusal(sealed(data)) == "f is defined twice"
 
 
-@pytest.mark.parametrize("field", ["claim", "variant", "reading", "definitions"])
+@for_each("field", ["claim", "variant", "reading", "definitions"])
 def test_a_seal_covers_whose_statement_it_is_and_its_definitions(field: str) -> None:
     said = at_zero(ZERO)["statement"]
     others = {"claim": "paper:other", "variant": "amended", "reading": {"order": "once"}, "definitions": []}

@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import Form, k, rules
 from dpverify.symbolic.certify.equal_places import by_equal_places, by_one_root, by_value
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList, Writing
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.test_false_certificates import HALF, ONE, TWO, ZERO, certificate, minus, power, q
 
 LETTERS = {"x": "real", "y": "real", "z": "real"}
@@ -37,7 +36,7 @@ def proves(way: Way, expr: Any, *conditions: Any) -> bool:
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("way", "expr", "conditions", "follows"),
     [
         (by_equal_places, minus(LOG_X, LOG_SUM), [SAME], True),

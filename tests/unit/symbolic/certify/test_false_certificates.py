@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import k
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
 
 ONE, TWO, ZERO = ["q", "1"], ["q", "2"], ["q", "0"]
@@ -96,7 +95,7 @@ PAIRS: dict[str, tuple[Any, tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@for_each("name", PAIRS)
 def test_a_false_statement_has_no_certificate(name: str) -> None:
     statement, conditions = PAIRS[name]
     assert refusal(certificate(*statement))
@@ -279,7 +278,7 @@ FACTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FACTS)
+@for_each("name", FACTS)
 def test_a_false_fact_is_refused(name: str) -> None:
     assert refusal(FACTS[name])
     assert "malformed" not in refusal(FACTS[name])

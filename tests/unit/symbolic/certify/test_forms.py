@@ -8,13 +8,13 @@ from functools import reduce
 from random import Random
 from typing import Any
 
-import pytest
 from flint import arb, ctx
 from mpmath import exp, floor, log, mp, mpf, nint, pi
 
 from dpverify.symbolic.certify.checker import checker_file, k
 from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.exact.numbers import working_precision
+from tests.for_each import for_each
 
 KINDS = {"x": "real", "y": "real", "n": "integer", "m": "integer"}
 NUMBERS = ["-2", "-1", "0", "1", "2", "3", "1/2", "-1/2", "3/2", "4", "8", "12"]
@@ -102,7 +102,7 @@ def points(rng: Random, scope: Any) -> list[dict[str, Any]]:
     return found[:8]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_forms_have_the_values_of_their_expressions(seed: int) -> None:
     rng, compared = Random(seed), 0
     with mp.workdps(DIGITS):
@@ -137,7 +137,7 @@ def compare(scope: Any, expr: Any, where: list[dict[str, Any]]) -> int:
     return compared
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@for_each("times", [1, 2, 3])
 def test_a_whole_power_of_roots_of_a_product_is_taken_apart(times: int) -> None:
     """The letter x is negative, so that 1/sqrt(-x) is a root of a product; its square is -1/x."""
     local: dict[str, Any] = {"letters": {}, "conditions": []}

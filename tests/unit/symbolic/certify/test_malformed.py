@@ -10,6 +10,7 @@ import pytest
 
 from dpverify.ledger.load import bundled, bundled_specs
 from dpverify.symbolic.certify.checker import k, records_of, rules
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.test_changed_certificates import changed, walk
 from tests.unit.symbolic.certify.test_false_certificates import sealed
 
@@ -53,8 +54,8 @@ def resealed(data: Any) -> Any:
         return data
 
 
-@pytest.mark.parametrize("seal", [lambda data: data, resealed], ids=["old seals", "new seals"])
-@pytest.mark.parametrize("name", NAMES)
+@for_each("seal", [lambda data: data, resealed], ids=["old seals", "new seals"])
+@for_each("name", NAMES)
 def test_a_malformed_certificate_is_refused_or_has_the_same_statement(name: str, seal: Callable[[Any], Any]) -> None:
     data = json.loads((CERTIFICATES / f"{name}.json").read_bytes())
     records = records_of(bundled_specs())
@@ -82,7 +83,7 @@ NOT_CERTIFICATES = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_CERTIFICATES)
+@for_each("name", NOT_CERTIFICATES)
 def test_json_that_can_be_read_in_two_ways_is_refused(name: str, tmp_path: Path) -> None:
     file = tmp_path / f"{NAMES[0]}.json"
     text = json.dumps(json.loads((CERTIFICATES / file.name).read_bytes()))
@@ -117,7 +118,7 @@ class Broken:
 ERRORS = (KeyError, TypeError, AttributeError, ZeroDivisionError, OverflowError, MemoryError, AssertionError)
 
 
-@pytest.mark.parametrize("error", ERRORS)
+@for_each("error", ERRORS)
 def test_whatever_a_certificate_causes_is_a_refusal(error: type[Exception]) -> None:
     with pytest.raises(k.Refused, match=f"malformed: {error.__name__}"):
         k.run(Broken(error), rules())

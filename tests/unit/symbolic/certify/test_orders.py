@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import k
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
 from tests.unit.symbolic.certify.test_false_certificates import ONE, TWO, ZERO, certificate, fact, power, q
 
@@ -80,7 +79,7 @@ CASES: dict[str, tuple[Any, Any]] = {  # one that is refused, and one like it th
 CASES["of every term"][1]["statement"]["order"]["weights"].pop()  # like terms are one
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_weights_prove_an_order(name: str) -> None:
     refused, accepted = CASES[name]
     assert refusal(refused)
@@ -118,7 +117,7 @@ REASONS: dict[str, tuple[Any, str]] = {  # one that would be accepted without a 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REASONS)
+@for_each("name", REASONS)
 def test_each_condition_of_an_order_is_asked_for(name: str) -> None:
     refused, words = REASONS[name]
     assert words in refusal(refused)

@@ -13,6 +13,7 @@ import pytest
 
 from dpverify.ledger.load import bundled_specs
 from dpverify.symbolic.certify.checker import checker_file, k, reader, records_of, rules
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import CLAIMS, certified
 from tests.unit.symbolic.certify.test_false_certificates import body, certificate, fact, minus, power, rule, sealed
 
@@ -173,7 +174,7 @@ OTHERS: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
+@for_each("name", OTHERS)
 def test_another_statement_is_refused(name: str, specs: Path) -> None:
     data, words = OTHERS[name]
     assert words in refused(sealed(copy.deepcopy(data)), specs)
@@ -246,8 +247,8 @@ def _claim(statement: Any) -> None:
 CHANGES: dict[str, Change] = {"narrow": _narrow, "trivial": _trivial, "variant": _variant, "claim": _claim}
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("claim", CLAIMS)
+@for_each("change", CHANGES)
+@for_each("claim", CLAIMS)
 def test_a_changed_statement_of_a_real_certificate_is_refused(claim: str, change: str) -> None:
     data = json.loads(certified(claim).text or "")
     assert refused(data, bundled_specs()) == ""
@@ -293,7 +294,7 @@ def test_its_exit_code_is_0_where_all_of_one_file_or_more_are_accepted(
 FALSE = json.loads(Path(__file__).with_name("false_certificates.json").read_text())
 
 
-@pytest.mark.parametrize("name", FALSE)
+@for_each("name", FALSE)
 def test_a_false_certificate_is_refused(name: str, tmp_path: Path) -> None:
     case = FALSE[name]
     specs = bundled_specs()
@@ -362,7 +363,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@for_each("name", UNREADABLE)
 def test_a_file_that_is_no_certificate_is_refused(name: str, specs: Path, tmp_path: Path) -> None:
     file = tmp_path / "toy-square-printed.json"
     file.write_text(UNREADABLE[name])

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from dpverify.symbolic.certify.checker import k, reader, rules
+from tests.for_each import for_each
 from tests.unit.symbolic.certify.test_false_certificates import (
     ZERO,
     body,
@@ -93,7 +92,7 @@ def refusal(data: Any, folder: Path, claim: str, definitions: str = "") -> str:
     return ""
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@for_each("name", FORMULAS)
 def test_a_part_of_a_side_that_may_have_no_value_is_refused(name: str, tmp_path: Path) -> None:
     formula, value, condition = FORMULAS[name]
     claim = f'lhs = "0"\nrelation = "<="\nprinted = "y**2 + {formula}"'

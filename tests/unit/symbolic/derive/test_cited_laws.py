@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from sympy import Symbol, sqrt
 
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation
 from dpverify.symbolic.expressions.functions import Moment
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
+from tests.for_each import for_each
 
 D, V = Symbol("d", integer=True, positive=True), Symbol("v", nonnegative=True)
 X = Symbol("X")
@@ -24,7 +24,7 @@ def gaussian_norm() -> Derivation:
     return Derivation("Jensen", "ours", variables, (), Moment(X, 1), steps, local=("X",))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("declared", "proved"),
     [
         (GaussianNorm(D, V), True),

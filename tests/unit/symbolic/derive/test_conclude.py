@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import pytest
 from sympy import Symbol
 
 from dpverify.symbolic.derive.conclude import compare_with
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import real
+from tests.for_each import for_each
 
 q, z = Symbol("q", nonnegative=True), Symbol("z", nonnegative=True)
 
@@ -24,9 +24,7 @@ class AboutFunction(Premise):
         return frozenset({"z"})
 
 
-@pytest.mark.parametrize(
-    ("premise", "relation"), [(Premise(q, "<=", q), "equal"), (AboutFunction(q, "<=", q), "undecided")]
-)
+@for_each(("premise", "relation"), [(Premise(q, "<=", q), "equal"), (AboutFunction(q, "<=", q), "undecided")])
 def test_a_letter_on_which_a_premise_s_function_depends_is_not_local(
     premise: Premise, relation: str, make_statement: Any
 ) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
 import sympy
 from sympy import Lambda, Rational, Sum, Symbol, exp, log, sqrt
 
@@ -18,6 +17,7 @@ from dpverify.symbolic.prove.equality import are_equal, same_terms
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
 from dpverify.symbolic.prove.places import Occurrence
+from tests.for_each import for_each
 
 x = Symbol("x", real=True)
 y, r = Symbol("y", positive=True), Symbol("r", positive=True)
@@ -72,7 +72,7 @@ def test_falling_chains() -> None:
     assert falling.relation == ">="
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("start", "step", "assumptions"),
     [
         (2 * x * y + 1, Step(x**2 + y**2 + 1, "<=", "am-gm", {"a": x, "b": y}), ()),

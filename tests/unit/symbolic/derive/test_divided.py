@@ -16,6 +16,7 @@ from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.steps import Division
 from dpverify.symbolic.expressions.ranges import integer
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from tests.for_each import for_each
 
 EPOCHS = Division("T", "N", "whole", "left")
 DOMAINS = {"T": "integer, T >= 1", "N": "integer, N >= 1", "q": "integer, q >= 0"}
@@ -73,7 +74,7 @@ def test_floor_and_remainder_become_letters(make_statement: Any) -> None:
     assert to_text(later.lhs) == "mod(T, N) + floor(T/N)"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("division", "domains"),
     [
         (EPOCHS, DOMAINS | {"N": "integer, N >= 0"}),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.certify.certificates import certify
@@ -14,6 +12,7 @@ from dpverify.symbolic.derive.cited import definitions_used, derivations_under
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import check_derivation
 from dpverify.symbolic.derive.events import EventLetters, derive_conversion, event
+from tests.for_each import for_each
 
 LETTERS = EventLetters(order="alpha", most="rho", ratio="likelihood")
 SAID = load_specs().claim("wang2019:lemma-3-9").statement()
@@ -32,7 +31,7 @@ def test_each_chain_is_complete_in_other_letters() -> None:
     assert definitions_used(derivation) == []
 
 
-@pytest.mark.parametrize("less", ["delta/2", "99/100*delta", "delta**2"])
+@for_each("less", ["delta/2", "99/100*delta", "delta**2"])
 def test_nothing_sharper_follows(less: str) -> None:
     sharper = replace(SAID, rhs=parse(less))
     assert conclude(derive_conversion(SAID, LETTERS), sharper) not in {"equal", "weaker"}

@@ -15,6 +15,7 @@ from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise,
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
+from tests.for_each import for_each
 
 n = Symbol("n", integer=True, nonnegative=True)
 i = Symbol("i", integer=True)
@@ -144,13 +145,13 @@ def _induct(letter: Any, start: Any, base: Derivation, step: Derivation) -> Indu
     return by_induction(letter, start, base=base, step=step)
 
 
-@pytest.mark.parametrize("name", sorted(FALSE))
+@for_each("name", sorted(FALSE))
 def test_what_is_no_induction_is_refused(name: str) -> None:
     with pytest.raises(DerivationError):
         _induct(*FALSE[name])
 
 
-@pytest.mark.parametrize("letter", [Symbol("n", real=True), Symbol("n", integer=True, positive=True)])
+@for_each("letter", [Symbol("n", real=True), Symbol("n", integer=True, positive=True)])
 def test_the_letter_is_whole_and_no_more_than_its_start_says(letter: Any) -> None:
     hypothesis = Hypothesis(letter, "=", letter, letter=letter)
     step = chain(letter + 1, h=hypothesis)
@@ -169,7 +170,7 @@ def test_the_letter_may_not_be_the_index_of_a_sum() -> None:
         by_induction(n, 0, base=chain(Sum(inside, (inside, 0, 3)), Step(Integer(0), "=")), step=step)
 
 
-@pytest.mark.parametrize("where", [{"n": n + 1}, {"n": 0}, {"c": c + 1}])
+@for_each("where", [{"n": n + 1}, {"n": 0}, {"c": c + 1}])
 def test_the_step_may_use_the_hypothesis_at_the_letter_only(where: dict[str, Any]) -> None:
     """At n + 1 it would be what is to be proved; of other letters it is assumed as they stand."""
     elsewhere = replace(HERE, where=where)

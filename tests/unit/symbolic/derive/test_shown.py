@@ -13,6 +13,7 @@ from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.derive.cited import Cited, cite, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.conclude import compare_with
+from tests.for_each import for_each
 
 GRANTED = {"q": "real, q >= 0"}
 q = Symbol("q", nonnegative=True)
@@ -51,7 +52,7 @@ def test_a_fact_gives_a_divisor_its_sign(make_statement: Any) -> None:
     assert "'ours 1'" in repr(made["statement"]["body"])
 
 
-@pytest.mark.parametrize("given", [q >= 1, q <= 1])
+@for_each("given", [q >= 1, q <= 1])
 def test_a_fact_whose_condition_is_not_assumed(given: Any, make_statement: Any) -> None:
     narrow = chain(START, STEP, shown=cite(peak(given)))
     with pytest.raises(DerivationError, match="used as a fact, and not proven"):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Symbol, sympify
 
 from dpverify.symbolic import Derivation, Step, check_derivation, integer, real
 from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.derive.conclude import compare_with
+from tests.for_each import for_each
 
 GRANTED = {"q": "real, q >= 0", "N": "integer, N >= 1"}
 q, N = Symbol("q", nonnegative=True), Symbol("N", integer=True, positive=True)
@@ -32,7 +32,7 @@ def same(start: Any) -> Derivation:
     return chain(start, Step(start, "="))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "derivation"),
     [
         (("q", "<", "2*q + 1"), up(q, 2 * q)),
@@ -51,7 +51,7 @@ def test_beyond_everywhere(claim: tuple[str, str, str], derivation: Derivation, 
     k.run(made, rules())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "derivation"),
     [
         (("q", "<", "q"), same(q)),  # equal everywhere

@@ -14,6 +14,7 @@ from scipy.stats import norm
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import decide, evaluate
 from dpverify.symbolic.exact.numbers import DomainError, Exact, ball
+from tests.for_each import for_each
 from tests.unit.symbolic.exact.test_laws import density, integrated
 
 BITS = 40  # to which a value has to be known at 256 bits
@@ -26,7 +27,7 @@ def value(text: str, **letters: str | int) -> float:
     return float(found)
 
 
-@pytest.mark.parametrize(("delta", "mu"), [("1e-5", "1"), ("1e-12", "1/3"), ("1/10", "1/2"), ("1e-300", "30")])
+@for_each(("delta", "mu"), [("1e-5", "1"), ("1e-12", "1/3"), ("1/10", "1/2"), ("1e-300", "30")])
 def test_the_epsilon_of_gaussian_noise(delta: str, mu: str) -> None:
     m, level = float(Fraction(mu)), math.log(float(Fraction(delta)))
 
@@ -49,14 +50,14 @@ def test_no_delta_is_more_than_1() -> None:
     assert value("renyi_delta(0, 2, 50)") == 1
 
 
-@pytest.mark.parametrize(("delta", "q", "mu"), [("1/1000", "1/10", "1"), ("1/50", "1/4", "2"), ("1/1000", "1/2", "3")])
+@for_each(("delta", "q", "mu"), [("1/1000", "1/10", "1"), ("1/50", "1/4", "2"), ("1/1000", "1/2", "3")])
 def test_the_epsilon_of_sampled_gaussian_noise(delta: str, q: str, mu: str) -> None:
     found = value("sampled_gaussian_epsilon(delta, q, mu)", delta=delta, q=q, mu=mu)
     rate, shift, level = float(Fraction(q)), float(Fraction(mu)), float(Fraction(delta))
     assert integrated(found * 0.999, rate, shift) > level > integrated(found * 1.001, rate, shift)
 
 
-@pytest.mark.parametrize(("z", "q", "mu"), [(2, "1/10", "1"), (5, "1/3", "1/2"), (8, "1", "1"), (3, "0", "1")])
+@for_each(("z", "q", "mu"), [(2, "1/10", "1"), (5, "1/3", "1/2"), (8, "1", "1"), (3, "0", "1")])
 def test_the_divergence_of_sampled_gaussian_noise(z: int, q: str, mu: str) -> None:
     rate, shift = float(Fraction(q)), float(Fraction(mu))
 
@@ -68,7 +69,7 @@ def test_the_divergence_of_sampled_gaussian_noise(z: int, q: str, mu: str) -> No
     assert value("sampled_gaussian_renyi(z, q, mu)", z=z, q=q, mu=mu) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(("z", "r"), [("2", "1/2"), ("3/2", "1"), ("32", "1/100"), ("5", "0")])
+@for_each(("z", "r"), [("2", "1/2"), ("3/2", "1"), ("32", "1/100"), ("5", "0")])
 def test_a_renyi_bound_gives_what_the_worst_loss_gives(z: str, r: str) -> None:
     """delta is the mean of ``1 - exp(e - loss)`` where that is positive; the bound is one of ``exp((z-1) loss)``."""
     order, bound = float(Fraction(z)), float(Fraction(r))
@@ -79,7 +80,7 @@ def test_a_renyi_bound_gives_what_the_worst_loss_gives(z: str, r: str) -> None:
         assert value("renyi_epsilon(renyi_delta(3, z, r), z, r)", z=z, r=r) == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize(("epsilon", "rho"), [("1", "1/10"), ("0", "5"), ("3", "1/2"), ("50", "1"), ("8", "1/100")])
+@for_each(("epsilon", "rho"), [("1", "1/10"), ("0", "5"), ("3", "1/2"), ("50", "1"), ("8", "1/100")])
 def test_the_best_order_is_taken(epsilon: str, rho: str) -> None:
     found, rate, room = value("log(zcdp_delta(e, rho))", e=epsilon, rho=rho), float(Fraction(rho)), int(epsilon)
     z = 1 + np.exp(np.linspace(-25, 12, 400_001))
@@ -100,7 +101,7 @@ def test_a_conversion_is_no_better_than_the_truth() -> None:
         assert best <= value("renyi_delta(e, 3, 3*mu**2/2)", **letters)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["gaussian_epsilon(0, 1)", "renyi_delta(1, 1, 1)", "renyi_epsilon(0, 2, 1)", "renyi_delta(1, 2, -1)",
      "zcdp_delta(-1, 1)", "zcdp_epsilon(1, 1)", "zcdp_delta(1, 0)", "sampled_gaussian_renyi(1, 1/2, 1)",
@@ -152,8 +153,8 @@ def test_the_divergence_of_two_laws_on_a_grid() -> None:
     assert decide(below, "<=", lambda bits: evaluate(parse("gaussian_delta(3/5, 1)"), {}, precision=bits)) is True
 
 
-@pytest.mark.parametrize("rho", [Fraction(1, 10**9), Fraction(1, 2), Fraction(10), Fraction(10**6), Fraction(10**30)])
-@pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(1, 10**9), Fraction(1, 10**100)])
+@for_each("rho", [Fraction(1, 10**9), Fraction(1, 2), Fraction(10), Fraction(10**6), Fraction(10**30)])
+@for_each("delta", [Fraction(1, 3), Fraction(1, 10**9), Fraction(1, 10**100)])
 def test_a_zero_concentrated_bound_of_any_size_has_an_epsilon_below_the_classic_one(
     rho: Fraction, delta: Fraction
 ) -> None:

@@ -8,6 +8,7 @@ from flint import arb, ctx
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import decide, evaluate, to_number
 from dpverify.symbolic.exact.numbers import DomainError, Exact
+from tests.for_each import for_each
 
 
 def side(text: str) -> object:
@@ -33,7 +34,7 @@ def test_equal_irrationals_stay_undecided() -> None:
     assert decide(side("sqrt(2)"), "=", side("sqrt(3)")) is False  # type: ignore[arg-type]  # a callable
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lhs", "relation", "rhs", "answer"),
     [
         (Fraction(1, 3), "<=", Fraction(1, 3), True),

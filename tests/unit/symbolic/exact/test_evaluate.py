@@ -18,6 +18,7 @@ from dpverify.symbolic.exact.numbers import (
     UnsupportedError,
     working_precision,
 )
+from tests.for_each import for_each
 
 rationals = st.fractions(min_value=Fraction(1, 50), max_value=5, max_denominator=60)
 unit = st.fractions(min_value=0, max_value=1, max_denominator=60)
@@ -27,7 +28,7 @@ def value(text: str, **env: Fraction | int | arb) -> Exact:
     return evaluate(parse(text), env)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "exact"),
     [
         ("0.1 + 0.2", "3/10"),
@@ -81,14 +82,12 @@ def test_stays_exact_where_the_value_is_rational(text: str, exact: str) -> None:
     assert value(text) == Fraction(exact)
 
 
-@pytest.mark.parametrize(
-    "text", ["sum(2**i, i, 0, oo)", "sum(1, i, 0, oo)", "oo + 1", "max(1, oo)", "log(oo)", "exp(oo)"]
-)
+@for_each("text", ["sum(2**i, i, 0, oo)", "sum(1, i, 0, oo)", "oo + 1", "max(1, oo)", "log(oo)", "exp(oo)"])
 def test_infinite_values_are_plus_infinity(text: str) -> None:
     assert value(text) == arb.pos_inf()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "1/(1 - 1**2)",

@@ -15,6 +15,7 @@ from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.laws import gaussian_delta, normal_cdf, sampled_gaussian_delta
 from dpverify.symbolic.exact.numbers import DomainError, to_ball
+from tests.for_each import for_each
 
 
 def density(x: float) -> float:
@@ -37,9 +38,7 @@ def integrated(epsilon: float, q: float, mu: float) -> float:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "q", "mu"), [(0, "1", "1"), (1, "1", "1/2"), (1, "1/10", "1"), (0, "1/4", "2"), (2, "1/2", "3")]
-)
+@for_each(("epsilon", "q", "mu"), [(0, "1", "1"), (1, "1", "1/2"), (1, "1/10", "1"), (0, "1/4", "2"), (2, "1/2", "3")])
 def test_the_curve_is_the_integral_of_its_definition(epsilon: int, q: str, mu: str) -> None:
     found = float(sampled_gaussian_delta(fmpq(epsilon), fmpq(*Fraction(q).as_integer_ratio()), to_fmpq(mu)))
     assert found == pytest.approx(integrated(epsilon, float(Fraction(q)), float(Fraction(mu))), abs=1e-7)
@@ -54,7 +53,7 @@ def test_without_sampling_it_is_the_gaussian_mechanisms() -> None:
     assert float(normal_cdf(fmpq(1))) == pytest.approx(norm.cdf(1), rel=1e-14)
 
 
-@pytest.mark.parametrize(("epsilon", "q", "mu"), [(-1, 1, 1), (1, 0, 1), (1, 2, 1), (1, 1, 0)])
+@for_each(("epsilon", "q", "mu"), [(-1, 1, 1), (1, 0, 1), (1, 2, 1), (1, 1, 0)])
 def test_a_value_outside_of_its_range_is_refused(epsilon: int, q: int, mu: int) -> None:
     with pytest.raises(DomainError, match="a privacy curve or conversion needs"):
         sampled_gaussian_delta(fmpq(epsilon), fmpq(q), fmpq(mu))

@@ -15,6 +15,7 @@ from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.laws import gaussian_delta, sampled_gaussian_delta
 from dpverify.symbolic.exact.numbers import DomainError, Value, to_ball
 from dpverify.symbolic.exact.replaced import batch_gaussian_delta, replaced_gaussian_delta
+from tests.for_each import for_each
 
 X = np.linspace(-14.0, 14.0, 5601)
 STEP = X[1] - X[0]
@@ -52,7 +53,7 @@ def divergence(p: Matrix, q: Matrix, epsilon: Fraction) -> float:
     return float(np.maximum(p - np.exp(float(epsilon)) * q, 0.0).sum() * STEP)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_batch_of_every_small_data_set_is_below_the_curve_and_one_reaches_it(epsilon: Fraction) -> None:
     laws = {data: batch_law(data) for data in product((-1.0, 0.0, 1.0), repeat=EXAMPLES)}
     found = number(batch_gaussian_delta(to_fmpq(epsilon), fmpq(BATCH, EXAMPLES), to_fmpq(2 * Fraction(CLIP))))
@@ -63,8 +64,8 @@ def test_a_batch_of_every_small_data_set_is_below_the_curve_and_one_reaches_it(e
     assert divergence(laws[(1, -1, -1, -1)], laws[(-1, -1, -1, -1)], epsilon) == pytest.approx(found, abs=2e-6)
 
 
-@pytest.mark.parametrize("q", [Fraction(1, 10), Fraction(1, 2), Fraction(1)])
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("q", [Fraction(1, 10), Fraction(1, 2), Fraction(1)])
+@for_each("epsilon", EPSILONS)
 def test_poisson_samples_of_every_small_data_set_are_too(epsilon: Fraction, q: Fraction) -> None:
     laws = {data: poisson_law(data, float(q)) for data in product((-1.0, -0.5, 0.0, 1.0), repeat=3)}
     found = number(replaced_gaussian_delta(to_fmpq(epsilon), to_fmpq(q), to_fmpq(Fraction(CLIP))))
@@ -75,7 +76,7 @@ def test_poisson_samples_of_every_small_data_set_are_too(epsilon: Fraction, q: F
     assert divergence(laws[(1, 0, 0)], laws[(-1, 0, 0)], epsilon) == pytest.approx(found, abs=2e-6)
 
 
-@pytest.mark.parametrize("q", [0.2, 0.7])
+@for_each("q", [0.2, 0.7])
 def test_in_the_plane_opposite_vectors_are_the_worst(q: float) -> None:
     x = np.linspace(-7.0, 7.0, 1121)
     grid, cell = np.meshgrid(x, x), (x[1] - x[0]) ** 2
@@ -107,10 +108,8 @@ def test_a_batch_of_a_part_is_a_poisson_sample_of_it_with_twice_the_reach() -> N
         assert to_ball(pair[0]).overlaps(to_ball(pair[1]))
 
 
-@pytest.mark.parametrize("name", ["batch", "replaced"])
-@pytest.mark.parametrize(
-    ("delta", "q", "mu"), [("1/100000", "1/50", "3/2"), ("1/10", "1/2", "5"), ("1/20", "1", "1/4")]
-)
+@for_each("name", ["batch", "replaced"])
+@for_each(("delta", "q", "mu"), [("1/100000", "1/50", "3/2"), ("1/10", "1/2", "5"), ("1/20", "1", "1/4")])
 def test_epsilon_and_delta_are_inverse(name: str, delta: str, q: str, mu: str) -> None:
     point = {"delta": Fraction(delta), "q": Fraction(q), "mu": Fraction(mu)}
     back = evaluate(parse(f"{name}_gaussian_delta({name}_gaussian_epsilon(delta, q, mu), q, mu)"), point)
@@ -121,14 +120,14 @@ def test_a_large_delta_needs_no_epsilon() -> None:
     assert evaluate(parse("replaced_gaussian_epsilon(1/2, 1/10, 1)"), {}) == 0
 
 
-@pytest.mark.parametrize("text", ["(-1, 1/2, 1)", "(1, 0, 1)", "(1, 2, 1)", "(1, 1/2, 0)"])
-@pytest.mark.parametrize("name", ["batch", "replaced"])
+@for_each("text", ["(-1, 1/2, 1)", "(1, 0, 1)", "(1, 2, 1)", "(1, 1/2, 0)"])
+@for_each("name", ["batch", "replaced"])
 def test_a_value_outside_of_its_range_is_refused(name: str, text: str) -> None:
     with pytest.raises(DomainError, match="a privacy curve or conversion needs"):
         evaluate(parse(f"{name}_gaussian_delta{text}"), {})
 
 
-@pytest.mark.parametrize("odds", [2, 3, 7])
+@for_each("odds", [2, 3, 7])
 def test_sampling_makes_a_pure_epsilon_what_the_language_says(odds: int) -> None:
     """A batch that holds a 1 answers 1 with odds exp(epsilon), another with odds exp(-epsilon): all data, exactly."""
     batches = list(combinations(range(5), 2))

@@ -8,6 +8,7 @@ from flint import arb
 
 from dpverify.symbolic.exact.numbers import DomainError
 from dpverify.symbolic.exact.statements import decide_statement, domains_hold, evaluate_statement, requires_hold
+from tests.for_each import for_each
 
 DOMAINS = {"N": "integer, N >= 1", "alpha": "real, 0 < alpha <= 1", "T": "integer, T >= N"}
 
@@ -36,7 +37,7 @@ def test_conditions_may_use_definitions(statement: Any) -> None:
     assert requires_hold(statement, {"alpha": Fraction(1, 3), "N": 2}) is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("let", "requires", "x", "met"),
     [
         ((), ("1/x >= 0",), 0, False),  # not defined

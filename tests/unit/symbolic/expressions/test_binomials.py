@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import comb
 from typing import Any
 
-import pytest
 import sympy
 from sympy import Symbol
 
@@ -19,6 +18,7 @@ from dpverify.symbolic.expressions.to_sympy import to_sympy
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence
+from tests.for_each import for_each
 
 n, k = (Symbol(name, integer=True, nonnegative=True) for name in "nk")
 z, x = Symbol("z", integer=True), Symbol("x", real=True)
@@ -39,7 +39,7 @@ def test_nothing_is_worked_out_without_a_rule() -> None:
     assert sympy.latex(Binomial(n, 2) ** 2) == r"\binom{n}{2}^{2}"
 
 
-@pytest.mark.parametrize("expr", [Binomial(x, 2), Binomial(n, x), Binomial(z, 2), Binomial(n, z)])
+@for_each("expr", [Binomial(x, 2), Binomial(n, x), Binomial(z, 2), Binomial(n, z)])
 def test_there_is_a_value_for_whole_numbers_from_0_on_only(expr: Any) -> None:
     assert undefined_part(expr, Occurrence(Facts()), {}) == expr
     assert undefined_part(Binomial(n, k), Occurrence(Facts()), {}) is None

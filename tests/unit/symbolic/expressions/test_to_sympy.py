@@ -17,6 +17,7 @@ from dpverify.symbolic.exact.numbers import EvaluationError, compare, to_value, 
 from dpverify.symbolic.expressions.from_sympy import evaluate_expr, from_sympy
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols, to_sympy
+from tests.for_each import for_each
 
 x, n = Symbol("x", positive=True), Symbol("n", integer=True, positive=True)
 i = Symbol("i", integer=True)
@@ -27,7 +28,7 @@ def build(text: str) -> Any:
     return to_sympy(parse(text), SYMBOLS)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "expr"),
     [
         ("0.1*x", x / 10),
@@ -104,7 +105,7 @@ def test_a_contradiction_is_an_error(make_statement: Any) -> None:
         sympy_conditions(claim)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expr", "exact"),
     [
         (x**2 - Rational(1, 2), Fraction(-7, 18)),
@@ -125,7 +126,7 @@ def test_expressions_are_evaluated_exactly(expr: Any, exact: Fraction | int) -> 
     assert evaluate_expr(expr, point) == exact
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expr", "oracle"),
     [
         (gamma(x), mpmath.gamma),

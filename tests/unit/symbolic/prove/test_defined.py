@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Function, Mod, Mul, Piecewise, Pow, Rational, Sum, Symbol, log, oo
 
 from dpverify.symbolic.expressions.functions import PopCount
@@ -12,6 +11,7 @@ from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence
+from tests.for_each import for_each
 
 x, y = Symbol("x", real=True), Symbol("y", real=True)
 k, s = Symbol("k", integer=True), Symbol("s", integer=True, nonnegative=True)
@@ -35,7 +35,7 @@ OPEN: dict[str, tuple[Any, list[Any], Any]] = {  # what is known, and what besid
 }
 
 
-@pytest.mark.parametrize("name", OPEN)
+@for_each("name", OPEN)
 def test_what_may_have_no_value_is_found(name: str) -> None:
     expr, known, missing = OPEN[name]
     assert undefined_part(expr, Occurrence(Facts().given(known)), {"pos": SetBits(s)}) is not None

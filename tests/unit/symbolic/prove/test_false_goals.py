@@ -8,7 +8,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import pytest
 import sympy
 from sympy import Abs, Max, Min, Mod, Piecewise, Rational, Sum, Symbol, ceiling, exp, floor, log, sqrt
 
@@ -17,6 +16,7 @@ from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.prove.facts import Facts, differences, witnessed
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
+from tests.for_each import for_each
 
 x, y, z, h = (Symbol(name, real=True) for name in "xyzh")
 n, m, i = (Symbol(name, integer=True) for name in "nmi")
@@ -111,7 +111,7 @@ STRICT: dict[str, Goal] = {
 GOALS = [(name, *goal, strict) for strict, goals in ((False, WEAK), (True, STRICT)) for name, goal in goals.items()]
 
 
-@pytest.mark.parametrize(("name", "expr", "assumed", "point", "strict"), GOALS)
+@for_each(("name", "expr", "assumed", "point", "strict"), GOALS)
 def test_a_goal_that_is_false_at_a_point_is_not_proven(
     name: str, expr: Any, assumed: list[Any], point: dict[str, str], strict: bool
 ) -> None:
@@ -133,7 +133,7 @@ def test_that_a_number_is_not_zero_needs_one_sign() -> None:
     assert not implied(sympy.Eq(x, Rational(7, 40)), facts)
 
 
-@pytest.mark.parametrize("expr", [sqrt(x - 1), log(x - 1) + 9, (x - 1) ** Rational(1, 3), (x - 1) ** y])
+@for_each("expr", [sqrt(x - 1), log(x - 1) + 9, (x - 1) ** Rational(1, 3), (x - 1) ** y])
 def test_what_has_no_value_is_neither_negative_nor_anything_else(expr: Any) -> None:
     facts = Facts().given([*BLIND, *HERE])
     assert not is_nonnegative(expr, facts)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Abs, Rational, Sum, Symbol, erf, erfc, exp, floor, log, oo
 
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.monotone import direction
 from dpverify.symbolic.prove.places import Occurrence
+from tests.for_each import for_each
 
 h, x, y = Symbol("h", real=True), Symbol("x", real=True), Symbol("y", real=True)
 i, n = Symbol("i", integer=True), Symbol("n", integer=True)
@@ -55,11 +55,11 @@ def letter_of(expr: Any) -> Any:
     return h if expr.has(h) else n
 
 
-@pytest.mark.parametrize(("expr", "known", "want"), MOVES)
+@for_each(("expr", "known", "want"), MOVES)
 def test_the_direction_is_told(expr: Any, known: list[Any], want: int) -> None:
     assert direction(expr, letter_of(expr), Occurrence(Facts().given(known))) == want
 
 
-@pytest.mark.parametrize(("expr", "known"), UNKNOWN)
+@for_each(("expr", "known"), UNKNOWN)
 def test_no_direction_is_told_where_there_is_none(expr: Any, known: list[Any]) -> None:
     assert direction(expr, letter_of(expr), Occurrence(Facts().given(known))) is None

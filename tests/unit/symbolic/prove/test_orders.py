@@ -13,6 +13,7 @@ from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.growth import NoMonomialsError, monomials
 from dpverify.symbolic.prove.orders import Weighted, bounded
+from tests.for_each import for_each
 
 N, T = (Symbol(name, integer=True, positive=True) for name in "NT")
 x, G = Symbol("x", positive=True), Symbol("G", nonnegative=True)
@@ -27,7 +28,7 @@ def proved(left: Any, right: Any, *relations: Any, tilde: bool = True) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("left", "right", "relations"),
     [
         (3 * N + 7 * sqrt(N) + 2, N, ()),
@@ -47,7 +48,7 @@ def test_what_holds_is_proved(left: Any, right: Any, relations: tuple[Any, ...])
     assert proved(left, right, *relations)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("left", "right", "relations"),
     [
         (N ** Rational(101, 100), N, ()),

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Sum, Symbol, exp, oo
 
 from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.places import Occurrence, inside_sums, sums_around
 from dpverify.symbolic.prove.signs import is_nonnegative
+from tests.for_each import for_each
 
 i, j, n = Symbol("i", integer=True), Symbol("j", integer=True), Symbol("n", integer=True)
 h, x, y = Symbol("h", real=True), Symbol("x", real=True), Symbol("y", real=True)
 TWICE = Sum(h * Sum(h**2, (j, 1, i)), (i, 0, n))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expr", "around"),
     [
         (h, [()]),

@@ -12,6 +12,7 @@ from dpverify.symbolic.prove import certificate, signs
 from dpverify.symbolic.prove.atoms import facts_between
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, witnessed
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
+from tests.for_each import for_each
 
 x, y, h = (Symbol(name, real=True) for name in "xyh")
 a, g, V, ell, rho = (Symbol(name, positive=True) for name in ("alpha", "gamma", "V", "ell", "rho"))
@@ -65,17 +66,17 @@ FALSE: list[tuple[Any, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("expr", "assumed"), TRUE)
+@for_each(("expr", "assumed"), TRUE)
 def test_true_inequalities_are_proven(expr: Any, assumed: list[Any]) -> None:
     assert is_nonnegative(expr, Facts().given(assumed))
 
 
-@pytest.mark.parametrize(("expr", "assumed"), FALSE)
+@for_each(("expr", "assumed"), FALSE)
 def test_false_inequalities_are_not(expr: Any, assumed: list[Any]) -> None:
     assert not is_nonnegative(expr, Facts().given(assumed))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expr", "assumed", "strict"),
     [
         (1 - (1 - a) ** N, [a <= 1], True),

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from flint import fmpq
 from scipy.optimize import linprog
 
 from dpverify.symbolic.prove.certificate import solve
+from tests.for_each import for_each
 
 Columns = list[dict[int, fmpq]]
 
@@ -43,7 +43,7 @@ def test_an_unbounded_wanted_direction_is_taken() -> None:
     assert weights[0] == weights[1] > 0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_agrees_with_scipy(seed: int) -> None:
     rng = Random(seed)
     rows, count = rng.randint(1, 7), rng.randint(1, 14)

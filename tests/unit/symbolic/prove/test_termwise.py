@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Abs, Sum, Symbol, exp, oo
 
 from dpverify.symbolic.prove.equality import equal_termwise
 from dpverify.symbolic.prove.facts import Facts
+from tests.for_each import for_each
 
 x, y = Symbol("x", real=True), Symbol("y", real=True)
 p = Symbol("p", positive=True)
@@ -18,7 +18,7 @@ FAR = Facts().given([n >= 5000])  # no point is tried there, so that none shows 
 TERM, APART = exp(x * (i + 3)), exp(3 * x) * exp(i * x)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("left", "right"),
     [
         (Sum(TERM, (i, 0, n)), Sum(APART, (i, 0, n))),
@@ -31,7 +31,7 @@ def test_equal_terms(left: Any, right: Any) -> None:
     assert equal_termwise(left, right, Facts())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("left", "right"),
     [
         (Sum(TERM, (i, 0, n)), Sum(APART, (i, 0, n + 1))),

@@ -18,6 +18,7 @@ from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range,
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
 from dpverify.symbolic.rules.base import Holds, IsInteger, IsVector, substitute
+from tests.for_each import for_each
 
 FILE = Path(__file__).parents[4] / "specs" / "proofs" / "needed.toml"
 NEEDED: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
@@ -123,7 +124,7 @@ def test_every_condition_of_every_rule_is_in_the_file_and_nothing_else() -> None
     assert all(len(set(texts)) == len(texts) for texts in stated.values())
 
 
-@pytest.mark.parametrize(("name", "text"), POINTS)
+@for_each(("name", "text"), POINTS)
 def test_without_the_condition_the_rule_is_false_there(name: str, text: str) -> None:
     assert fault(CATALOGUE[name], text, NEEDED[name][text]) is None
 
@@ -137,9 +138,7 @@ def test_a_point_that_shows_nothing_is_refused() -> None:
     assert "has the value" in str(fault(bernoulli, "x >= -1", {"n": 3, "x": -4, "no_value": "lhs"}))
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("norm-triangle", IsVector), ("power-monotone", Holds), ("bernoulli", IsInteger)]
-)
+@for_each(("name", "kind"), [("norm-triangle", IsVector), ("power-monotone", Holds), ("bernoulli", IsInteger)])
 def test_a_condition_that_is_met_by_anything_is_noticed(
     name: str, kind: type[Condition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +156,7 @@ ARGUED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "text"), ARGUED)
+@for_each(("name", "text"), ARGUED)
 def test_where_words_say_that_a_condition_is_not_needed_no_small_point_says_otherwise(name: str, text: str) -> None:
     rule = CATALOGUE[name]
     functions = {letter: str(example.expr).replace("_i", "i") for letter, example in rule.functions.items()}

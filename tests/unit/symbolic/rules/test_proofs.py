@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import sympy
 
 from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
@@ -26,6 +25,7 @@ from dpverify.symbolic.rules.base import (
     IsVector,
 )
 from dpverify.symbolic.rules.sequences import BernsteinOrder, Same
+from tests.for_each import for_each
 
 PROOFS = Path(__file__).parents[4] / "specs" / "proofs"
 RULES: list[dict[str, Any]] = json.loads((PROOFS / "rules.json").read_text(encoding="utf-8"))["rules"]
@@ -134,7 +134,7 @@ def test_every_rule_is_in_the_file_once() -> None:
     assert [rule["name"] for rule in RULES] == list(CATALOGUE)
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@for_each("name", CATALOGUE)
 def test_the_engine_says_what_was_proved(name: str) -> None:
     engine, proved = CATALOGUE[name], BY_NAME[name]
     assert neutral(engine.says.lhs) == in_order(proved["lhs"])
@@ -144,7 +144,7 @@ def test_the_engine_says_what_was_proved(name: str) -> None:
     assert set(proved["letters"]) == engine.variables
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@for_each("name", CATALOGUE)
 def test_a_letter_is_whole_only_where_a_condition_asks_for_it(name: str) -> None:
     proved = BY_NAME[name]
     whole = {letter for letter, kind in proved["letters"].items() if kind == "integer"}
@@ -155,7 +155,7 @@ def test_a_letter_is_whole_only_where_a_condition_asks_for_it(name: str) -> None
 WHOLE = [(rule["name"], c[1]) for rule in RULES for c in rule["conditions"] if c[0] == "integer"]
 
 
-@pytest.mark.parametrize(("name", "letter"), WHOLE)
+@for_each(("name", "letter"), WHOLE)
 def test_a_number_that_may_be_a_fraction_is_refused_where_a_whole_one_is_needed(name: str, letter: str) -> None:
     rule = CATALOGUE[name]
     where: dict[str, Any] = {key: sympy.Symbol(key, integer=True) for key in rule.ranges} | dict(rule.functions)

@@ -13,6 +13,7 @@ from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, find_rule
 from dpverify.symbolic.rules.base import Holds, IsVector, substitute
+from tests.for_each import for_each
 
 x = Symbol("x", real=True)
 alpha = Symbol("alpha", positive=True)
@@ -39,7 +40,7 @@ def relation_test(relation: Any) -> Any:
     return lambda env: compare(left(dict(env), 128), relation.rel_op, right(dict(env), 128))
 
 
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
+@for_each("name", sorted(CATALOGUE))
 def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
     rule = CATALOGUE[name]
     points = points_of(name)
@@ -55,7 +56,7 @@ def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
         assert strict > 20, f"{name} is hardly ever a strict inequality on its test domain"
 
 
-@pytest.mark.parametrize("name", sorted(CATALOGUE))
+@for_each("name", sorted(CATALOGUE))
 def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
     rule = CATALOGUE[name]
     assert len(rule.proof) > 10
@@ -65,7 +66,7 @@ def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
     assert names <= rule.variables
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "where", "assumed"),
     [
         ("exp-chord", {"x": x}, [x >= 0]),
@@ -103,7 +104,7 @@ def test_an_instance_outside_the_conditions_is_not_met(name: str, where: dict[st
     assert not all(condition.met(facts, {}) for condition in instance.conditions)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "where", "assumed"),
     [
         ("exp-chord", {"x": x}, [x >= 0, x <= 1]),

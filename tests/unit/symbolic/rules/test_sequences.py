@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from sympy import Dummy, Integer, Lambda, Rational, Symbol
 
 from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import find_rule
+from tests.for_each import for_each
 
 u, v, x = (Symbol(name, positive=True) for name in "uvx")
 m = Symbol("m", integer=True, nonnegative=True)
@@ -36,7 +36,7 @@ def test_the_squares_of_a_convolution_telescope() -> None:
     assert unmet("convolution-squares", where, [u < 1, v < 1]) == []
 
 
-@pytest.mark.parametrize(("name", "wrong"), [("a", 1 / (1 - u)), ("b", u / INSIDE), ("d", 1 / (1 - v**2)), ("p", 2)])
+@for_each(("name", "wrong"), [("a", 1 / (1 - u)), ("b", u / INSIDE), ("d", 1 / (1 - v**2)), ("p", 2)])
 def test_wrong_coefficients_do_not_telescope(name: str, wrong: Any) -> None:
     where = {**SQUARES, "u": u, "v": v, "m": m, name: wrong}
     assert unmet("convolution-squares", where, [u < 1, v < 1])
@@ -53,7 +53,7 @@ def test_terms_of_a_convolution_may_not_alternate() -> None:
     assert unmet("convolution-nonnegative", {"u": u, "v": Symbol("w", real=True), "m": m}, []) == ["w >= 0"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("small", "large", "holds"),
     [
         (2 * (1 + x**2), Rational(20, 9) * (1 + x) * (1 - x**2), True),

@@ -14,6 +14,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.papers.tran2022.utility.checks.onset import corrected_bound
 from dpverify.symbolic.exact.statements import evaluate_statement
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -27,8 +28,8 @@ THEOREMS: tuple[onset.Theorem, ...] = ("theorem-6", "theorem-9")
 CELL = onset.Cell(3, 2.0, 1e-5, 0.3, 4.0)
 
 
-@pytest.mark.parametrize("theorem", THEOREMS)
-@pytest.mark.parametrize("n", [60, 4321, 10**6])
+@for_each("theorem", THEOREMS)
+@for_each("n", [60, 4321, 10**6])
 def test_the_bounds_are_those_of_the_record(theorem: onset.Theorem, n: int) -> None:
     steps = onset.steps_of(theorem, n, CELL)
     point = as_point({"N": n, "T": steps, "d": CELL.d, "delta": "1/100000", "G": 1, "L": "3/10", "R": 4})
@@ -39,7 +40,7 @@ def test_the_bounds_are_those_of_the_record(theorem: onset.Theorem, n: int) -> N
     assert corrected_bound(theorem, n, CELL) == pytest.approx(float(corrected), rel=1e-9)
 
 
-@pytest.mark.parametrize("theorem", THEOREMS)
+@for_each("theorem", THEOREMS)
 def test_sizes_without_a_run_promise_nothing(theorem: onset.Theorem) -> None:
     for n in (1, 2, 5):
         cell = onset.Cell(100, 0.1)
@@ -56,7 +57,7 @@ def test_the_guess_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) == 1
 
 
-@pytest.mark.parametrize(("theorem", "n", "closeness"), [("theorem-6", 1000, 1.001), ("theorem-9", 10**6, 1.01)])
+@for_each(("theorem", "n", "closeness"), [("theorem-6", 1000, 1.001), ("theorem-9", 10**6, 1.01)])
 def test_the_needed_noise_is_a_quarter_of_the_printed_one_and_known_well(
     theorem: onset.Theorem, n: int, closeness: float
 ) -> None:

@@ -7,6 +7,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.papers.tran2022.algorithms.aggregation import aggregate, replay
+from tests.for_each import for_each
 
 Data = list[float]
 
@@ -65,7 +66,7 @@ def test_no_sensitivity_no_noise() -> None:
     assert aggregate([4.0], [total], [0.0], 1.0, generator(0)).tolist() == [[4.0, 0.0]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("queries", "deltas", "rho", "noise", "text"),
     [
         ([total], [1.0], 0.0, np.ones((1, 2)), "rho must be finite and above 0"),

@@ -6,6 +6,7 @@ from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Intervals
 from dpverify.papers.tran2022.algorithms import composition as module
 from dpverify.papers.tran2022.algorithms.composition import compose, compose_prefix
+from tests.for_each import for_each
 
 LAST = MOST_STEPS - 1
 
@@ -23,7 +24,7 @@ def test_compose_is_the_recursion_of_the_paper() -> None:
             assert compose(a, b).tolist() == recursion(a, b), (a, b)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("a", "b", "want"),
     [
         (1, 1, [[1, 1]]),
@@ -51,7 +52,7 @@ def test_the_longest_list_fits() -> None:
     assert (np.bincount(np.log2(nodes[:, 1] - nodes[:, 0] + 1).astype(int)) <= 2).all()
 
 
-@pytest.mark.parametrize(("a", "b"), [(1, 0), (2, 1), (9, 3)])
+@for_each(("a", "b"), [(1, 0), (2, 1), (9, 3)])
 def test_an_empty_interval_has_no_node(a: int, b: int) -> None:
     assert compose(a, b).shape == (0, 2)
 
@@ -77,7 +78,7 @@ def test_from_inside_a_kernel_and_in_python() -> None:
     assert np.array_equal(out, again)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("a", "b", "text"),
     [
         (0, 3, r"a must be an integer, at least 1 and at most \d+, got a=0\."),

@@ -10,6 +10,7 @@ from dpverify.kernels.typing import Matrix, Vector
 from dpverify.papers.tran2022.algorithms import linear_queries as module
 from dpverify.papers.tran2022.algorithms.aggregation import aggregate, replay
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
+from tests.for_each import for_each
 
 K, N, DIM = 6, 5, 3
 
@@ -36,7 +37,7 @@ def plain_numpy(queries: LinearQueries, data: Matrix, rho: float, tape: Matrix) 
     return released
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_four_forms_agree_on_one_tape(seed: int) -> None:
     queries, data, tape, rho = family(seed), data_of(seed), normal_tape(generator(seed), K, DIM), 0.7
     released = queries.release(data, rho, tape)
@@ -55,7 +56,7 @@ def test_four_forms_agree_on_one_tape(seed: int) -> None:
     assert np.allclose(noise, tape, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_many_runs_are_the_runs_one_by_one(seed: int) -> None:
     queries, data, other, rng = family(seed), data_of(seed), data_of(seed + 7), generator(seed)
     tapes = np.random.default_rng(seed).standard_normal((4, K, DIM))
@@ -80,7 +81,7 @@ def test_many_runs_of_another_shape_are_refused() -> None:
         queries.replay_many(data, np.full((4, K, DIM), np.nan))
 
 
-@pytest.mark.parametrize("i", range(K))
+@for_each("i", range(K))
 def test_one_query_in_python(i: int) -> None:
     queries, data, released = family(), data_of(), normal_tape(generator(0), K, DIM)
     out, again = np.empty(DIM), np.empty(DIM)
@@ -89,7 +90,7 @@ def test_one_query_in_python(i: int) -> None:
     assert np.allclose(out, again, rtol=1e-14, atol=0)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_sensitivity_is_attained_and_never_passed(seed: int) -> None:
     queries, data, rng = family(seed), data_of(seed), np.random.default_rng(seed)
     released = queries.release(data, 1.0, generator(seed))
@@ -148,7 +149,7 @@ def test_from_inside_a_kernel() -> None:
     assert norm == pytest.approx(np.linalg.norm(queries.release(data, 1.0, tape)[0]), rel=1e-14)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("members", "deltas", "feedback", "text"),
     [
         (np.ones((2, 2)), np.ones(2), None, "members must be a .* array of bool"),

@@ -8,6 +8,7 @@ import pytest
 
 from dpverify.kernels.check import MOST_STEPS, ArgumentError
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from tests.for_each import for_each
 
 LEAST: dict[str, Any] = {"steps": 1, "alpha": 1e-300, "eta": 0.0, "sigma": 0.0, "lipschitz": 1e-300}
 MOST: dict[str, Any] = {"steps": MOST_STEPS - 1, "alpha": 1.0, "eta": 1e300, "sigma": 1e300, "lipschitz": 1e300}
@@ -22,7 +23,7 @@ def test_the_ends_are_allowed() -> None:
     assert Parameters(**MOST).steps == MOST_STEPS - 1
 
 
-@pytest.mark.parametrize("changed", BEYOND, ids=str)
+@for_each("changed", BEYOND, ids=str)
 def test_beyond_them_the_variable_is_named(changed: dict[str, Any]) -> None:
     (name,) = changed
     with pytest.raises(ArgumentError, match=name):

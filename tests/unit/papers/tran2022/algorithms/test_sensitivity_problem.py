@@ -16,6 +16,7 @@ from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
 from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import replay
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import difference_sensitivity
 from dpverify.problems.worst_cases import signed_gradient
+from tests.for_each import for_each
 
 
 def at(pair: Neighbours, n: int, w: Vector, G: float, L: float, *, other: bool = False) -> Vector:
@@ -42,7 +43,7 @@ def test_at_its_centre_an_example_does_not_pull() -> None:
     assert at(pair, REPLACED, np.array([0.5]), 1.0, 2.0).tolist() == [0.0]
 
 
-@pytest.mark.parametrize("make", [opposed, turning])
+@for_each("make", [opposed, turning])
 def test_neighbours_differ_in_one_example(make: Callable[[int, float, float, float], Neighbours]) -> None:
     pair = make(4, 0.25, 1.0, 2.0)
     same = np.arange(4) != REPLACED
@@ -85,7 +86,7 @@ def test_with_bounded_gradients_a_delta_node_is_attained_at_the_end_of_the_climb
     assert here.distances(there).delta[row] == pytest.approx(float(exact), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: turning(3, 2.0, 1.0, 1.0), "reach must be at most G/L = 1.0"),

@@ -1,7 +1,6 @@
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from flint import fmpq
 
 from dpverify.ledger import load_specs
@@ -13,13 +12,14 @@ from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
 )
 from dpverify.symbolic.exact.combinations import first_difference, term
 from dpverify.symbolic.exact.statements import evaluate_statement
+from tests.for_each import for_each
 
 HALF = Fraction(1, 2)
 SPECS = load_specs()
 
 
-@pytest.mark.parametrize("first_step", [0, 1])
-@pytest.mark.parametrize("name", ["once", "reversed", "swapped"])
+@for_each("first_step", [0, 1])
+@for_each("name", ["once", "reversed", "swapped"])
 def test_every_epoch_draws_every_example_once(name: Any, first_step: Any) -> None:
     order = Ordering(name, 4, first_step)
     for epoch in range(5):
@@ -67,7 +67,7 @@ def test_decay_of_alpha_one_keeps_the_last_step_only() -> None:
     assert list(functions["momentum"](4).terms) == [("iterate", 4, 1)]
 
 
-@pytest.mark.parametrize("first_step", [0, 1])
+@for_each("first_step", [0, 1])
 def test_ledgers_own_lemma_17_under_both_orderings(first_step: Any) -> None:
     statement = SPECS.claim("tran2022:lemma-17").statement({"ordering": "fresh"})
 

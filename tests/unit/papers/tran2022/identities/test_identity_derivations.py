@@ -15,6 +15,7 @@ from dpverify.papers.tran2022.identities import window_derivations as windows
 from dpverify.symbolic.derive.cited import definitions_used, derivations_under, typed_by_hand
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import check_derivation
+from tests.for_each import for_each
 from tests.unit.papers.derived import found_complete
 
 SPECS = load_specs()
@@ -25,7 +26,7 @@ def statement(claim: str, variant: Any = "printed", **reading: str) -> Any:
     return SPECS.claim(f"tran2022:{claim}").statement(reading, variant)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "build", "variant", "reading"),
     [
         ("lemma-11-unrolled", momentum.lemma_11_difference, "amended", {}),
@@ -55,7 +56,7 @@ def test_one_order_of_the_examples_is_used_where_the_print_needs_it() -> None:
         windows.window_before(statement("lemma-17-window", **FRESH))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("(1 - gamma)**j", "(1 - gamma)**(j + 1)"),

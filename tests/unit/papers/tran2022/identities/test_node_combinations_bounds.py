@@ -1,12 +1,12 @@
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, paper_functions
 from dpverify.papers.tran2022.identities.node_combinations_bounds import in_gradients, literal_output, streaming_outputs
 from dpverify.papers.tran2022.noise.sr_noise_bounds import noise_terms
+from tests.for_each import for_each
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 9), max_value=1, max_denominator=9)
 
@@ -18,7 +18,7 @@ def test_recursion_has_the_boxs_coefficients(n: int, t: int, alpha: Fraction, ga
     assert (streamed - literal_output(t, n, alpha, gamma)).terms == {}
 
 
-@pytest.mark.parametrize("fault", ["base-late", "gamma-swapped", "decay-off", "ring-off"])
+@for_each("fault", ["base-late", "gamma-swapped", "decay-off", "ring-off"])
 def test_planted_recursions_differ(fault: str) -> None:
     alpha, gamma = Fraction(2, 5), Fraction(1, 3)
     wrong = streaming_outputs(14, 3, alpha, gamma, fault=fault)[-1]

@@ -9,6 +9,7 @@ from math import sqrt
 import pytest
 
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import ErrorRun, error_parts, lag_error
+from tests.for_each import for_each
 
 F = Fraction
 
@@ -24,7 +25,7 @@ def test_the_lag_is_that_of_a_momentum_that_starts_right() -> None:
         assert lag_error(t, alpha, eta, smoothness) == momentum - gradient
 
 
-@pytest.mark.parametrize("t", range(1, 9))
+@for_each("t", range(1, 9))
 def test_sampling_is_the_root_mean_square_over_all_orders(t: int) -> None:
     squares = []
     for first in product((3, -3), repeat=4):

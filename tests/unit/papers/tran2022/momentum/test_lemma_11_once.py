@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from sympy import Symbol, sqrt
 
 from dpverify.ledger.load import load_specs
@@ -13,6 +12,7 @@ from dpverify.symbolic.expressions.functions import Moment
 from dpverify.symbolic.expressions.to_sympy import sympy_sides
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
+from tests.for_each import for_each
 
 SPECS = load_specs()
 SIDES = {  # what stands for the quantity of a record in the derivation
@@ -21,7 +21,7 @@ SIDES = {  # what stands for the quantity of a record in the derivation
 }
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_every_premise_is_derived_or_says_what_its_record_says(ordering: str) -> None:
     statement = SPECS.claim("tran2022:lemma-11").statement({"ordering": ordering}, "amended")
     for name, premise in derive.lemma_11(statement).premises.items():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-import pytest
-
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from tests.for_each import for_each
 
 ALPHA, G = Fraction(1, 3), Fraction(2)
 
@@ -21,7 +20,7 @@ def weight(visits: tuple[int, ...], t: int, n: int) -> Fraction:
     return abs(2 * ALPHA * G * (now - before))
 
 
-@pytest.mark.parametrize(("n", "epochs"), [(1, 4), (2, 3), (3, 3), (4, 2)])
+@for_each(("n", "epochs"), [(1, 4), (2, 3), (3, 3), (4, 2)])
 def test_attained_values_are_those_of_a_pattern_of_visits(n: int, epochs: int) -> None:
     t = n * epochs
     once = [weight(tuple(place + e * n for e in range(epochs)), t, n) for place in range(1, n + 1)]
@@ -31,7 +30,7 @@ def test_attained_values_are_those_of_a_pattern_of_visits(n: int, epochs: int) -
     assert attained_fresh(t, n, ALPHA, G) in fresh
 
 
-@pytest.mark.parametrize(("t", "n"), [(3, 2), (7, 3), (8, 4), (5, 1)])
+@for_each(("t", "n"), [(3, 2), (7, 3), (8, 4), (5, 1)])
 def test_bound_is_attained_where_nothing_drifts(t: int, n: int) -> None:
     assert largest_once(t, n, ALPHA, G, Fraction(0)) == attained_once(t, n, ALPHA, G)
     assert largest_once(t, n, ALPHA, G, Fraction(1)) > attained_once(t, n, ALPHA, G)

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
     anchor_distance,
     antipodes_error,
@@ -11,6 +9,7 @@ from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
     ramp_error,
     slope_error,
 )
+from tests.for_each import for_each
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 
@@ -23,7 +22,7 @@ def _stepped(gradients: list[Fraction], alpha: Fraction) -> Fraction:
     return abs(m - gradients[-1])
 
 
-@pytest.mark.parametrize("t", [1, 2, 5])
+@for_each("t", [1, 2, 5])
 def test_slope_and_ramp_are_what_steps_give(t: int) -> None:
     assert slope_error(t, THIRD, Fraction(2)) == _stepped([Fraction(2)] * t, THIRD)
     eta, smooth = Fraction(1, 9), Fraction(3)
@@ -37,14 +36,14 @@ def test_antipodes_add_up_under_one_permutation_only() -> None:
     assert fresh < once
 
 
-@pytest.mark.parametrize(("epochs", "most"), [("one-based", 4), ("quotient", 4), ("shifted", 5)])
+@for_each(("epochs", "most"), [("one-based", 4), ("quotient", 4), ("shifted", 5)])
 def test_the_farthest_iterate_of_an_epoch(epochs: str, most: int) -> None:
     assert max(anchor_distance(i, 5, epochs) for i in range(1, 40)) == most  # type: ignore[arg-type]  # parametrized
     drift = attained_drift(40, 5, Fraction(1), HALF, Fraction(2), epochs)  # type: ignore[arg-type]  # parametrized
     assert drift <= most
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@for_each("n", [1, 2, 5])
 def test_an_anchor_is_the_first_step_of_its_epoch(n: int) -> None:
     for i in range(1, 4 * n + 1):
         assert anchor_distance(i, n, "one-based") == i - max(k for k in range(1, i + 1, n))

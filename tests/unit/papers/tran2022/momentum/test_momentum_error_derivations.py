@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness.planted import moved_side
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
@@ -14,6 +12,7 @@ from dpverify.papers.tran2022.momentum import momentum_error_derivations as deri
 from dpverify.papers.tran2022.momentum.momentum_error_derivations import lemma_11
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import Derivation
+from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 SPECS = load_specs()
@@ -52,7 +51,7 @@ DERIVED: list[tuple[str, dict[str, str], str | None, Callable[[Statement], Deriv
 ]
 
 
-@pytest.mark.parametrize(("claim", "reading", "formula", "build"), DERIVED)
+@for_each(("claim", "reading", "formula", "build"), DERIVED)
 def test_the_derivation_ends_where_it_says(
     claim: str, reading: dict[str, str], formula: str | None, build: Callable[[Statement], Derivation]
 ) -> None:

@@ -13,6 +13,7 @@ from flint import arb
 from dpverify.papers.tran2022.momentum.sr_bias_bounds import bias_weights, mean_distance_of_two
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.symbolic.exact.numbers import to_value
+from tests.for_each import for_each
 
 Gradients = list[list[Fraction]]
 """For each epoch's anchor, each example's gradient, in one dimension."""
@@ -49,7 +50,7 @@ def mean(values: Iterator[Fraction]) -> Fraction:
     return sum(found, Fraction(0)) / len(found)
 
 
-@pytest.mark.parametrize(("N", "t"), [(1, 4), (2, 3), (2, 4), (2, 5), (2, 7), (2, 8), (3, 5), (3, 6), (3, 8)])
+@for_each(("N", "t"), [(1, 4), (2, 3), (2, 4), (2, 5), (2, 7), (2, 8), (3, 5), (3, 6), (3, 8)])
 def test_second_moment_is_the_mean_over_all_orders(N: int, t: int) -> None:
     gradients = [Fraction(3), Fraction(-1), Fraction(5)][:N]
     centre = sum(gradients, Fraction(0)) / N
@@ -64,7 +65,7 @@ def test_second_moment_is_the_mean_over_all_orders(N: int, t: int) -> None:
             assert by_weights == to_value(literal_bias(t, N, alpha, gamma, [gradients] * epochs, order))
 
 
-@pytest.mark.parametrize("t", [1, 3, 4, 5, 8, 9])
+@for_each("t", [1, 3, 4, 5, 8, 9])
 def test_two_opposite_gradients(t: int) -> None:
     epochs = -(-t // 2)
     for alpha, gamma in CASES:
@@ -98,7 +99,7 @@ def bound(alpha: Fraction, gamma: Fraction, drift: Fraction) -> float:
     return 2 * math.sqrt(alpha) + 1.1 * float(drift) * math.sqrt(alpha / gamma)
 
 
-@pytest.mark.parametrize(("N", "t"), [(2, 7), (2, 8), (3, 6), (3, 8)])
+@for_each(("N", "t"), [(2, 7), (2, 8), (3, 6), (3, 8)])
 def test_bound_with_drifting_gradients(N: int, t: int) -> None:
     epochs = -(-t // N)
     for alpha, gamma in [

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
 from sympy import Rational
 
 from dpverify.papers.tran2022.noise.decays_derivations import S, decays
 from dpverify.papers.tran2022.noise.sr_noise_bounds import squared_decays
 from dpverify.symbolic.exact.numbers import ZERO, to_value
+from tests.for_each import for_each
 
 A = Fraction(1, 3)
 
 
-@pytest.mark.parametrize("s", [0, 1, 2, 3, 6, 11, 13, 16, 21])
+@for_each("s", [0, 1, 2, 3, 6, 11, 13, 16, 21])
 def test_it_sums_the_squared_decays_of_the_binary_digits(s: int) -> None:
     by_hand, end = Fraction(0), 0
     for level in reversed(range(s.bit_length())):

@@ -24,6 +24,7 @@ from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import (
 )
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.symbolic.exact.numbers import to_exact, to_value
+from tests.for_each import for_each
 
 Tape = Counter[tuple[str, int, int]]
 """A linear combination of node noises."""
@@ -88,7 +89,7 @@ def flat(t: int, N: int, alpha: Fraction, gamma: Fraction) -> dict[tuple[str, in
     return {(family, *node): c for family, nodes in families.items() for node, c in nodes.items()}
 
 
-@pytest.mark.parametrize(("t", "N"), list(small_cases()))
+@for_each(("t", "N"), list(small_cases()))
 def test_coefficients_are_those_of_the_literal_algorithm(t: int, N: int) -> None:
     for alpha in ALPHAS:
         for gamma in GAMMAS:
@@ -103,7 +104,7 @@ def test_nodes_are_those_of_algorithm_3() -> None:
             assert list(compose_intervals(a, b)) == literal_compose(a, b)
 
 
-@pytest.mark.parametrize(("t", "N"), list(small_cases()))
+@for_each(("t", "N"), list(small_cases()))
 def test_variances_are_the_squared_coefficients(t: int, N: int) -> None:
     alpha, gamma = Fraction(2, 7), Fraction(1, 9)
     expected = [Fraction(0)] * 5
@@ -135,7 +136,7 @@ def test_the_first_two_terms_use_nodes_inside_two_epochs_and_delta_nodes_begin_a
             assert all(y > N for y, _ in terms[3].nodes)
 
 
-@pytest.mark.parametrize(("N", "steps"), [(1, 9), (3, 20), (4, 17)])
+@for_each(("N", "steps"), [(1, 9), (3, 20), (4, 17)])
 def test_covariance_matrix(N: int, steps: int) -> None:
     alpha, gamma = Fraction(1, 3), Fraction(1, 5)
     matrix = covariance_matrix(steps, N, alpha, gamma, BOX)
@@ -182,7 +183,7 @@ def test_empty_interval_and_no_decay() -> None:
     assert variance_terms(7, 4, Fraction(1), Fraction(1, 2), BOX)[0] == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("t", "N", "alpha", "gamma", "name"),
     [
         (0, 2, "1/2", "1/2", "t=0"),

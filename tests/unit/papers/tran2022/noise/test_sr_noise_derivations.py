@@ -6,8 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
@@ -16,6 +14,7 @@ from dpverify.papers.tran2022.noise.sr_noise_bounds import squared_decays, windo
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.exact.numbers import compare, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
+from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 SPECS = load_specs()
@@ -51,7 +50,7 @@ SHARPER = {
 }
 
 
-@pytest.mark.parametrize(("claim", "build"), PROVED)
+@for_each(("claim", "build"), PROVED)
 def test_derivations_are_complete_and_prove_the_printed_line(claim: str, build: Any) -> None:
     on = statement(claim)
     derivation = build(on)
@@ -68,7 +67,7 @@ AMENDED = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "formula", "build"), AMENDED)
+@for_each(("claim", "formula", "build"), AMENDED)
 def test_corrected_statements_are_proved(claim: str, formula: str, build: Any) -> None:
     on = corrected(claim, formula)
     derivation = build(on)

@@ -12,6 +12,7 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     simple_bound,
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
+from tests.for_each import for_each
 from tests.unit.papers.tran2022.reorder.definition import SUMS, by_definition, weight_bound
 
 ONE = Fraction(1)
@@ -35,7 +36,7 @@ def test_one_permutation_has_the_mean_square_of_its_formula() -> None:
     assert momentum_once(5, 1, alpha, ONE) == 0
 
 
-@pytest.mark.parametrize("n", [2, 3, 8, 40])
+@for_each("n", [2, 3, 8, 40])
 def test_one_permutation_keeps_lemma_11_for_such_losses(n: int) -> None:
     for alpha in (Fraction(1, 10 * n), Fraction(1, n), Fraction(3, n), ONE):
         for t in (1, n, n + 1, 5 * n + n // 2, 20 * n):
@@ -60,7 +61,7 @@ GRID = [
 ]
 
 
-@pytest.mark.parametrize("which", SUMS)
+@for_each("which", SUMS)
 def test_bounds_stand_in_their_order(which: Sum) -> None:
     for n, alpha, gamma, t in GRID:
         for spreads, change in ((constant_spread(ONE), Fraction(0)), (alternating_spread(Fraction(2)), Fraction(2))):

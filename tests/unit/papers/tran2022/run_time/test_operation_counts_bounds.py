@@ -30,6 +30,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
 )
 from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from tests.for_each import for_each
 
 SIZES = [(1, 7), (2, 9), (3, 20), (4, 33), (5, 26), (7, 40), (8, 39), (13, 12)]
 
@@ -105,7 +106,7 @@ class View:
         self.of.values[self.row][j] = value.value if isinstance(value, Number) else value
 
 
-@pytest.mark.parametrize(("N", "T"), SIZES)
+@for_each(("N", "T"), SIZES)
 def test_the_literal_box_on_numbers_that_count(N: int, T: int) -> None:
     draw, q, step = np.random.default_rng(N), T // N, plain(literal_step)
     values, alpha, gamma = draw.standard_normal((3, node_count(T), 1)), 0.3, 0.2
@@ -125,7 +126,7 @@ def test_the_literal_box_on_numbers_that_count(N: int, T: int) -> None:
         assert tally.products == said.adds + 2 + max(t // N - 1, 0)
 
 
-@pytest.mark.parametrize(("N", "T"), SIZES)
+@for_each(("N", "T"), SIZES)
 def test_the_kernels_counters_are_the_counts(N: int, T: int) -> None:
     nodes = Nodes(*np.zeros((3, node_count(T), 1)))
     _, literal = reconstruct_literal(nodes, examples=N, alpha=0.5, gamma=0.5)
@@ -134,7 +135,7 @@ def test_the_kernels_counters_are_the_counts(N: int, T: int) -> None:
     assert stream.tolist() == [counts.stream_step(t, N).adds for t in range(1, T + 1)]
 
 
-@pytest.mark.parametrize(("N", "T"), SIZES)
+@for_each(("N", "T"), SIZES)
 def test_the_stream_does_no_more_than_it_counts(N: int, T: int) -> None:
     """It does add rows of zeros for parts that are not there, at most 6; the bound covers them too."""
     draw, steps, tally = np.random.default_rng(N), plain(reconstruct_steps), Tally()

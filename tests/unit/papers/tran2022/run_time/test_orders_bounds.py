@@ -25,6 +25,7 @@ from dpverify.papers.tran2022.run_time.orders_bounds import (
     whole_epochs,
     within,
 )
+from tests.for_each import for_each
 
 small = st.fractions(-3, 3, max_denominator=6)
 
@@ -56,7 +57,7 @@ def test_edges_of_known_cones() -> None:
     assert set(free) == {vector(0, 0, 1), vector(0, 1, "1/2"), vector(1, 0, -1)}
 
 
-@pytest.mark.parametrize("bounded", [True, False])
+@for_each("bounded", [True, False])
 @given(N=small, d=small, epsilon=small, seed=st.integers(0, 99))
 def test_the_edges_decide_the_cone(bounded: bool, N: Fraction, d: Fraction, epsilon: Fraction, seed: int) -> None:
     """A monomial that is at most 1 on the edges is at most 1 at random points of the region, and only then."""
@@ -89,7 +90,7 @@ def test_logarithms_count_only_where_powers_are_equal_and_only_for_o() -> None:
     assert not exceeds([steps], [order(0, 0, 0), steps], along, logs=True)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
+@for_each("k", [1, 2, 3, 4])
 def test_the_quotient_grows_as_its_exponent_says(k: int) -> None:
     """At N = d = 8^k and epsilon = 1 the count is above the printed run time by at least N^(1/3) / 2."""
     N = d = 8**k

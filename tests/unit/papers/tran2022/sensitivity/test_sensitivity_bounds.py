@@ -15,6 +15,7 @@ from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
 )
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ORDERINGS, Ordering, epoch_of
 from dpverify.symbolic.exact.numbers import Exact
+from tests.for_each import for_each
 
 ONE = Fraction(1)
 
@@ -24,8 +25,8 @@ def exactly(value: Exact) -> Fraction:
     return value
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("N", [1, 2, 3, 4, 5])
+@for_each("ordering", ORDERINGS)
+@for_each("N", [1, 2, 3, 4, 5])
 def test_drift_is_the_maximum_over_all_patterns(N: int, ordering: Ordering) -> None:
     for start in range(1, 13):
         for end in range(start, 15):
@@ -83,7 +84,7 @@ def test_delta_nodes_with_bounded_gradients_are_the_linear_programme_over_all_pa
     assert bounded > 5  # that gradients are bounded was seen
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
+@for_each("ordering", ORDERINGS)
 def test_scales(ordering: Ordering) -> None:
     node = (9, 16, Fraction(1, 5), 5)
     g = exactly(gradient_sensitivity(*node, Fraction(3), ordering))
@@ -112,7 +113,7 @@ def test_a_climb_within_the_range_of_gradients_needs_no_bound() -> None:
     assert bounded(Fraction(149, 100)) < bounded(None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: difference_sensitivity(3, 4, ONE, 3, ONE, ONE, "once"), "start must be above N"),

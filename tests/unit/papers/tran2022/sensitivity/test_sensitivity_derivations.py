@@ -1,8 +1,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Amendment, Verdict
 from dpverify.ledger.statements import Statement
@@ -22,6 +20,7 @@ from dpverify.papers.tran2022.sensitivity.visits_derivations import (
     derive_v,
 )
 from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
+from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 Build = Callable[[Statement], Derivation]
@@ -80,12 +79,12 @@ def proves(build: Build, statement: Statement) -> tuple[bool, str]:
     return not faulty_steps(derivation, statement, points=60), conclude(derivation, statement)
 
 
-@pytest.mark.parametrize(("claim", "reading", "build", "formula"), AMENDED)
+@for_each(("claim", "reading", "build", "formula"), AMENDED)
 def test_amended_statements_follow(claim: str, reading: dict[str, str], build: Build, formula: str) -> None:
     assert proves(build, amended(claim, reading, formula)) == (True, "equal")
 
 
-@pytest.mark.parametrize(("claim", "reading", "build", "relation"), PRINTED)
+@for_each(("claim", "reading", "build", "relation"), PRINTED)
 def test_printed_statements_that_hold_follow(claim: str, reading: dict[str, str], build: Build, relation: str) -> None:
     assert proves(build, SPECS.claim(f"tran2022:{claim}").statement(reading)) == (True, relation)
 

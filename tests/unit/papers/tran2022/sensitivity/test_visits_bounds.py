@@ -22,6 +22,7 @@ from dpverify.papers.tran2022.sensitivity.visits_bounds import (
     visits_first,
     visits_later,
 )
+from tests.for_each import for_each
 
 Node = tuple[int, int]
 
@@ -41,8 +42,8 @@ def most_touched(nodes: list[Node], T: int, N: int, ordering: Ordering) -> int:
 SMALL = [(1, 1), (1, 3), (3, 2), (4, 3), (5, 3), (7, 2), (8, 4), (9, 3), (10, 4), (11, 2), (12, 5), (13, 4), (14, 7)]
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize(("T", "N"), SMALL)
+@for_each("ordering", ORDERINGS)
+@for_each(("T", "N"), SMALL)
 def test_counts_are_the_maxima_over_all_runs(T: int, N: int, ordering: Ordering) -> None:
     nodes = tree(T)
     assert visits(T, N) == most_touched(nodes, T, N, ordering)
@@ -91,7 +92,7 @@ def test_ancestors() -> None:
     assert [ancestor_count(t) for t in (1, 2, 3, 4, 5, 8, 9)] == [1, 2, 3, 3, 4, 4, 5]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "message"),
     [
         (lambda: visits(0, 1), "T and N must be at least 1"),
@@ -118,8 +119,8 @@ def runs_of_one_example(T: int, N: int, ordering: Ordering) -> Iterator[set[int]
         yield {epoch * N + place + 1 for epoch, place in enumerate(choice) if epoch * N + place < T}
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize(("N", "T"), [(1, 9), (2, 11), (3, 13), (4, 13), (5, 14), (7, 5)])
+@for_each("ordering", ORDERINGS)
+@for_each(("N", "T"), [(1, 9), (2, 11), (3, 13), (4, 13), (5, 14), (7, 5)])
 def test_closed_forms_are_the_maxima_over_all_runs(N: int, T: int, ordering: Ordering) -> None:
     runs = list(runs_of_one_example(T, N, ordering))
     for start in range(1, T + 1):
@@ -141,7 +142,7 @@ def test_with_a_power_of_two_nothing_depends_on_the_ordering() -> None:
             assert decay_sum(*node, Fraction(1, 8), 8, "fresh") == decay_sum(*node, Fraction(1, 8), 8, "once")
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
+@for_each("ordering", ORDERINGS)
 def test_part_of_the_visits_is_the_latest_part(ordering: Ordering) -> None:
     alpha, node = Fraction(1, 5), (3, 40)
     weights = [(1 - alpha) ** (40 - t) for t in latest_visits(*node, 7, ordering)]
@@ -149,7 +150,7 @@ def test_part_of_the_visits_is_the_latest_part(ordering: Ordering) -> None:
         assert decay_sum(*node, alpha, 7, ordering, visits=count) == sum(weights[:count])
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
+@for_each("ordering", ORDERINGS)
 def test_long_nodes_become_balls_that_hold_the_value(ordering: Ordering) -> None:
     value = decay_sum(1, 2**20, Fraction(1, 1023), 1023, ordering)
     assert isinstance(value, arb)
@@ -159,7 +160,7 @@ def test_long_nodes_become_balls_that_hold_the_value(ordering: Ordering) -> None
     assert abs(float(value - limit - factor * series)) < 1e-12
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "message"),
     [
         ((0, 3, Fraction(1, 2), 2, "fresh"), "start and end must satisfy"),

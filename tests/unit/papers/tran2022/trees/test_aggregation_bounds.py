@@ -5,6 +5,7 @@ from flint import arb
 
 from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
 from dpverify.privacy.gaussian import delta_of
+from tests.for_each import for_each
 
 
 def test_a_gaussian_release_is_private_at_the_delta_of_its_shift() -> None:
@@ -14,6 +15,6 @@ def test_a_gaussian_release_is_private_at_the_delta_of_its_shift() -> None:
     assert gaussian_delta(arb(2), arb(1)) < gaussian_delta(arb(2), arb(0)) < gaussian_delta(arb(3), arb(0))
 
 
-@pytest.mark.parametrize(("mu", "epsilon"), [(0.5, 1.0), (1.0, 0.1), (3.0, 8.0)])
+@for_each(("mu", "epsilon"), [(0.5, 1.0), (1.0, 0.1), (3.0, 8.0)])
 def test_it_is_the_delta_that_the_accountants_use(mu: float, epsilon: float) -> None:
     assert float(gaussian_delta(arb(mu), arb(epsilon)).mid()) == pytest.approx(delta_of(mu, epsilon), rel=1e-9)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from dpverify.papers.tran2022.trees.one_step_derivations import (
     derive_chord,
     derive_count_first_log,
@@ -11,6 +9,7 @@ from dpverify.papers.tran2022.trees.one_step_derivations import (
     derive_mod,
     derive_special_step,
 )
+from tests.for_each import for_each
 from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
 
 CASES: list[tuple[str, Variant, Build, str]] = [
@@ -24,7 +23,7 @@ CASES: list[tuple[str, Variant, Build, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
+@for_each(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
 def test_derivation_proves_the_statement_and_nothing_sharper(
     claim: str, variant: Variant, build: Build, sharper: str
 ) -> None:

@@ -15,6 +15,7 @@ from dpverify.symbolic.derive import events
 from dpverify.symbolic.derive.cited import cite, derivations_under, taken_for_granted
 from dpverify.symbolic.derive.define import known_fact, meant_by, without_letters
 from dpverify.symbolic.derive.derivation import Cases, Derivation, DerivationError, Premise, check_derivation
+from tests.for_each import for_each
 from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
 
 SPECS = load_specs()
@@ -39,7 +40,7 @@ def complete(derivation: Derivation) -> bool:
     return check_derivation(derivation, points=60).complete
 
 
-@pytest.mark.parametrize(("claim", "variant", "build"), CONVERTED, ids=[case[0] for case in CONVERTED])
+@for_each(("claim", "variant", "build"), CONVERTED, ids=[case[0] for case in CONVERTED])
 def test_what_cites_the_conversion_cites_its_derivation(claim: str, variant: Variant, build: Build) -> None:
     statement = SPECS.claim(f"tran2022:{claim}").statement(variant=variant)
     derivation = build(statement)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
 from dpverify.papers.tran2022.trees.series_derivations import (
     derive_corollary_15,
     derive_proposition_14,
     derive_special,
 )
+from tests.for_each import for_each
 from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
 
 CASES: list[tuple[str, Variant, Build, str]] = [
@@ -21,7 +20,7 @@ CASES: list[tuple[str, Variant, Build, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
+@for_each(("claim", "variant", "build", "sharper"), CASES, ids=[case[0] for case in CASES])
 def test_derivation_proves_the_statement_and_nothing_sharper(
     claim: str, variant: Variant, build: Build, sharper: str
 ) -> None:

@@ -11,9 +11,10 @@ import pytest
 from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import DomainError
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(("g", "e"), [(1, "1/3"), (2, "15/8"), (1, "11/10"), (3, 0)])
+@for_each(("g", "e"), [(1, "1/3"), (2, "15/8"), (1, "11/10"), (3, 0)])
 def test_the_worst_direction_is_that_of_a_circle_of_errors(g: int, e: str) -> None:
     error = float(Fraction(e))
     around = np.linspace(0.0, 2.0 * math.pi, 100_001)

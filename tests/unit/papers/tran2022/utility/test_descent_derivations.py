@@ -3,8 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness.planted import moved_side
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
@@ -12,6 +10,7 @@ from dpverify.papers.tran2022.utility import descent_derivations as derive
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+from tests.for_each import for_each
 
 PRINTED = [
     ("lemma-5-case-1", derive.alignment),
@@ -21,7 +20,7 @@ PRINTED = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "build"), PRINTED)
+@for_each(("claim", "build"), PRINTED)
 def test_the_derivation_ends_at_the_print_and_no_sharper(claim: str, build: Callable[[Statement], Derivation]) -> None:
     statement = reworded(load_specs().claim(f"tran2022:{claim}").statement({}, "printed"))
     derivation = build(statement)

@@ -1,13 +1,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Amendment, Let, Verdict
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility import step_derivations as line
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation, conclude
+from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 Build = Callable[[Statement], Derivation]
@@ -40,7 +39,7 @@ def amended(claim: str, reading: dict[str, str], **fields: object) -> Statement:
     return replace(spec, verdicts=(verdict,)).statement(reading, variant="amended")
 
 
-@pytest.mark.parametrize(("claim", "build"), PRINTED)
+@for_each(("claim", "build"), PRINTED)
 def test_a_printed_line_is_derived(claim: str, build: Build) -> None:
     statement = SPECS.claim(f"tran2022:{claim}").statement({})
     derivation = build(statement)
@@ -48,7 +47,7 @@ def test_a_printed_line_is_derived(claim: str, build: Build) -> None:
     assert conclude(derivation, statement) == "equal"
 
 
-@pytest.mark.parametrize("claim", WRONG)
+@for_each("claim", WRONG)
 def test_a_line_that_is_no_identity_is_not_derived(claim: str) -> None:
     derivation = line.identity(SPECS.claim(f"tran2022:{claim}").statement({}))
     assert not check_derivation(derivation, points=20).complete

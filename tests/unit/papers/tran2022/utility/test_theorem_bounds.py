@@ -15,6 +15,7 @@ from dpverify.papers.tran2022.utility.theorem_bounds import (
     travel_bound,
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
+from tests.for_each import for_each
 
 ONE = Fraction(1)
 
@@ -23,7 +24,7 @@ def ramp_gradient(w: float, slope: float, smoothness: float, drop: float) -> flo
     return max(0.0, min(slope, slope + smoothness * (w + drop)))
 
 
-@pytest.mark.parametrize(("G", "L", "R"), [(1, "1/4", 5), (2, 3, "1/2"), (1, 1, 100)])
+@for_each(("G", "L", "R"), [(1, "1/4", 5), (2, 3, "1/2"), (1, 1, 100)])
 def test_no_walk_leaves_the_ramp_and_its_gap_is_within_r(G: int, L: str, R: str) -> None:
     distance = 3.0
     slope = float(travel_bound(Fraction(G), Fraction(L), Fraction(R), arb(distance)))
@@ -55,7 +56,7 @@ def test_the_noisy_walk_keeps_the_gradient_that_the_bound_says() -> None:
     assert seen >= bound
 
 
-@pytest.mark.parametrize(("N", "T"), [(2, 40), (8, 160), (9, 700)])
+@for_each(("N", "T"), [(2, 40), (8, 160), (9, 700)])
 def test_least_spread_is_below_the_exact_law(N: int, T: int) -> None:
     gamma = Fraction(math.isqrt(10**12 * N // T) + 1, 10**6)
     later = Fraction(4 * T, N) * Fraction(math.log2(N))
@@ -65,7 +66,7 @@ def test_least_spread_is_below_the_exact_law(N: int, T: int) -> None:
     assert float(least_spread(N, T, ONE, arb(1))) <= harmonic * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("N", "d", "epsilon"), [(10, 1, "1"), (1000, 7, "1/10"), (50, 3, "4")])
+@for_each(("N", "d", "epsilon"), [(10, 1, "1"), (1000, 7, "1/10"), (50, 3, "4")])
 def test_implicit_steps_are_the_largest(N: int, d: int, epsilon: str) -> None:
     steps = implicit_steps(N, d, Fraction(epsilon), Fraction(1, 1000))
     most = float(Fraction(epsilon)) * N**2 / math.sqrt(d * math.log(1000))
@@ -83,7 +84,7 @@ def test_printed_steps_are_the_largest() -> None:
         assert steps**3 * d**2 <= Fraction(N) ** 7 / 16 < (steps + 1) ** 3 * d**2
 
 
-@pytest.mark.parametrize("N", range(1, 12))
+@for_each("N", range(1, 12))
 def test_premise_the_weighted_distance_from_the_anchors(N: int) -> None:
     beta, sawtooth, worst = 1 - 1 / N, 0.0, 0.0
     for t in range(40 * N):
@@ -93,14 +94,14 @@ def test_premise_the_weighted_distance_from_the_anchors(N: int) -> None:
     assert 2 / (math.e - 1) <= 7 / 6
 
 
-@pytest.mark.parametrize("N", [2, 3, 8, 21])
+@for_each("N", [2, 3, 8, 21])
 def test_premise_the_sampling_error_of_the_momentum(N: int) -> None:
     for t in (1, N, 2 * N + 1, 7 * N):
         exact = mean_square("momentum", t, N, Fraction(1, N), Fraction(1, 2), constant_spread(ONE))
         assert float(to_ball(to_value(exact))) <= 1 / (2 * N - 1) + 1e-12
 
 
-@pytest.mark.parametrize(("N", "T"), [(2, 8), (3, 48), (8, 200)])
+@for_each(("N", "T"), [(2, 8), (3, 48), (8, 200)])
 def test_premise_the_sampling_error_of_the_estimate(N: int, T: int) -> None:
     x = math.sqrt(N / T)
     gamma, change = Fraction(math.isqrt(10**12 * N // T), 10**6), Fraction(1, 3)

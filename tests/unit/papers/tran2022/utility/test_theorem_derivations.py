@@ -3,8 +3,6 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
-import pytest
-
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Amendment, Verdict
 from dpverify.ledger.statements import Statement
@@ -12,6 +10,7 @@ from dpverify.papers.tran2022.utility.theorem_derivations import theorem_6, theo
 from dpverify.symbolic.derive.derivation import check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
+from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 SPECS = load_specs()
@@ -44,7 +43,7 @@ def amended(claim: str, reading: dict[str, str], **fields: object) -> Statement:
     return replace(spec, verdicts=(verdict,)).statement(reading, variant="amended")
 
 
-@pytest.mark.parametrize(("ordering", "formula"), [("fresh", FRESH_6), ("once", ONCE_6)])
+@for_each(("ordering", "formula"), [("fresh", FRESH_6), ("once", ONCE_6)])
 def test_theorem_6_is_derived(ordering: str, formula: str) -> None:
     reading = {"ordering": ordering, "depth": "levels"}
     statement = amended("theorem-6", reading, formula=formula, requires=["T >= 2"])

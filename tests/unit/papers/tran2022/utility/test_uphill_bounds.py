@@ -14,11 +14,12 @@ from dpverify.papers.tran2022.utility.uphill_bounds import (
     signs,
     uphill_bound,
 )
+from tests.for_each import for_each
 
 MEAN = (BIG + 2 * SMALL) / 3
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_the_signs_of_the_momentum(ordering: Ordering) -> None:
     rng, epochs = np.random.default_rng(11), 60000
     places = rng.integers(0, 3, epochs) if ordering == "fresh" else np.full(epochs, 1)

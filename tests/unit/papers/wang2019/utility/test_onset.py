@@ -14,11 +14,12 @@ from dpverify.papers.wang2019.accounting.onset import OnsetSetting, best_beta, b
 from dpverify.papers.wang2019.utility.checks.onset import CHECKS
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
 
-@pytest.mark.parametrize("claim", ["theorem-4-4", "theorem-5-2"])
+@for_each("claim", ["theorem-4-4", "theorem-5-2"])
 def test_the_check_holds_sees_its_fault_and_draws(claim: str) -> None:
     check = CHECKS.find(claim, "onset")
     assert isinstance(check, OnsetCheck)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-
 from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.zhang2021.empirical import rate_derivations as derive
 from dpverify.symbolic.derive.derivation import Derivation
+from tests.for_each import for_each
 
 SPECS = load_specs()
 CASES: list[tuple[str, Variant, Callable[[Statement], Derivation]]] = [
@@ -32,7 +31,7 @@ def status(statement: Statement, build: Callable[[Statement], Derivation]) -> St
     return result.status
 
 
-@pytest.mark.parametrize(("claim", "variant", "build"), CASES)
+@for_each(("claim", "variant", "build"), CASES)
 def test_a_comparison_is_proved_on_its_conditions_only(
     claim: str, variant: Variant, build: Callable[[Statement], Derivation]
 ) -> None:
@@ -41,7 +40,7 @@ def test_a_comparison_is_proved_on_its_conditions_only(
     assert status(replace(statement, requires=()), build) != "proved"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "build"),
     [("theorem-3-2-total", derive.steps_of_all_stages), ("theorem-3-3-momentum", derive.bracket_of_stability)],
 )

@@ -12,12 +12,13 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
+from tests.for_each import for_each
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000))
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("alpha", ALPHAS)
+@for_each("ordering", ORDERINGS)
+@for_each("alpha", ALPHAS)
 def test_every_short_run_agrees_with_trying_all_patterns(alpha: Fraction, ordering: Ordering) -> None:
     for T in range(1, 14):
         for N in range(1, 8):
@@ -46,14 +47,12 @@ def test_random_longer_runs_agree_with_trying_all_patterns() -> None:
             tried += 1
 
 
-@pytest.mark.parametrize("T", [1, 2, 7, 12, 16])
+@for_each("T", [1, 2, 7, 12, 16])
 def test_released_nodes_are_those_that_some_step_adds(T: int) -> None:
     assert set(released_nodes(T)) == {node for t in range(1, T + 1) for node in compose_intervals(1, t)}
 
 
-@pytest.mark.parametrize(
-    ("T", "N", "alpha"), [(5000, 70, 0.02), (4999, 313, 1e-4), (8192, 64, 0.3), (6000, 7000, 0.001)]
-)
+@for_each(("T", "N", "alpha"), [(5000, 70, 0.02), (4999, 313, 1e-4), (8192, 64, 0.3), (6000, 7000, 0.001)])
 def test_merging_points_keeps_the_bounds_around_what_patterns_reach(T: int, N: int, alpha: float) -> None:
     loose, tight = (tree_sum_of_squares(T, N, alpha, accuracy=accuracy) for accuracy in (1.02, 1.0003))
     assert loose.ratio <= 1.02
@@ -85,7 +84,7 @@ def test_the_value_of_a_pattern_is_the_exact_one() -> None:
         )
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.1, 1e-3, 1e-9])
+@for_each("alpha", [1.0, 0.1, 1e-3, 1e-9])
 def test_fresh_is_worth_at_least_as_much_as_once_and_more_steps_as_fewer(alpha: float) -> None:
     before = 0.0
     for T in (1, 10, 99, 100, 101, 250, 1000):
@@ -107,7 +106,7 @@ def test_without_memory_a_visit_counts_once_per_level_that_ends_with_it_or_not_a
     assert tree_sum_of_squares(10**9, 10**7, 1.0).upper == pytest.approx(100.0, rel=1e-11)
 
 
-@pytest.mark.parametrize(("T", "N", "alpha"), [(10**7, 10**5, 1e-5), (10**7 + 77, 10**5, 1e-7), (10**9, 10**7, 1e-7)])
+@for_each(("T", "N", "alpha"), [(10**7, 10**5, 1e-5), (10**7 + 77, 10**5, 1e-7), (10**9, 10**7, 1e-7)])
 def test_large_runs_take_few_blocks(T: int, N: int, alpha: float) -> None:
     bounds = tree_sum_of_squares(T, N, alpha)
     assert bounds.ratio <= 1.001
@@ -147,7 +146,7 @@ def test_no_noise_is_no_privacy() -> None:
     assert dp_nsgd_mu(Parameters(steps=4, alpha=0.5, eta=0.1, sigma=0.0, lipschitz=1.0), 2).lower == math.inf
 
 
-@pytest.mark.parametrize("fault", ["all nodes", "decay to the next step", "visits in the first epoch only"])
+@for_each("fault", ["all nodes", "decay to the next step", "visits in the first epoch only"])
 def test_planted_mistakes_are_seen(fault: str) -> None:
     T, N, alpha = 12, 4, Fraction(1, 3)
     nodes = [(a * 2**b + 1, (a + 1) * 2**b) for b in range(4) for a in range(T >> b)]

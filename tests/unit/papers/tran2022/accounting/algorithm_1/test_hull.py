@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import pytest
 
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_1 import fresh, hull
@@ -14,6 +13,7 @@ from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
 from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value
 from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, Codes, State, bounds_of, pairings
 from dpverify.privacy.participation import Bounds
+from tests.for_each import for_each
 
 Points = list[tuple[float, float]]
 
@@ -29,7 +29,7 @@ def chain(rng: np.random.Generator, size: int, squared: float = 0.0) -> tuple[Ve
     return s[:kept], q[:kept], np.arange(kept)
 
 
-@pytest.mark.parametrize("squared", [0.0, 1.0])
+@for_each("squared", [0.0, 1.0])
 def test_no_point_that_was_dropped_is_better_for_any_increasing_convex_future(squared: float) -> None:
     rng = np.random.default_rng(5)
     for size in (1, 2, 3, 10, 200):
@@ -75,7 +75,7 @@ def test_the_sums_of_two_hulls_hold_the_hull_of_all_sums() -> None:
             assert (every[1] + slope * every[0]).max() <= (Q[:n] + slope * S[:n]).max() * (1 + 1e-14)
 
 
-@pytest.mark.parametrize("close", [0.5, 0.05, 1e-3])
+@for_each("close", [0.5, 0.05, 1e-3])
 def test_close_points_become_one_that_beats_all_or_one_of_them(close: float) -> None:
     s, q, _ = chain(np.random.default_rng(7), 4000)
     assert len(s) > 20
@@ -123,7 +123,7 @@ def largest_by_pairs(T: int, N: int, alpha: float) -> float:
     return max(total.values())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("T", "N", "alpha"),
     [(512, 33, 0.03), (777, 100, 0.01), (600, 7, 0.3), (301, 400, 0.01), (500, 64, 1e-3), (333, 8, 1.0)],
 )
@@ -135,7 +135,7 @@ def test_the_tree_of_hulls_finds_what_the_tree_of_all_points_finds(T: int, N: in
     assert want <= found.upper * (1 + 1e-14) <= found.lower * (1 + 1e-10)
 
 
-@pytest.mark.parametrize(("T", "N", "alpha"), [(512, 33, 0.03), (600, 7, 0.3)])
+@for_each(("T", "N", "alpha"), [(512, 33, 0.03), (600, 7, 0.3)])
 def test_an_upper_bound_has_room_for_what_floats_lose_in_each_level(T: int, N: int, alpha: float) -> None:
     """A hull in floats leaves out at most what 32 roundings a level may hide, and a lower bound hides nothing."""
     upper, lower = (FreshTree(T, N, alpha, 0.0, upper=side).run().best()[0] for side in (True, False))
@@ -146,7 +146,7 @@ def ratio(bounds: Bounds) -> float:
     return bounds.upper / bounds.lower
 
 
-@pytest.mark.parametrize(("N", "epochs"), [(1000, 10**4), (1000, 10**5), (32_561, 2000)])
+@for_each(("N", "epochs"), [(1000, 10**4), (1000, 10**5), (32_561, 2000)])
 def test_long_runs_are_exact_and_their_pattern_has_one_visit_an_epoch(N: int, epochs: int) -> None:
     bounds = tree_sum_of_squares(N * epochs, N, 1 / N)
     assert bounds.exact

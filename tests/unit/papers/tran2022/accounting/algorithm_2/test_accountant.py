@@ -14,6 +14,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
+from tests.for_each import for_each
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 50))
 
@@ -35,7 +36,7 @@ def in_floats(T: int, N: int, s: Squares) -> NodeSensitivities:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("N", [1, 2, 3, 5, 8, 11])
+@for_each("N", [1, 2, 3, 5, 8, 11])
 def test_the_rules_give_the_nodes_that_algorithm_4_reads(N: int) -> None:
     for T in (*range(1, 4 * N + 2), 61):
         nodes, sensitivities = read_nodes(T, N), NodeSensitivities(T, N, 1.0, 1.0, 1.0, 1.0, 1.0)
@@ -45,7 +46,7 @@ def test_the_rules_give_the_nodes_that_algorithm_4_reads(N: int) -> None:
             assert found == nodes[family], (T, family)
 
 
-@pytest.mark.parametrize(("T", "N"), [(40, 5), (17, 8), (9, 12)])
+@for_each(("T", "N"), [(40, 5), (17, 8), (9, 12)])
 def test_nodes_that_are_read_are_drawn_and_those_are_in_the_box(T: int, N: int) -> None:
     every = {(t - (1 << k) + 1, t) for t in range(1, T + 1) for k in range(t.bit_length()) if t % (1 << k) == 0}
     layout, box = tape_layout(N, T).tolist(), {"G": every, "Delta": {node for node in every if node[0] > N}, "r": every}
@@ -71,8 +72,8 @@ def test_values_of_patterns_and_places_are_exact() -> None:
         assert pattern_value(sensitivities, float(alpha), pattern) == pytest.approx(want, rel=1e-12)
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("seed", range(4))
+@for_each("ordering", ORDERINGS)
+@for_each("seed", range(4))
 def test_bounds_agree_with_trying_all_patterns(seed: int, ordering: Ordering) -> None:
     rng = np.random.default_rng([seed, 7])
     tried = 0
@@ -115,14 +116,14 @@ def test_noise_of_any_size_only_scales() -> None:
         assert sr_nsgd_mu(parameters(60, 7, sigma=sigma), 7, 1.0).upper * sigma == pytest.approx(want, rel=1e-11)
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("alpha", [1e-9, 1e-5, 1e-2, 1.0])
+@for_each("ordering", ORDERINGS)
+@for_each("alpha", [1e-9, 1e-5, 1e-2, 1.0])
 def test_large_runs_are_bounded_closely(alpha: float, ordering: Ordering) -> None:
     bounds = sr_nsgd_mu(parameters(10**7, 10**5, alpha=alpha, ordering=ordering), 10**5, 1.0)
     assert bounds.ratio**2 <= 1.015
 
 
-@pytest.mark.parametrize(("T", "N"), [(150_000, 100_000), (99, 10**5), (10**9, 3), (4001, 2000)])
+@for_each(("T", "N"), [(150_000, 100_000), (99, 10**5), (10**9, 3), (4001, 2000)])
 def test_sizes_that_are_no_multiples(T: int, N: int) -> None:
     fresh, once = (sr_nsgd_mu(parameters(T, N, ordering=ordering), N, 1.0) for ordering in ORDERINGS)
     assert fresh.ratio**2 <= 1.015
@@ -153,7 +154,7 @@ def test_arguments_are_checked() -> None:
         sr_sum_of_squares(NodeSensitivities(10, 5, 1.0, 1.0, 1.0, 1.0, 1.0), 0.5, accuracy=1.0)
 
 
-@pytest.mark.parametrize("fault", ["no level limit", "delta from the first step", "g twice"])
+@for_each("fault", ["no level limit", "delta from the first step", "g twice"])
 def test_planted_mistakes_are_seen(fault: str) -> None:
     squares = drawn(np.random.default_rng(9))
     T, N, alpha = 14, 5, Fraction(1, 5)

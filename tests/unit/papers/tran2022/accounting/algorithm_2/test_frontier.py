@@ -1,10 +1,10 @@
 """Merging points for an upper bound: whatever was there is beaten, in all three numbers, by something that is kept."""
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from dpverify.papers.tran2022.accounting.algorithm_2.frontier import gather, thin, thin_exactly
+from tests.for_each import for_each
 
 FLOORS = (0.05, 0.05)
 
@@ -21,8 +21,8 @@ def all_beaten(before: list[NDArray[np.float64]], kept: list[NDArray[np.float64]
     return bool(beaten.any(axis=1).all())
 
 
-@pytest.mark.parametrize("merge", [gather, thin])
-@pytest.mark.parametrize(("n", "close"), [(600, 1.0), (2000, 0.5), (5000, 0.3)])
+@for_each("merge", [gather, thin])
+@for_each(("n", "close"), [(600, 1.0), (2000, 0.5), (5000, 0.3)])
 def test_merged_points_beat_what_they_stand_for(merge: object, n: int, close: float) -> None:
     assert callable(merge)
     before = points(n, n)
@@ -32,7 +32,7 @@ def test_merged_points_beat_what_they_stand_for(merge: object, n: int, close: fl
     assert all_beaten(before, [part[:kept] for part in (S, R, Q)])
 
 
-@pytest.mark.parametrize("n", [2, 40, 300])
+@for_each("n", [2, 40, 300])
 def test_without_merging_only_points_that_another_beats_go(n: int) -> None:
     before = points(n, n)
     S, R, Q = (part.copy() for part in before)

@@ -16,6 +16,7 @@ from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, least_
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import most_of_pairs
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from tests.for_each import for_each
 
 
 def run_of(
@@ -24,7 +25,7 @@ def run_of(
     return NodeSensitivities(T, N, 20 * g, g, late, most, drift / N**2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("N", "epochs", "scaled", "numbers", "close"),
     [
         (1025, 700, 1.0, (0.25, 1.0, 50.0, 1.0), 1.07),
@@ -46,7 +47,7 @@ def test_bounds_hold_the_dynamic_programme_s(
     assert found.ratio < close
 
 
-@pytest.mark.parametrize("N", [1100, 1031, 1536])
+@for_each("N", [1100, 1031, 1536])
 def test_no_pair_is_worth_more_than_its_boundary_says(N: int) -> None:
     run, alpha, rng = run_of(N, 10**6), 1 / N, np.random.default_rng(N)
     free = FreeBlocks(run, alpha)
@@ -82,7 +83,7 @@ def test_pairs_are_chosen_as_well_as_any_choice() -> None:
         assert most_of_pairs(1, 10, N, 2, base, above, below, 1.0) == pytest.approx(best)
 
 
-@pytest.mark.parametrize(("N", "epochs"), [(1100, 3000), (1031, 5000), (1040, 900)])
+@for_each(("N", "epochs"), [(1100, 3000), (1031, 5000), (1040, 900)])
 def test_the_lower_bound_is_a_pattern_s(N: int, epochs: int) -> None:
     run, alpha = run_of(N, epochs * N), 1 / N
     free = FreeBlocks(run, alpha)

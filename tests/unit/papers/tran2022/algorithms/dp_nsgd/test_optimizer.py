@@ -21,6 +21,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.run import NsgdRun
 from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, noisy_step
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import UndrawnNodeError, nodes_of_tape, noise_from_nodes
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
+from tests.for_each import for_each
 
 BASE = Parameters(steps=100, alpha=0.2, eta=0.05, sigma=0.5, lipschitz=2.0)
 X = np.random.default_rng(0).standard_normal((7, 3))
@@ -69,14 +70,14 @@ def plain_numpy(parameters: Parameters, noise: Matrix, seed: int = 0) -> Matrix:
     return np.array(path)
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
-@pytest.mark.parametrize("alpha", [1.0, 0.3, 0.01])
+@for_each("ordering", ["fresh", "once"])
+@for_each("alpha", [1.0, 0.3, 0.01])
 def test_without_noise_it_is_normalized_sgd_with_momentum(alpha: float, ordering: Ordering) -> None:
     parameters = replace(BASE, sigma=0.0, alpha=alpha, ordering=ordering)
     assert np.allclose(run(parameters).iterates, plain_numpy(parameters, np.zeros((100, 3))), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_with_noise_it_is_the_box_with_all_nodes_drawn_in_advance(ordering: Ordering) -> None:
     parameters, tape = replace(BASE, ordering=ordering), normal_tape(generator(5), 100, 3)
     depth = levels(100)
@@ -87,7 +88,7 @@ def test_with_noise_it_is_the_box_with_all_nodes_drawn_in_advance(ordering: Orde
     assert np.allclose(made.iterates, plain_numpy(parameters, noise), rtol=0, atol=1e-11)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parameters",
     [
         BASE,
@@ -126,7 +127,7 @@ def test_each_seed_its_own_run_and_the_same_one_again() -> None:
     assert not np.array_equal(run(seed=1).iterates[1:], run(seed=2).iterates[1:])
 
 
-@pytest.mark.parametrize("form", ["jitted", "callable"])
+@for_each("form", ["jitted", "callable"])
 def test_pieces_and_interruptions_change_nothing(form: str) -> None:
     def make() -> NsgdRun:
         if form == "jitted":
@@ -191,7 +192,7 @@ def test_a_momentum_of_length_zero_moves_nothing() -> None:
     assert made.w.tolist() == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200])
+@for_each("size", [1e-310, 1e-200, 1e200])
 def test_very_small_and_large_gradients_have_a_direction(size: float) -> None:
     once = replace(BASE, steps=1, sigma=0.0)
     made = DpNsgdCallable(lambda w, n: np.array([3 * size, -4 * size]), 2, np.zeros(2), once)
@@ -288,7 +289,7 @@ def test_a_gradient_that_does_not_compile_is_one_clear_error() -> None:
         DpNsgd(python_of(pull), X, Y, START, BASE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("gradient", "text"),
     [
         (lambda w, n: np.ones(2), r"must be an array of numbers of shape \(3,\), got gradient=float64 of shape \(2,\)"),
@@ -303,7 +304,7 @@ def test_bad_functions(gradient: object, text: str) -> None:
         DpNsgdCallable(gradient, 7, START, BASE).advance()  # type: ignore[arg-type]  # wrong on purpose
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "y", "start", "text"),
     [
         (X[0], Y, START, r"x must have shape \(any, any\)"),
@@ -329,7 +330,7 @@ def test_bad_sizes() -> None:
         DpNsgdCallable(pull_index, 0, START, BASE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "text"),
     [
         ({"steps": 0}, "steps must be an integer, at least 1"),

@@ -16,9 +16,10 @@ from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     nodes_of_leaves,
 )
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import node_row
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 4, 7, 8, 9, 100])
+@for_each("steps", [1, 2, 3, 4, 7, 8, 9, 100])
 def test_rows_are_all_dyadic_intervals_once(steps: int) -> None:
     intervals = node_intervals(steps)
     expected = {(a * 2**b + 1, (a + 1) * 2**b) for b in range(8) for a in range(steps) if (a + 1) * 2**b <= steps}
@@ -61,7 +62,7 @@ def test_jitted_sums_are_their_python_bodies() -> None:
     assert np.array_equal(results[0], results[1])
 
 
-@pytest.mark.parametrize("steps", [*range(1, 40), 1000])
+@for_each("steps", [*range(1, 40), 1000])
 def test_the_number_of_rows_gives_the_number_of_steps(steps: int) -> None:
     family = np.zeros((node_count(steps), 2))
     assert check_nodes(Nodes(family, family, family))[1:] == (steps, 2)

@@ -28,6 +28,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct,
     state_floats,
 )
+from tests.for_each import for_each
 
 ROUNDING = 1e-12
 """Largest relative difference allowed between two ways of adding up the same numbers: the issue's own figure."""
@@ -83,7 +84,7 @@ def steps_of(nodes: Nodes) -> int:
     return next(T for T in range(1, 10**4) if node_count(T) == len(nodes.g))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("N", "T", "alpha", "gamma"),
     [(1, 5, 0.3, 0.4), (3, 17, 0.2, 0.5), (4, 16, 0.25, 0.0), (5, 23, 1.0, 1.0), (9, 4, 0.1, 0.3)],
 )
@@ -115,7 +116,7 @@ def test_the_stream_is_algorithm_4(N: int, T: int, alpha: float, gamma: float, s
 
 
 @jitted_only
-@pytest.mark.parametrize("N", [1, 2, 3, 100, 255, 256, 257, 384, 1000, 1023, 1025])
+@for_each("N", [1, 2, 3, 100, 255, 256, 257, 384, 1000, 1023, 1025])
 def test_long_runs(N: int) -> None:
     T = 4096 + 37
     nodes = random_nodes(N, T, d=8)  # the norm of one number may be small by chance
@@ -124,7 +125,7 @@ def test_long_runs(N: int) -> None:
     assert agree(fast, slow)
 
 
-@pytest.mark.parametrize(("N", "T"), [(1, 60), (6, 100), (16, 15)])
+@for_each(("N", "T"), [(1, 60), (6, 100), (16, 15)])
 def test_looking_up_changes_no_bit(N: int, T: int) -> None:
     nodes = random_nodes(N, T)
     printed, quick = (
@@ -173,7 +174,7 @@ def test_a_window_is_a_suffix_at_most_one_block_and_a_prefix(N: int, t: int) -> 
 
 
 @jitted_only
-@pytest.mark.parametrize("N", [1, 2, 3, 16, 255, 256, 300, 511])
+@for_each("N", [1, 2, 3, 16, 255, 256, 300, 511])
 def test_t_steps_cost_at_most_10_t_additions(N: int) -> None:
     # two nodes of H to make; a prefix and a suffix; r; a window of three parts; g_t, G_t, and m^_t
     T = 64 * N
@@ -250,7 +251,7 @@ def test_repairs_name_what_they_change() -> None:
         assert text.count(repair.id) >= 2, "in the list, and at the line"
 
 
-@pytest.mark.parametrize("literally", [False, True])
+@for_each("literally", [False, True])
 def test_bad_arguments(literally: bool) -> None:
     nodes, run = random_nodes(2, 5), reconstruct_literal if literally else reconstruct
     for change, text in (
@@ -264,7 +265,7 @@ def test_bad_arguments(literally: bool) -> None:
             run(nodes, **arguments)  # type: ignore[arg-type]  # wrong on purpose
 
 
-@pytest.mark.parametrize("literally", [False, True])
+@for_each("literally", [False, True])
 def test_output_into_an_array_that_is_there(literally: bool) -> None:
     nodes, run = random_nodes(3, 20), reconstruct_literal if literally else reconstruct
     expected, counts = run(nodes, examples=3, alpha=0.2, gamma=0.3)

@@ -13,6 +13,7 @@ from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
 from dpverify.papers.tran2022.algorithms.slopes.memory import WatchedRun
 from dpverify.problems.base import Problem
 from dpverify.problems.worst_cases import antipodal, identical
+from tests.for_each import for_each
 
 SEEDS = np.random.default_rng(4).integers(1 << 62, size=60)
 
@@ -28,7 +29,7 @@ def _one_by_one(problem: Problem, parameters: Parameters) -> Vector:
     return errors
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("problem", "steps", "alpha", "eta", "ordering"),
     [
         (antipodal(2, 1, 1.0, 0.1), 9, 0.5, 0.002, "fresh"),  # as the check has it

@@ -17,11 +17,12 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator
 from dpverify.problems.worst_slope import Slope
+from tests.for_each import for_each
 
 ORDERINGS: tuple[Ordering, ...] = ("fresh", "once")
 
 
-@pytest.mark.parametrize(("ordering", "dimension", "sigma"), [*product(ORDERINGS, (1, 3), (0.3,)), ("fresh", 1, 0.0)])
+@for_each(("ordering", "dimension", "sigma"), [*product(ORDERINGS, (1, 3), (0.3,)), ("fresh", 1, 0.0)])
 def test_a_run_is_that_of_the_optimizer_on_the_same_seed(ordering: Ordering, dimension: int, sigma: float) -> None:
     problem = Slope(7, dimension, 0.5, 1.0, 2.0, rise=0.25, offset=0.5)
     p = Parameters(700, 0.1, 0.02, sigma, problem.lipschitz, ordering)
@@ -78,7 +79,7 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another() -> None:
     assert slope_run(problem, p, 4) != slope_run(problem, p, 5)
 
 
-@pytest.mark.parametrize(("ordering", "dimension"), [*product(ORDERINGS, (1, 3))])
+@for_each(("ordering", "dimension"), [*product(ORDERINGS, (1, 3))])
 def test_a_run_of_algorithm_2_is_that_of_the_optimizer_on_the_same_seed(ordering: Ordering, dimension: int) -> None:
     problem = Slope(6, dimension, 0.5, 1.0, 2.0, rise=0.25, offset=0.5)
     p = SrParameters(150, 1 / 6, 0.2, 0.03, 0.3, problem.lipschitz, ordering)

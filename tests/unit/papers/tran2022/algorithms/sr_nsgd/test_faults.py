@@ -15,6 +15,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.faults import SrFault
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_layout, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
+from tests.for_each import for_each
 
 N, T, ALPHA, GAMMA = 4, 27, 0.2, 0.3
 P = SrParameters(T, ALPHA, GAMMA, 0.05, 1.0, 2.0, scales=Scales(1.0, 2.0, 3.0, 1.0, 4.0))
@@ -46,7 +47,7 @@ def columns(family: int) -> NDArray[np.bool_]:
     return found
 
 
-@pytest.mark.parametrize("fault", NOISE, ids=lambda fault: fault.name)
+@for_each("fault", NOISE, ids=lambda fault: fault.name)
 def test_every_fault_of_the_noise_shows(fault: SrFault) -> None:
     assert np.abs(weights(fault) - GOOD).max() > 1e-3
     again = pickle.loads(pickle.dumps(fault))
@@ -60,7 +61,7 @@ def test_names_are_distinct() -> None:
     assert all(fault.text for fault in NOISE)
 
 
-@pytest.mark.parametrize(("family", "place"), [("g", G), ("delta", DELTA), ("r", R)])
+@for_each(("family", "place"), [("g", G), ("delta", DELTA), ("r", R)])
 def test_scaled(family: faults.Family, place: int) -> None:
     expected = np.where(columns(place), 1.02, 1.0) * GOOD
     assert np.allclose(weights(faults.family_scaled(family)), expected, rtol=1e-12)

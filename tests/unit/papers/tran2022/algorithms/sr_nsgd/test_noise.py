@@ -25,6 +25,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
 )
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
+from tests.for_each import for_each
 
 SCALES = Scales(1.0, 2.0, 3.0, 1.0, 25.0)
 BASE = SrParameters(steps=30, alpha=0.2, gamma=0.3, eta=0.05, sigma=1.0, lipschitz=2.0, scales=SCALES)
@@ -32,7 +33,7 @@ DEVIATION = {G: 5.0, DELTA: 10.0, R: 15.0}
 SIZES = [(1, 1), (1, 9), (2, 11), (3, 30), (4, 17), (5, 3), (7, 40), (8, 64), (40, 30)]
 
 
-@pytest.mark.parametrize(("N", "T"), SIZES)
+@for_each(("N", "T"), SIZES)
 def test_a_row_of_the_tape_for_every_node_that_a_step_reads(N: int, T: int) -> None:
     read = set()
     for t in range(1, T + 1):
@@ -67,8 +68,8 @@ def by_algorithm_4(tape: Matrix, parameters: SrParameters, N: int) -> Matrix:
     return reconstruct_literal(nodes, examples=N, alpha=parameters.alpha, gamma=parameters.gamma)[0]
 
 
-@pytest.mark.parametrize(("N", "T"), SIZES)
-@pytest.mark.parametrize(("alpha", "gamma"), [(0.2, 0.3), (1.0, 0.0), (0.01, 1.0)])
+@for_each(("N", "T"), SIZES)
+@for_each(("alpha", "gamma"), [(0.2, 0.3), (1.0, 0.0), (0.01, 1.0)])
 def test_it_is_algorithm_4_on_noise_alone(N: int, T: int, alpha: float, gamma: float) -> None:
     parameters = replace(BASE, steps=T, alpha=alpha, gamma=gamma)
     tape = normal_tape(generator(1), tape_rows(N, T), 4)
@@ -91,7 +92,7 @@ def test_weights_of_one_step_by_hand() -> None:
     assert not expected
 
 
-@pytest.mark.parametrize(("N", "T", "d"), [(1, 5, 1), (3, 30, 2), (8, 64, 5)])
+@for_each(("N", "T", "d"), [(1, 5, 1), (3, 30, 2), (8, 64, 5)])
 def test_a_generator_gives_the_same_bits_as_its_tape(N: int, T: int, d: int) -> None:
     parameters = replace(BASE, steps=T)
     rng = generator(7)

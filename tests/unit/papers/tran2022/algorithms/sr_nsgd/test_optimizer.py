@@ -25,6 +25,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.repairs import REPAIRS
 from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
+from tests.for_each import for_each
 
 SCALES = Scales(1.0, 0.5, 0.25, 1.0, 4.0)
 BASE = SrParameters(steps=45, alpha=0.2, gamma=0.3, eta=0.05, sigma=0.5, lipschitz=2.0, scales=SCALES)
@@ -79,8 +80,8 @@ def by_the_box(parameters: SrParameters, tape: Tape, schedule: Indices, N: int) 
     return np.array(path), np.array(released)
 
 
-@pytest.mark.parametrize("N", [1, 2, 3, 4, 5, 7])
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("N", [1, 2, 3, 4, 5, 7])
+@for_each("ordering", ["fresh", "once"])
 def test_it_is_the_box(N: int, ordering: Ordering) -> None:
     parameters = replace(BASE, steps=6 * N + 2, ordering=ordering)
     tape = normal_tape(generator(5), tape_rows(N, parameters.steps), 3)
@@ -90,8 +91,8 @@ def test_it_is_the_box(N: int, ordering: Ordering) -> None:
     assert np.allclose(made.released, released, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.3, 0.01])
-@pytest.mark.parametrize("gamma", [0.0, 0.4, 1.0])
+@for_each("alpha", [1.0, 0.3, 0.01])
+@for_each("gamma", [0.0, 0.4, 1.0])
 def test_without_noise_and_with_one_order_it_is_normalized_sgd_with_momentum(alpha: float, gamma: float) -> None:
     quiet = replace(BASE, sigma=0.0, alpha=alpha, gamma=gamma, ordering="once")
     made = run(quiet, seed=9)
@@ -111,7 +112,7 @@ def test_with_one_order_the_momentum_is_off_by_the_noise_alone() -> None:
     assert error[13:].max() > 1e-2
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parameters",
     [
         BASE,
@@ -141,7 +142,7 @@ def test_each_seed_its_own_run_and_the_same_one_again() -> None:
     assert not np.array_equal(run(seed=1).iterates[1:], run(seed=2).iterates[1:])
 
 
-@pytest.mark.parametrize("form", ["jitted", "callable"])
+@for_each("form", ["jitted", "callable"])
 def test_pieces_and_interruptions_change_nothing(form: str) -> None:
     def make() -> SrRun:
         if form == "jitted":
@@ -236,7 +237,7 @@ def test_a_momentum_of_length_zero_moves_nothing() -> None:
     assert made.w.tolist() == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200])
+@for_each("size", [1e-310, 1e-200, 1e200])
 def test_very_small_and_large_gradients_have_a_direction(size: float) -> None:
     once = replace(BASE, steps=1, sigma=0.0)
     made = SrNsgdCallable(lambda w, n: np.array([3 * size, -4 * size]), 2, np.zeros(2), once)
@@ -332,7 +333,7 @@ def test_a_gradient_that_does_not_compile_is_one_clear_error() -> None:
         SrNsgd(python_of(pull), X, Y, START, BASE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("gradient", "text"),
     [
         (lambda w, n: np.ones(2), r"must be an array of numbers of shape \(3,\), got gradient=float64 of shape \(2,\)"),

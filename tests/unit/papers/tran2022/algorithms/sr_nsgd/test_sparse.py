@@ -18,11 +18,12 @@ from dpverify.problems.data import dataset_of
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import CsrRows
+from tests.for_each import for_each
 
 N, D, STEPS = 7, 40, 30
 
 
-@pytest.mark.parametrize("sigma", [0.0, 0.5])
+@for_each("sigma", [0.0, 0.5])
 def test_the_momentum_of_each_step_is_that_of_dense_rows(sigma: float) -> None:
     rng = np.random.default_rng(2)
     x = np.where(rng.random((N, D)) < 0.08, rng.standard_normal((N, D)), 0.0)
@@ -50,8 +51,8 @@ def sparse_problem(n: int, d: int, lam: float = 0.01) -> SparseLogistic:
     return SparseLogistic(rows, y, lam)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 8, 13])
-@pytest.mark.parametrize("sigma", [0.0, 0.7])
+@for_each("n", [1, 2, 3, 8, 13])
+@for_each("sigma", [0.0, 0.7])
 def test_sums_that_are_made_anew_are_those_that_are_stored_bit_for_bit(n: int, sigma: float) -> None:
     problem, steps = sparse_problem(n, 6), 5 * n + n // 2 + 1
     numbers = SrParameters(steps=steps, alpha=0.07, gamma=0.2, eta=0.05, sigma=sigma, lipschitz=1.0)

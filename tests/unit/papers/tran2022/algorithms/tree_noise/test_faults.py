@@ -12,6 +12,7 @@ from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose
 from dpverify.papers.tran2022.algorithms.tree_noise import faults
 from dpverify.papers.tran2022.algorithms.tree_noise.faults import NoiseFault
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_tape, whiten
+from tests.for_each import for_each
 
 STEPS, ALPHA, SCALE = 40, 0.1, 2.0
 B = 1 - ALPHA
@@ -57,7 +58,7 @@ def weights(fault: NoiseFault) -> Matrix:
 GOOD = noise_from_tape(np.eye(STEPS), alpha=ALPHA, scale=1.0)
 
 
-@pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
+@for_each("fault", ALL, ids=lambda fault: fault.name)
 def test_every_fault_differs_from_the_good_kernel(fault: NoiseFault) -> None:
     assert np.abs(difference(fault)).max() > 1e-3
     assert fault.text
@@ -154,7 +155,7 @@ def test_shared_noise_is_right_in_one_coordinate_only() -> None:
     assert wrong[:, 1].all()
 
 
-@pytest.mark.parametrize(("law", "kurtosis"), [("uniform", 1.8), ("laplace", 6.0), ("sign", 1.0)])
+@for_each(("law", "kurtosis"), [("uniform", 1.8), ("laplace", 6.0), ("sign", 1.0)])
 def test_wrong_laws_have_the_right_variance(law: str, kurtosis: float) -> None:
     n = 200_000
     tape = normal_tape(generator(4), 4, n)
@@ -170,7 +171,7 @@ def test_lagged() -> None:
     assert np.allclose(wrong[2:], GOOD[:-2])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "text"),
     [
         (lambda: faults.node_missing(8, 16), r"t must lie in \[8, 15\], the steps that use node \[1, 8\], got t=16\."),

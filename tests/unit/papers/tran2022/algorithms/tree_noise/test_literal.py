@@ -19,6 +19,7 @@ from dpverify.papers.tran2022.algorithms.tree_noise.literal import (
 )
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_tape
+from tests.for_each import for_each
 
 CLOSE = 1e-12
 
@@ -36,8 +37,8 @@ def from_the_box(steps: int, depth: int, alpha: float, scale: float, dimension: 
     return out
 
 
-@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (2, 3), (7, 2), (64, 1), (100, 3)])
-@pytest.mark.parametrize("alpha", [1.0, 0.2])
+@for_each(("steps", "dimension"), [(1, 1), (2, 3), (7, 2), (64, 1), (100, 3)])
+@for_each("alpha", [1.0, 0.2])
 def test_the_kernel_is_the_box(steps: int, dimension: int, alpha: float) -> None:
     depth = levels(steps)
     Z = draw_nodes(generator(9), steps, dimension, depth=depth, scale=1.5)
@@ -45,8 +46,8 @@ def test_the_kernel_is_the_box(steps: int, dimension: int, alpha: float) -> None
     assert np.allclose(out, from_the_box(steps, depth, alpha, 1.5, dimension, 9), rtol=CLOSE, atol=CLOSE)
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.5, 1e-3])
-@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (3, 2), (256, 1), (1000, 3)])
+@for_each("alpha", [1.0, 0.5, 1e-3])
+@for_each(("steps", "dimension"), [(1, 1), (3, 2), (256, 1), (1000, 3)])
 def test_literal_and_stream_agree_on_one_tape(steps: int, dimension: int, alpha: float) -> None:
     tape = normal_tape(generator(1), steps, dimension)
     stream = noise_from_tape(tape, alpha=alpha, scale=2.0)
@@ -72,7 +73,7 @@ def test_rows_of_nodes_count_the_loops() -> None:
         assert len(rows) == 2 * steps - steps.bit_count()
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3, 4, 7, 8, 100])
+@for_each("steps", [1, 2, 3, 4, 7, 8, 100])
 def test_height_as_depth_leaves_a_node_undrawn(steps: int) -> None:
     height = levels(steps) - 1
     with pytest.raises(UndrawnNodeError) as caught:

@@ -4,9 +4,10 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, node_deviation, printed_v
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("examples", "steps", "depth", "want"),
     [
         (1, 1, 0, Fraction(1)),  # (min(0, 0) + 1) * 1
@@ -35,7 +36,7 @@ def test_levels() -> None:
     assert [levels(steps) for steps in (1, 2, 3, 4, 7, 8, 1023, 1024)] == [1, 2, 2, 3, 3, 4, 10, 11]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "text"),
     [
         ((0, 1, 1), "examples must be an integer, at least 1"),

@@ -9,10 +9,11 @@ from dpverify.kernels.typing import Matrix
 from dpverify.papers.tran2022.algorithms.tree_noise import steps as module
 from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays, noise_from_generator
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(("bits", "fast"), [("sfc64", False), ("pcg64", False), ("sfc64", True)])
-@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (2, 1), (1000, 3), (20_000, 2), (300, 200), (5, 20_000)])
+@for_each(("bits", "fast"), [("sfc64", False), ("pcg64", False), ("sfc64", True)])
+@for_each(("steps", "dimension"), [(1, 1), (2, 1), (1000, 3), (20_000, 2), (300, 200), (5, 20_000)])
 def test_step_by_step_gives_the_same_bits_as_the_whole_trajectory(
     steps: int, dimension: int, bits: Bits, fast: bool
 ) -> None:

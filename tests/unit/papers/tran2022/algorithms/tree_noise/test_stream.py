@@ -11,6 +11,7 @@ from dpverify.kernels.typing import Matrix, Tape
 from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as module
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape, whiten
+from tests.for_each import for_each
 
 CLOSE = 1e-12  # a few hundred roundings of numbers of order one
 
@@ -28,8 +29,8 @@ def weights(steps: int, alpha: float) -> Matrix:
     return out
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.5, 0.03, 1e-9])
-@pytest.mark.parametrize("steps", [1, 2, 3, 7, 8, 9, 64, 100])
+@for_each("alpha", [1.0, 0.5, 0.03, 1e-9])
+@for_each("steps", [1, 2, 3, 7, 8, 9, 64, 100])
 def test_noise_is_the_sum_over_compose(steps: int, alpha: float) -> None:
     units = np.eye(steps)  # column z - 1 of the result is then the weight of zeta_z at each step
     assert np.allclose(noise_from_tape(units, alpha=alpha, scale=1.0), weights(steps, alpha), rtol=CLOSE, atol=0)
@@ -51,7 +52,7 @@ def plain_numpy(tape: Tape, alpha: float, scale: float) -> Matrix:
     return scale * weights(len(tape), alpha) @ tape
 
 
-@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (1, 5), (100, 1), (257, 3), (70, 64), (19, 2049)])
+@for_each(("steps", "dimension"), [(1, 1), (1, 5), (100, 1), (257, 3), (70, 64), (19, 2049)])
 def test_jitted_and_python_and_plain_numpy_agree_on_one_tape(steps: int, dimension: int) -> None:
     tape, alpha, scale = tape_of(steps, dimension), 0.07, 2.5
     out, again = np.empty_like(tape), np.full_like(tape, np.nan)
@@ -78,8 +79,8 @@ def test_python_bodies_of_the_inner_kernels_agree() -> None:
         assert np.array_equal(white, same)
 
 
-@pytest.mark.parametrize("bits", ["sfc64", "pcg64"])
-@pytest.mark.parametrize(("steps", "dimension"), [(1, 1), (20_000, 1), (5999, 7), (300, 100), (3, 20_000)])
+@for_each("bits", ["sfc64", "pcg64"])
+@for_each(("steps", "dimension"), [(1, 1), (20_000, 1), (5999, 7), (300, 100), (3, 20_000)])
 def test_a_tape_and_a_generator_give_the_same_bits(steps: int, dimension: int, bits: Bits) -> None:
     rng, other = generator(3, bits=bits), generator(3, bits=bits)
     drawn = noise_from_generator(rng, steps, dimension, alpha=0.02, scale=1.7)
@@ -106,7 +107,7 @@ def test_many_trajectories_are_one_after_the_other() -> None:
         assert np.array_equal(one, noise_from_generator(rng, 50, 2, alpha=0.1, scale=1.0))
 
 
-@pytest.mark.parametrize("alpha", [1.0, 0.3, 0.001])
+@for_each("alpha", [1.0, 0.3, 0.001])
 def test_whitening_gives_the_tape_back(alpha: float) -> None:
     tape = tape_of(1023, 4)
     noise = noise_from_tape(tape, alpha=alpha, scale=0.3)
@@ -145,7 +146,7 @@ def test_the_sample_covariance_is_near_the_exact_one() -> None:
     assert errors.max() < 6.5, f"{errors.max():.2f} deviations; among 120 numbers that has probability below 1e-8"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("alpha", "scale", "tape", "text"),
     [
         (0.0, 1.0, np.ones((2, 2)), r"alpha must lie in \(0, 1\], got alpha=0\.0\."),
@@ -160,7 +161,7 @@ def test_bad_arguments(alpha: float, scale: float, tape: Tape, text: str) -> Non
         noise_from_tape(tape, alpha=alpha, scale=scale)
 
 
-@pytest.mark.parametrize("bits", ["sfc64", "pcg64"])
+@for_each("bits", ["sfc64", "pcg64"])
 def test_an_array_that_is_given_receives_the_noise(bits: Bits) -> None:
     tape, out = normal_tape(generator(3, bits=bits), 40, 5), np.full((40, 5), np.nan)
     want = noise_from_tape(tape, alpha=0.1, scale=2.0)
@@ -171,7 +172,7 @@ def test_an_array_that_is_given_receives_the_noise(bits: Bits) -> None:
     assert np.array_equal(out, want)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("out", "text"),
     [
         (np.empty((3, 2)), r"out must be an array of float64 of shape \(4, 2\), got out=an array of float64"),

@@ -13,6 +13,7 @@ from dpverify.papers.tran2022.boxes.checks import boxes
 from dpverify.papers.tran2022.identities.checks import identities, momentum_sums
 from dpverify.papers.tran2022.identities.checks.identity_check import IdentityCheck, IdentityFault
 from dpverify.papers.tran2022.identities.node_combinations_bounds import printed_output
+from tests.for_each import for_each
 
 SPECS = load_specs()
 LEMMA = "tran2022:lemma-17"
@@ -47,7 +48,7 @@ def test_identity_is_not_refuted_under_one_permutation_and_refuted_under_fresh_o
     assert (interior.kind, interior.parameters["T"].exact) == ("interior", "7")
 
 
-@pytest.mark.parametrize("extra", ["1e-9*anchor_grad(2)", "G_win(1, 1)*1e-9", "gamma**9*1e-9*anchor_grad(1)"])
+@for_each("extra", ["1e-9*anchor_grad(2)", "G_win(1, 1)*1e-9", "gamma**9*1e-9*anchor_grad(1)"])
 def test_any_coefficient_off_is_seen(extra: str) -> None:
     printed = statement(LEMMA, ordering="once")
     fault = IdentityFault("off", "off", rhs=f"printed + {extra}").statement(printed)
@@ -114,7 +115,7 @@ def test_algorithm_4_is_judged_as_its_box_stands_and_repaired_in_the_amendment_o
     assert run(lost, amended).status == "refuted"
 
 
-@pytest.mark.parametrize("budget", ["smoke", "standard"])
+@for_each("budget", ["smoke", "standard"])
 def test_every_run_is_gone_through_with_its_first_three_windows_and_its_last(budget: str) -> None:
     (found,) = [each for each in identities.CHECKS.of("lemma-17-unrolled") if isinstance(each, IdentityCheck)]
     windows: dict[tuple[int, int], list[int]] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.harness import BUDGETS, Check, Context
 from dpverify.harness.context import as_point
@@ -16,6 +15,7 @@ from dpverify.papers.tran2022.momentum.checks import (
     momentum_error,
     momentum_error_orders,
 )
+from tests.for_each import for_each
 
 SPECS = load_specs()
 MODULES = (momentum_error, momentum_error_orders)
@@ -48,7 +48,7 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "name", "reading", "status"), EXPECTED)
+@for_each(("claim", "name", "reading", "status"), EXPECTED)
 def test_the_verdict_and_its_controls(claim: str, name: str, reading: dict[str, str], status: str) -> None:
     found = _run(claim, name, reading)
     assert found.status == status
@@ -71,6 +71,6 @@ def test_antipodes_come_close_to_the_corrected_lemma_and_stay_below() -> None:
     assert 0.4 < plain < 0.58 < doubled
 
 
-@pytest.mark.parametrize(("n", "top", "visits"), [(1, 1, 1), (8, 3, 3), (4, 9, 10)])
+@for_each(("n", "top", "visits"), [(1, 1, 1), (8, 3, 3), (4, 9, 10)])
 def test_visits_count_an_epoch_that_is_cut_short(n: int, top: int, visits: int) -> None:
     assert momentum_error_orders._visits(n, top) == visits

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
@@ -13,6 +11,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers import load
 from dpverify.papers.tran2022.momentum.checks import sr_noise_norm
 from dpverify.symbolic.exact.statements import evaluate_statement
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -50,7 +49,7 @@ def test_the_box_and_section_4_differ_at_one_step_only() -> None:
     assert found.message.startswith("172 points, 8 violations")
 
 
-@pytest.mark.parametrize("ordering", ["fresh", "once"])
+@for_each("ordering", ["fresh", "once"])
 def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(ordering: str) -> None:
     on = statement("section-4-noise-two-cases", {"ordering": ordering})
     found = run("section-4-noise-two-cases", "one-release", on)

@@ -10,6 +10,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
 from dpverify.papers.tran2022.noise.checks.sr_noise_points import at_points
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -47,7 +48,7 @@ REFUTED = [
 AWAY_FROM_EDGES = {"lemma-7-var-2-step", "lemma-7-coefficient", "lemma-7-var-numbers"}  # the others' points have T < N
 
 
-@pytest.mark.parametrize(("claim", "examples"), REFUTED)
+@for_each(("claim", "examples"), REFUTED)
 def test_counterexamples_are_in_the_domain_and_certain(claim: str, examples: str) -> None:
     found = run(claim, "counterexamples", statement(claim, ONCE if claim == "lemma-7" else None))
     assert found.status == "refuted"

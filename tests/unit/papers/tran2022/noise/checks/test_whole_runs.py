@@ -16,6 +16,7 @@ from dpverify.kernels.tape import normal_tape
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
 from dpverify.papers.tran2022.noise.checks import whole_runs
+from tests.for_each import for_each
 
 STEPS, D, RUNS = 1023, 8, 19
 
@@ -53,7 +54,7 @@ def test_spawned_streams_differ_from_each_other_and_leave_the_generator_alone() 
     assert rng.random() == untouched.random()
 
 
-@pytest.mark.parametrize("name", ["smoke", "standard"])
+@for_each("name", ["smoke", "standard"])
 def test_plans_and_judges_compare_pairs_in_the_same_way(context: Context, name: str) -> None:
     here = replace(context, budget=replace(context.budget, name=name))
     for pairs in ("products", "signs"):

@@ -2,11 +2,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpverify.harness import BUDGETS, Context, MonteCarloCheck
 from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.reorder.checks import reorder
+from tests.for_each import for_each
 
 STATEMENT = load_specs().claim("tran2022:algorithm-4-output").statement({"ordering": "fresh"})
 
@@ -17,7 +17,7 @@ POINT = {name: Fraction(value) for name, value in reorder.POINT.items()}
 CONTEXT = Context(STATEMENT, BUDGETS["smoke"], 0, "test", POINT)
 
 
-@pytest.mark.parametrize("which", ["difference", "estimate"])
+@for_each("which", ["difference", "estimate"])
 def test_sample_stays_below_its_bound_and_near_its_mean(which: Any) -> None:
     sample = reorder._simulate(which)(CONTEXT, np.random.default_rng(1), 2000)
     assert sample.shape == (2000,)

@@ -23,6 +23,7 @@ from dpverify.papers.tran2022.run_time.checks.run_time_check import (
     median_below,
     median_interval,
 )
+from tests.for_each import for_each
 
 RUN_TIME = load_specs().claim("tran2022:section-5-run-time").statement()
 
@@ -64,7 +65,7 @@ def test_times_as_they_should_be_pass_and_all_controls_are_seen() -> None:
         )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("literal", "stream", "said"),
     [
         ((0.1, 1.95), (0.004, 1.4), "stream's exponent"),
@@ -88,7 +89,7 @@ def test_one_wild_round_changes_nothing() -> None:
     assert judged(wild).status == "not refuted"
 
 
-@pytest.mark.parametrize("name", PLANS)
+@for_each("name", PLANS)
 def test_plans_can_pass_with_one_round_lost(name: str) -> None:
     plan = PLANS[name]
     values = np.zeros(plan.rounds)

@@ -6,8 +6,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
-import pytest
-
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse
@@ -19,6 +17,7 @@ from dpverify.papers.tran2022.run_time.checks import run_time_orders
 from dpverify.papers.tran2022.run_time.orders_bounds import order
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.exact.statements import evaluate_statement
+from tests.for_each import for_each
 
 RUN_TIME = load_specs().claim("tran2022:section-5-run-time").statement()
 
@@ -54,7 +53,7 @@ def test_a_claim_about_earlier_work_is_judged_without_a_condition_on_epsilon() -
         assert judged(replace(amended, requires=kept), "derivation").status == "inconclusive"
 
 
-@pytest.mark.parametrize("kind", ["one-pass", "node-by-node"])
+@for_each("kind", ["one-pass", "node-by-node"])
 def test_the_definitions_count_what_the_loops_count(kind: str) -> None:
     statement = load_specs().claim("tran2022:section-5-gradient-evaluations").statement({"evaluation": kind})
     meaning = statement.definition("gradient_evaluations")

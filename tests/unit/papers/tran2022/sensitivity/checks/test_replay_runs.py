@@ -21,6 +21,7 @@ from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
 )
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ORDERINGS, Ordering
 from dpverify.report.pages.figures import caption, svg
+from tests.for_each import for_each
 
 FAMILIES: tuple[Family, ...] = ("f", "g", "delta", "r")
 SPECS = load_specs()
@@ -34,16 +35,16 @@ def ratios(family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault
     return found
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("case", [RunCase(3, 26, Fraction(3, 8)), RunCase(7, 33, Fraction(5, 32))])
+@for_each("ordering", ORDERINGS)
+@for_each("family", FAMILIES)
+@for_each("case", [RunCase(3, 26, Fraction(3, 8)), RunCase(7, 33, Fraction(5, 32))])
 def test_every_node_moves_by_exactly_what_the_closed_form_says(
     case: RunCase, family: Family, ordering: Ordering
 ) -> None:
     assert ratios(family, case, ordering) == pytest.approx([1.0] * len(ratios(family, case, ordering)), rel=1e-12)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@for_each("family", FAMILIES)
 def test_each_fault_shows(family: Family) -> None:
     case = RunCase(3, 26, Fraction(3, 8))
     for fault in FAULTS[family]:
@@ -51,8 +52,8 @@ def test_each_fault_shows(family: Family) -> None:
         assert max(off) > 5e-10, fault.name
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
-@pytest.mark.parametrize("family", FAMILIES)
+@for_each("ordering", ORDERINGS)
+@for_each("family", FAMILIES)
 def test_random_runs_never_move_a_node_by_more(family: Family, ordering: Ordering) -> None:
     rng = np.random.default_rng(7)
     found = [random_ratios(family, ordering, rng)[0] for _ in range(40)]
@@ -60,7 +61,7 @@ def test_random_runs_never_move_a_node_by_more(family: Family, ordering: Orderin
     assert max(found) > 0.5
 
 
-@pytest.mark.parametrize("ordering", ORDERINGS)
+@for_each("ordering", ORDERINGS)
 def test_schedules_are_permutations(ordering: Ordering) -> None:
     case = RunCase(5, 23, Fraction(1, 4))
     for start, end in ((1, 1), (9, 16), (17, 20), (1, 16)):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.search.onset_check import OnsetCheck
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.accounting import onset
 from dpverify.papers.tran2022.utility.checks.onset import CHECKS
 from dpverify.report.pages.figures import svg
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -20,7 +19,7 @@ READINGS = {"theorem-6": {"ordering": "fresh", "depth": "levels"}, "theorem-9": 
 THEOREMS: tuple[onset.Theorem, ...] = ("theorem-6", "theorem-9")
 
 
-@pytest.mark.parametrize("theorem", THEOREMS)
+@for_each("theorem", THEOREMS)
 def test_the_check_holds_sees_its_fault_and_draws(theorem: onset.Theorem) -> None:
     check = CHECKS.find(theorem, "onset")
     assert isinstance(check, OnsetCheck)

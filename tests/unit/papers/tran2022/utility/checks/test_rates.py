@@ -15,6 +15,7 @@ from dpverify.papers.tran2022.utility.checks.rates import CHECKS
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import Derivation
 from dpverify.symbolic.exact.statements import evaluate_statement, requires_hold
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
@@ -25,7 +26,7 @@ def judged(statement: Statement, name: str) -> CheckResult:
     return found
 
 
-@pytest.mark.parametrize("theorem", ["6", "9"])
+@for_each("theorem", ["6", "9"])
 def test_the_narrower_domain_is_not_that_of_the_printed_claim(theorem: str) -> None:
     claim = SPECS.claim(f"tran2022:theorem-{theorem}-rate")
     amended = claim.statement(variant="amended")
@@ -36,7 +37,7 @@ def test_the_narrower_domain_is_not_that_of_the_printed_claim(theorem: str) -> N
     assert judged(wider, "exponents").status == "refuted"
 
 
-@pytest.mark.parametrize(("theorem", "reading"), [("6", {"ordering": "fresh", "depth": "levels"}), ("9", {})])
+@for_each(("theorem", "reading"), [("6", {"ordering": "fresh", "depth": "levels"}), ("9", {})])
 def test_the_left_side_is_the_bound_that_the_theorem_prints(theorem: str, reading: dict[str, str]) -> None:
     record = SPECS.claim(f"tran2022:theorem-{theorem}-rate").statement()
     assert record.lhs == SPECS.claim(f"tran2022:theorem-{theorem}").statement(reading).rhs
@@ -53,7 +54,7 @@ def chain_of(claim: str) -> tuple[Statement, Derivation]:
     return amended, check.build(amended)
 
 
-@pytest.mark.parametrize("claim", RATES)
+@for_each("claim", RATES)
 def test_a_rate_is_proved_and_so_is_a_slower_one(claim: str) -> None:
     amended, chain = chain_of(claim)
     assert amended.rhs is not None
@@ -62,8 +63,8 @@ def test_a_rate_is_proved_and_so_is_a_slower_one(claim: str) -> None:
     assert conclude(chain, replace(amended, relation="O")) == "undecided"  # it has logarithms
 
 
-@pytest.mark.parametrize("claim", RATES)
-@pytest.mark.parametrize("rate", ["1/N**100", "({})/N**(1/100)", "({})*N**(1/100)/T**(1/100)", "({})/d**(1/1000)"])
+@for_each("claim", RATES)
+@for_each("rate", ["1/N**100", "({})/N**(1/100)", "({})*N**(1/100)/T**(1/100)", "({})/d**(1/1000)"])
 def test_a_faster_rate_is_not_proved(claim: str, rate: str) -> None:
     amended, chain = chain_of(claim)
     assert amended.rhs is not None
@@ -72,7 +73,7 @@ def test_a_faster_rate_is_not_proved(claim: str, rate: str) -> None:
     assert conclude(chain, replace(faster, relation="O")) == "undecided"
 
 
-@pytest.mark.parametrize(("claim", "condition"), [("theorem-6-rate", 1), ("theorem-9-rate", 0), ("abstract-rate", 1)])
+@for_each(("claim", "condition"), [("theorem-6-rate", 1), ("theorem-9-rate", 0), ("abstract-rate", 1)])
 def test_without_its_condition_an_order_is_not_proved(claim: str, condition: int) -> None:
     amended, chain = chain_of(claim)
     kept = tuple(each for place, each in enumerate(amended.requires) if place != condition)

@@ -19,6 +19,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks.simulation import _seconds_6, _seconds_9
 from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase, run_theorem_6
+from tests.for_each import for_each
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 
@@ -69,7 +70,7 @@ def test_a_wrong_optimizer_is_refuted() -> None:
     assert float(found.counterexamples[0].lhs.float) > float(found.counterexamples[0].rhs.float)
 
 
-@pytest.mark.parametrize("seconds", [_seconds_6, _seconds_9])
+@for_each("seconds", [_seconds_6, _seconds_9])
 def test_seconds_are_those_of_the_steps_and_more_in_more_dimensions(seconds: Callable[[SlopeCase], float]) -> None:
     case = SlopeCase("slope", 16, 2**14)
     each = seconds(case) / 2**14

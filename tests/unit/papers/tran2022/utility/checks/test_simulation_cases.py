@@ -20,6 +20,7 @@ from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     rounded_up,
     run_theorem_6,
 )
+from tests.for_each import for_each
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 
@@ -81,7 +82,7 @@ def test_every_place_of_a_family_is_a_problem_within_it() -> None:
         assert case.slope > 0
 
 
-@pytest.mark.parametrize("value", ["1", "59", "1/16", "2/3", "1/3000000", "123456789", "9999.5"])
+@for_each("value", ["1", "59", "1/16", "2/3", "1/3000000", "123456789", "9999.5"])
 def test_rounding_up_stays_above_and_close(value: str) -> None:
     exact = Fraction(value)
     rounded = rounded_up(exact)

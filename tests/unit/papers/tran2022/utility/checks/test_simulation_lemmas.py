@@ -16,6 +16,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks import simulation_lemmas as lemmas
 from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase, run_theorem_6, run_theorem_9
+from tests.for_each import for_each
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 
@@ -59,7 +60,7 @@ def test_lemma_5_holds_on_every_run_and_sees_its_faults() -> None:
         assert [control.refuted for control in found.controls] == [True, True]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "name", "reading"),
     [("lemma-11", "runs", {"ordering": "fresh"}), ("lemma-12", "runs", {"depth": "levels"})],
 )

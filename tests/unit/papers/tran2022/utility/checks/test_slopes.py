@@ -15,6 +15,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.accounting.onset import Theorem
 from dpverify.papers.tran2022.utility.checks.slopes import Size, seconds, simulated, worst_slope
 from dpverify.report.pages.figures import svg
+from tests.for_each import for_each
 
 SWEEPS = {
     "N": [Size(n) for n in (200, 400, 800)],
@@ -23,7 +24,7 @@ SWEEPS = {
 }
 
 
-@pytest.mark.parametrize("theorem", ["theorem-6", "theorem-9"])
+@for_each("theorem", ["theorem-6", "theorem-9"])
 def test_the_loss_falls_by_1_in_all_and_is_as_steep_as_a_multiple_of_the_rate(theorem: Theorem) -> None:
     for size in (Size(400), Size(6400, 4)):
         found = worst_slope(theorem, size)
@@ -34,7 +35,7 @@ def test_the_loss_falls_by_1_in_all_and_is_as_steep_as_a_multiple_of_the_rate(th
         assert (found.examples, found.dimension, found.smoothness) == (size.examples, size.dimension, 1.0)
 
 
-@pytest.mark.parametrize("theorem", ["theorem-6", "theorem-9"])
+@for_each("theorem", ["theorem-6", "theorem-9"])
 def test_a_run_takes_less_than_a_microsecond_a_step_and_more_in_more_dimensions(theorem: Theorem) -> None:
     flat, wide = (seconds(theorem, size) / size.steps(theorem) for size in (Size(400), Size(400, 8)))
     assert 1e-9 < flat < wide < 1e-6
@@ -71,7 +72,7 @@ def test_gradients_that_fall_like_the_bound_pass_and_both_faults_do_not() -> Non
     assert svg("utility-slopes-theorem-6", found.figures["utility-slopes-theorem-6"])
 
 
-@pytest.mark.parametrize(("powers", "name"), [((-0.3, 0.24, -0.48), "N"), ((-0.45, 0.4, -0.48), "d")])
+@for_each(("powers", "name"), [((-0.3, 0.24, -0.48), "N"), ((-0.45, 0.4, -0.48), "d")])
 def test_a_slow_decay_is_told_and_never_refutes(powers: tuple[float, float, float], name: str) -> None:
     found = _finish(_power(*powers))
     assert found.status == "inconclusive"

@@ -5,6 +5,7 @@ import pytest
 
 from dpverify.papers.tran2022.accounting.onset import Theorem
 from dpverify.papers.tran2022.utility.checks.slopes import Size, mean_gradient, worst_slope
+from tests.for_each import for_each
 
 
 def test_the_worst_slope_has_the_constants_that_the_bound_is_for() -> None:
@@ -18,7 +19,7 @@ def test_the_worst_slope_has_the_constants_that_the_bound_is_for() -> None:
         worst_slope("theorem-6", Size(20, 1, 1.0))
 
 
-@pytest.mark.parametrize("theorem", ["theorem-6", "theorem-9"])
+@for_each("theorem", ["theorem-6", "theorem-9"])
 def test_the_mean_gradient_lies_between_a_part_of_the_slope_and_the_slope(theorem: Theorem) -> None:
     size = Size(500) if theorem == "theorem-6" else Size(30)
     top = worst_slope(theorem, size).slope

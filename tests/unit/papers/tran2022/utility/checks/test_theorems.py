@@ -8,7 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
-import pytest
 from sympy import Integer, Rational, Symbol
 
 from dpverify.harness import BUDGETS, Context
@@ -31,6 +30,7 @@ from dpverify.symbolic.derive.cited import Cited, derivations_under, referred_to
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step, check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.expressions.ranges import real
+from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 SPECS = load_specs()
@@ -83,7 +83,7 @@ def names() -> list[str]:
     return [build().name for build in BUILDS]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("build", "claim", "reading"),
     BESIDE,
     ids=[build.__module__.rpartition(".")[2] + "." + build.__name__ for build in BUILDS],
@@ -92,7 +92,7 @@ def test_a_cited_derivation_is_complete(build: Callable[[], Derivation], claim: 
     assert faulty_steps(build(), stated(claim, reading), points=12) == []
 
 
-@pytest.mark.parametrize(("build", "claim", "reading"), TOTALS)
+@for_each(("build", "claim", "reading"), TOTALS)
 def test_a_statement_follows_and_all_that_it_cites_is_listed(
     build: Callable[[Statement], Derivation], claim: str, reading: dict[str, str]
 ) -> None:
@@ -111,7 +111,7 @@ def test_names_of_the_cited_derivations_tell_them_apart() -> None:
     assert len(set(names())) == len(BUILDS)
 
 
-@pytest.mark.parametrize("factor", [Rational(1), Rational(99, 100), Rational(1, 2)])
+@for_each("factor", [Rational(1), Rational(99, 100), Rational(1, 2)])
 def test_smaller_constants_of_the_lemma_do_not_follow(factor: Rational) -> None:
     for build in (lemma.difference, once.above, rates.difference_rate, weights.estimate):
         chain = build()
@@ -174,7 +174,7 @@ def test_what_is_granted_is_named() -> None:
     assert all(isinstance(premise, Premise) for premise in chain.premises.values())
 
 
-@pytest.mark.parametrize(("examples", "steps"), [(2, 20), (3, 12), (5, 100), (16, 320)])
+@for_each(("examples", "steps"), [(2, 20), (3, 12), (5, 100), (16, 320)])
 def test_the_mean_of_the_estimates_own_part_is_far_below_its_bound(examples: int, steps: int) -> None:
     rho = math.sqrt(examples / steps)
     gamma = Fraction(math.isqrt(10**12 * examples // steps), 10**6)

@@ -26,11 +26,12 @@ from dpverify.papers.wang2019.utility.checks.slopes import (
 from dpverify.report.pages.figures import caption, svg
 from dpverify.symbolic.exact.numbers import nearest_float
 from dpverify.symbolic.exact.statements import definitions, requires_hold
+from tests.for_each import for_each
 
 STATEMENT = load_specs().claim("wang2019:theorem-4-4").statement({}, "amended")
 
 
-@pytest.mark.parametrize("size", [size for sizes in STANDARD.values() for size in sizes])
+@for_each("size", [size for sizes in STANDARD.values() for size in sizes])
 def test_runs_have_the_parameters_of_the_record(size: AccurateSize) -> None:
     p = size.parameters
     point = as_point(
@@ -81,7 +82,7 @@ def test_gradients_that_fall_like_the_bound_pass_and_are_drawn() -> None:
     assert "In n the runs fall with the exponent -0.66 (" in caption(name, columns)
 
 
-@pytest.mark.parametrize(("powers", "name"), [((-0.5, 0.33, -0.65), "n"), ((-0.66, 0.5, -0.65), "d")])
+@for_each(("powers", "name"), [((-0.5, 0.33, -0.65), "n"), ((-0.66, 0.5, -0.65), "d")])
 def test_a_slow_decay_is_told_and_never_refutes(powers: tuple[float, float, float], name: str) -> None:
     found = _finish(_power(*powers))
     assert found.status == "inconclusive"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpverify.papers.wang2019.utility.checks.theorem_runs import ALL, PARTIES, Ramp, RampOracle
+from tests.for_each import for_each
 
 
 def slope(ramp: Ramp, x: float, example: int) -> float:
@@ -15,7 +16,7 @@ def slope(ramp: Ramp, x: float, example: int) -> float:
     return float(out[0])
 
 
-@pytest.mark.parametrize("ramp", [*ALL, *PARTIES], ids=lambda ramp: ramp.name)
+@for_each("ramp", [*ALL, *PARTIES], ids=lambda ramp: ramp.name)
 def test_a_ramp_has_the_constants_it_states(ramp: Ramp) -> None:
     x = np.linspace(-3.0, float(ramp.start), 60_001)
     each = np.array([[slope(ramp, float(at), example) for at in x[::20]] for example in (0, 1)])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.context import as_point
 from dpverify.ledger import load_specs
@@ -18,11 +16,12 @@ from dpverify.papers.zhang2021.empirical.checks.comparisons import (
     _settings,
 )
 from dpverify.symbolic.exact.statements import requires_hold
+from tests.for_each import for_each
 
 SPECS = load_specs()
 
 
-@pytest.mark.parametrize("claim", CONSTANTS)
+@for_each("claim", CONSTANTS)
 def test_a_hundredth_of_the_constant_is_too_small_somewhere(claim: str) -> None:
     statement = SPECS.claim(f"zhang2021:{claim}").statement()
     constant = CONSTANTS[claim][0]
@@ -31,7 +30,7 @@ def test_a_hundredth_of_the_constant_is_too_small_somewhere(claim: str) -> None:
     assert not all(_bounded(p, statement, constant=lambda p: constant(p) / 100).ok for p in points)
 
 
-@pytest.mark.parametrize("claim", GROWING)
+@for_each("claim", GROWING)
 def test_growing_points_are_beyond_every_bound_but_not_beyond_its_square(claim: str) -> None:
     statement = SPECS.claim(f"zhang2021:{claim}").statement()
     points = list(map(as_point, _beyond(claim, BUDGETS["smoke"])))

@@ -20,6 +20,7 @@ from dpverify.papers.zhang2021.empirical.checks.local_losses import (
     plateau_of,
 )
 from dpverify.symbolic.exact.numbers import ball
+from tests.for_each import for_each
 
 ESCAPING = as_point(
     {
@@ -35,7 +36,7 @@ def test_every_point_has_every_property() -> None:
         assert unmet == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("letter", "value", "unmet"),
     [
         ("L", "8/10", "lipschitz"),

@@ -1,0 +1,137 @@
+"""docs/json.md has every field of the JSON that commands write, with its type."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+
+from dpverify.calibrate.batches import BatchCalibration
+from dpverify.calibrate.growing import GrowingCalibration
+from dpverify.calibrate.records import Calibration
+from dpverify.cli.app import build
+from dpverify.compare.networks.records import NetworkResult
+from dpverify.compare.records import CompareResult
+from dpverify.compare.tables.records import TableResult
+from dpverify.ledger.listing import Listing
+from dpverify.ledger.records import Amendment, Claim, Let, Reading, Regime, Severity, Status, Verdict
+from dpverify.ledger.results import Run
+from dpverify.privacy.audit.records import AuditResult
+from dpverify.report.bench.records import Bench
+from dpverify.report.mutants import MutantsRun
+from dpverify.report.rates import RatesRun
+from dpverify.report.search import SearchRun
+from dpverify.report.selftest import Selftest
+from dpverify.train.records import PartyResult, TrainResult
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+COMMANDS: Mapping[str, tuple[type[msgspec.Struct], ...]] = {
+    "verify": (Run,),
+    "list": (Listing,),
+    "calibrate": (Calibration, BatchCalibration, GrowingCalibration),
+    "audit": (AuditResult,),
+    "train": (TrainResult,),
+    "party": (PartyResult,),
+    "compare": (CompareResult, TableResult, NetworkResult),
+    "bench": (Bench,),
+    "selftest": (Selftest, SearchRun, RatesRun, MutantsRun),
+}
+OF_SPECS = (Claim, Let, Reading, Verdict, Regime, Amendment)  # described in specs/README.md
+NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.+) \|$", re.MULTILINE)
+
+
+def words(kind: Any) -> str:
+    """The type of a field as docs/json.md writes it."""
+    if kind in NAMES:
+        return NAMES[kind]
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return f"{kind.__name__}, as in [the records](../specs/README.md)" if kind in OF_SPECS else link(kind)
+    if kind in (Status, Severity):
+        return "[status](../specs/README.md#verdicts)" if kind == Status else "[severity](../specs/README.md#verdicts)"
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if origin is Literal:
+        return " or ".join(f'"{part}"' if isinstance(part, str) else str(part) for part in parts)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(map(words, parts))
+    if origin is list or (origin is tuple and parts[-1] is Ellipsis):
+        return f"list of {words(parts[0])}"
+    if origin is tuple:
+        return f"[{', '.join(map(words, parts))}]"
+    assert origin is dict, kind
+    return f"object of {words(parts[1])}"
+
+
+def link(kind: type[msgspec.Struct]) -> str:
+    return f"[{kind.__name__}](#{kind.__name__.lower()})"
+
+
+def described(kinds: tuple[type[msgspec.Struct], ...]) -> Iterator[type[msgspec.Struct]]:
+    """These records and all records inside them, each once."""
+    seen: list[type[msgspec.Struct]] = []
+
+    def look(kind: Any) -> None:
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            if kind not in seen and kind not in OF_SPECS:
+                seen.append(kind)
+                for each in msgspec.structs.fields(kind):
+                    look(each.type)
+        else:
+            for part in typing.get_args(kind):
+                look(part)
+
+    for kind in kinds:
+        look(kind)
+    yield from seen
+
+
+ALL = {kind.__name__: kind for kind in described(tuple(kind for kinds in COMMANDS.values() for kind in kinds))}
+
+
+def section(heading: str) -> str:
+    """The text below a heading, up to the next one."""
+    return re.split(r"^#+ ", PAGE.partition(f"{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_page_has_the_fields_of_a_record_with_their_types(name: str) -> None:
+    rows = [(field, kind) for field, kind, _ in ROW.findall(section(f"\n### {name}"))]
+    assert rows == [(field.encode_name, words(field.type)) for field in msgspec.structs.fields(ALL[name])]
+
+
+def test_the_page_has_no_other_record_and_every_command_with_its_records() -> None:
+    assert sorted(re.findall(r"^### (\w+)$", PAGE, re.MULTILINE)) == sorted(ALL)
+    for command, kinds in COMMANDS.items():
+        assert [kind for kind in kinds if link(kind) not in section(f"\n## `dpverify {command} --json`")] == []
+
+
+def test_every_command_that_writes_json_is_on_the_page() -> None:
+    app = build()
+    writers = [
+        name
+        for name in app
+        if not name.startswith("-")
+        and any("--json" in argument.names for argument in app[name].assemble_argument_collection())
+    ]
+    assert re.findall(r"^## `dpverify (\S+) --json`$", PAGE, re.MULTILINE) == list(COMMANDS)
+    assert sorted(writers) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("kind", OF_SPECS)
+def test_the_guide_of_records_has_the_other_fields(kind: type[msgspec.Struct]) -> None:
+    guide = (ROOT / "specs" / "README.md").read_text(encoding="utf-8")
+    names = [field.encode_name for field in msgspec.structs.fields(kind)]
+    assert [name for name in names if not re.search(rf"`{name}`|\b{name} = |\[verdict\.{name}\]", guide)] == []
+
+
+def test_a_type_is_written_in_words() -> None:
+    assert words(dict[str, list[float]]) == "object of list of number"
+    assert words(tuple[float, str | None]) == "[number, string or null]"
+    assert words(Literal["a", 1]) == '"a" or 1'
