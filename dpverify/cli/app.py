@@ -33,6 +33,8 @@ from dpverify.cli.output import (
     open_closed_streams,
     stdout_failure,
 )
+from dpverify.cli.proofs.prove import prove
+from dpverify.cli.proofs.rules import rules
 from dpverify.cli.selftest import selftest
 from dpverify.cli.site import site
 from dpverify.cli.verify import verify
@@ -44,8 +46,9 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  
 EXIT_CODES = """Exit codes:
   0    success
   1    a pinned verdict is contradicted, our algebra and our code disagree, a
-       check raises an error or misses its planted fault, a proof is lost, an
-       audit refutes a claim, or conform finds a fault or cannot run a test
+       check raises an error or misses its planted fault, a proof is lost or
+       not accepted, an audit refutes a claim, or conform finds a fault or
+       cannot run a test
   2    bad input, or output that cannot be written
   3    internal failure; DPVERIFY_TRACEBACK=1 prints the traceback
   130  interrupted; the results so far are written
@@ -65,7 +68,7 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
     )
     using = (explain, train, party, compare, calibrate, audit, conform)
-    for command in (list_claims, new_paper, verify, *using, certify, selftest, bench, site, doctor):
+    for command in (list_claims, new_paper, verify, *using, prove, rules, certify, selftest, bench, site, doctor):
         command.__doc__ = unwrapped(command.__doc__ or "")
         name = {list_claims: "list", new_paper: "new-paper"}.get(command)
         app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")

@@ -139,6 +139,7 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
     """Write the first certificate that one of a statement's derivations has."""
     from dpverify.symbolic.certify.certificates import certify
     from dpverify.symbolic.derive.define import reworded
+    from dpverify.symbolic.elaborate.errors import ProofError
 
     reasons = []
     for job in jobs:
@@ -146,7 +147,11 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
         if not isinstance(check, DerivationCheck):
             continue
         statement = reworded(job.context.statement)
-        found = certify(statement, check.build(statement))
+        try:
+            found = certify(statement, check.build(statement))
+        except ProofError as error:
+            reasons.append(str(error))
+            continue
         if found.data is not None:
             text = json.dumps(found.data, separators=(",", ":")) + "\n"
             return Certified(case.claim.key, case.reading, variant, text)

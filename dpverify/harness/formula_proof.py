@@ -12,6 +12,7 @@ import msgspec
 from dpverify.harness.context import Context
 from dpverify.harness.derivation_check import Build, DerivationCheck
 from dpverify.harness.planted import Planted, moved_side
+from dpverify.harness.text_proof import has_text
 from dpverify.ledger.formula import Call, to_text, walk
 from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
@@ -67,8 +68,13 @@ class FormulaProof(DerivationCheck):
     build: Build = field(default=searched_for, kw_only=True)
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether both sides are formulas, of numbers, in functions that certificates know."""
-        if statement.lhs is None or statement.rhs is None or statement.relation not in {"<=", ">=", "="}:
+        """Whether both sides are formulas in numbers and functions of certificates, and there is no proof as text."""
+        if (
+            has_text(statement)
+            or statement.lhs is None
+            or statement.rhs is None
+            or statement.relation not in {"<=", ">=", "="}
+        ):
             return False
         nodes = (statement.lhs, statement.rhs, *(value for _, value in statement.let), *statement.requires)
         called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}

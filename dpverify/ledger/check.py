@@ -11,9 +11,8 @@ from typing import Literal
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import Place, Problems, SpecError
 from dpverify.ledger.load import (
-    CHAPTERS,
     CLAIMS,
-    DEFINITIONS,
+    FILES,
     QUESTIONS,
     VERDICTS,
     bundled_specs,
@@ -85,7 +84,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
             if verdict.status == "untested" and not verdict.reason.strip():
                 yield verdicts_place.of(claim.record.id).at("reason").error("", "an untested claim says why")
     for path in sorted(folder.iterdir()):
-        if path.name not in (CLAIMS, VERDICTS, DEFINITIONS, CHAPTERS, QUESTIONS) and path.suffix != ".md":
+        if path.name not in (*FILES, QUESTIONS) and path.suffix != ".md":
             yield Place(shown_path(path)).error("", "nothing reads this file")
 
 

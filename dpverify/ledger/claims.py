@@ -14,6 +14,7 @@ import msgspec
 from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import Compare
+from dpverify.ledger.proofs.book import ProofBook
 from dpverify.ledger.reading import StatementReader, amended_wording, held_wording, printed_wording
 from dpverify.ledger.records import Amendment, Claim, Regime, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
@@ -35,6 +36,7 @@ class ClaimSpec:
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
     glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
     edges: tuple[Compare, ...] = ()  # where nobody runs what the paper describes
+    proofs: ProofBook = field(default_factory=ProofBook, repr=False)  # the paper's proofs as text
 
     @property
     def key(self) -> str:
@@ -121,7 +123,14 @@ class ClaimSpec:
                 raise place.at("holds").error("", "nothing is said of where this reading holds")
             wording = held_wording(self.record, verdict.holds)
         read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
-        return replace(read, variant=variant, siblings=self.siblings, glossary=self.glossary, edges=self.edges)
+        return replace(
+            read,
+            variant=variant,
+            siblings=self.siblings,
+            glossary=self.glossary,
+            edges=self.edges,
+            proofs=self.proofs,
+        )
 
     def statements(self) -> Iterator[Statement]:
         """Yield what is printed, what is corrected and where what is printed holds, under every choice of readings."""

@@ -15,6 +15,7 @@ from dpverify.ledger.files.kept import PaperRecords, keep_records, key_of, recal
 from dpverify.ledger.files.tables import content, records_in
 from dpverify.ledger.outside import outside_papers
 from dpverify.ledger.papers import PaperReader
+from dpverify.ledger.proofs.records import ProofsFile
 from dpverify.ledger.reading import find_cycle
 from dpverify.ledger.records import ClaimsFile, Record, VerdictsFile
 from dpverify.ledger.specs import PaperSpec, Specs
@@ -26,7 +27,8 @@ VERDICTS = "verdicts.toml"
 CHAPTERS = "chapters.toml"
 QUESTIONS = "questions.toml"
 DEFINITIONS = "definitions.toml"
-FILES = (CLAIMS, VERDICTS, DEFINITIONS, CHAPTERS)
+PROOFS = "proofs.toml"
+FILES = (CLAIMS, VERDICTS, DEFINITIONS, PROOFS, CHAPTERS)
 NO_PAPERS = {"proofs", "faults"}  # folders of specs that are no papers: proofs of rules, faults of the selftest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -53,8 +55,8 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     Parameters
     ----------
     directory
-        It has a folder per paper, with ``claims.toml`` and perhaps ``verdicts.toml``, ``definitions.toml`` and
-        ``chapters.toml``. None for the specs that come with dpverify and those of outside papers.
+        It has a folder per paper, with ``claims.toml`` and perhaps ``verdicts.toml``, ``definitions.toml``,
+        ``proofs.toml`` and ``chapters.toml``. None for the specs that come with dpverify and those of outside papers.
 
     Raises
     ------
@@ -123,20 +125,23 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     key = key_of(folder.name, whole) if len(whole) == len(FILES) else ""
     kept = recall_records(folder.name, key) if key else None
     if kept is not None:
-        reader = PaperReader(folder.name, places[:3], problems, checked=True)
-        paper = reader.read(kept.claims, kept.verdicts, kept.definitions)
+        reader = PaperReader(folder.name, places[:4], problems, checked=True)
+        paper = reader.read(kept.claims, kept.verdicts, kept.definitions, kept.proofs)
         return replace(paper, chapters=tuple(kept.chapters.chapter))
     before = len(problems)
     claims = records_in(contents[0] or b"", ClaimsFile, places[0], problems)
     verdicts = _optional(contents[1], VerdictsFile(), places[1], problems)
     definitions = _optional(contents[2], DefinitionsFile(), places[2], problems)
+    proofs = _optional(contents[3], ProofsFile(), places[3], problems)
     if claims is None:
         return None
-    paper = PaperReader(folder.name, places[:3], problems).read(claims, verdicts, definitions)
-    chapters = _optional(contents[3], ChaptersFile(), places[3], problems)
-    problems.extend(chapter_problems(chapters, paper.claims, places[3]))
+    paper = PaperReader(folder.name, places[:4], problems).read(claims, verdicts, definitions, proofs)
+    chapters = _optional(contents[4], ChaptersFile(), places[4], problems)
+    problems.extend(chapter_problems(chapters, paper.claims, places[4]))
     if key and len(problems) == before:
-        records = PaperRecords(claims=claims, verdicts=verdicts, definitions=definitions, chapters=chapters)
+        records = PaperRecords(
+            claims=claims, verdicts=verdicts, definitions=definitions, proofs=proofs, chapters=chapters
+        )
         keep_records(folder.name, key, records)
     return replace(paper, chapters=tuple(chapters.chapter))
 

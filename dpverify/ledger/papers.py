@@ -11,6 +11,8 @@ from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
 from dpverify.ledger.definitions import DefinitionsFile, read_glossary, unknown_claims
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import Compare, check_names, parse_relation
+from dpverify.ledger.proofs.book import book_of, book_problems
+from dpverify.ledger.proofs.records import ProofsFile
 from dpverify.ledger.reading import StatementReader, amended_wording, held_wording, printed_wording
 from dpverify.ledger.records import SEVERITIES, Claim, ClaimsFile, Edge, Kind, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec
@@ -29,15 +31,18 @@ class PaperReader:
     def __init__(self, folder: str, places: Sequence[Place], problems: Problems, *, checked: bool = False) -> None:
         self.folder = folder
         self.checked = checked
-        self.claims_place, self.verdicts_place, self.definitions_place = places
+        self.claims_place, self.verdicts_place, self.definitions_place, self.proofs_place = places
         self.problems = problems
 
-    def read(self, claims: ClaimsFile, verdicts: VerdictsFile, definitions: DefinitionsFile) -> PaperSpec:
+    def read(
+        self, claims: ClaimsFile, verdicts: VerdictsFile, definitions: DefinitionsFile, proofs: ProofsFile
+    ) -> PaperSpec:
         """Read the paper; what is wrong with it is added to `problems`."""
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
         glossary = read_glossary(definitions, vocabulary, self.definitions_place, self.problems)
         edges = list(self.edges(verdicts.edge, vocabulary))
+        book = book_of(proofs, vocabulary)
         by_claim: dict[str, list[Verdict]] = {}
         for verdict in verdicts.verdict:
             by_claim.setdefault(full_id(verdict.claim, self.folder), []).append(verdict)
@@ -45,9 +50,8 @@ class PaperReader:
         for record in claims.claim:
             place = self.claims_place.of(record.id)
             mine = tuple(by_claim.get(full_id(record.id, self.folder), ()))
-            spec = ClaimSpec(
-                record, self.folder, vocabulary, mine, place.file, specs, glossary, _edges_of(record.kind, edges)
-            )
+            near_edges = _edges_of(record.kind, edges)
+            spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file, specs, glossary, near_edges, book)
             if record.id in specs:
                 self.problems.append(place.at("id").error(shown(record.id), "an id is given once, this one twice"))
                 continue
@@ -55,6 +59,8 @@ class PaperReader:
             if not self.checked:
                 self.check_claim(spec, place)
         self.problems.extend(unknown_claims(definitions, specs, self.definitions_place))
+        if not self.checked:
+            self.problems.extend(book_problems(proofs, specs, self.proofs_place))
         known = {spec.key: spec for spec in specs.values()}
         for key, found in by_claim.items():
             if key not in known:

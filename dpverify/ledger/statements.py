@@ -13,6 +13,7 @@ from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.definitions import Glossary, Meaning
+    from dpverify.ledger.proofs.book import ProofBook
 
 Variant: TypeAlias = Literal["printed", "amended", "held"]
 
@@ -68,6 +69,7 @@ class Statement:
     hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
     glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
     edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)  # where nobody runs it
+    proofs: ProofBook | None = field(default=None, compare=False, repr=False)  # where its proof as text is looked up
 
     @property
     def reference(self) -> Reference:

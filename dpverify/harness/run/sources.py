@@ -11,12 +11,14 @@ from types import ModuleType
 from typing import get_args
 
 from dpverify.foreign import ForeignError, foreign_code
+from dpverify.harness import text_proof
 from dpverify.harness.checks import Check
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.discovery import load_paper
 from dpverify.harness.run.registry import Entry, PaperChecks
+from dpverify.harness.text_proof import TextProof
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.statements import Variant
 
@@ -77,11 +79,16 @@ def _of_package(package: str, paper: str) -> PaperChecks | None:
 def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     """The checks of a claim, by its id without the paper; of one without any those for which formulas suffice.
 
-    These are a search for a counterexample, all points of a finite domain, and a proof by signs and rules.
+    These are a search for a counterexample, all points of a finite domain, and a proof by signs and rules. Each claim
+    has besides the check of its proof as text, where no other check has this name.
     """
+    of_text = Entry(TextProof(claim, text_proof.NAME, variants=VARIANTS), TextProof.__module__)
     if checks is not None and (own := checks.entries(claim)):
-        return own
-    return [Entry(kind(claim, name, variants=VARIANTS), kind.__module__) for name, kind in BY_DEFAULT.items()]
+        return own if any(entry.check.name == text_proof.NAME for entry in own) else [*own, of_text]
+    return [
+        of_text,
+        *(Entry(kind(claim, name, variants=VARIANTS), kind.__module__) for name, kind in BY_DEFAULT.items()),
+    ]
 
 
 def find_check(source: str, paper: str, claim: str, name: str) -> Check:

@@ -18,6 +18,7 @@ from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
 from dpverify.harness.run.tasks import OF, Job
+from dpverify.harness.text_proof import NAME, TextProof, has_text
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.records import SEVERITIES, Status, Verdict
@@ -49,6 +50,7 @@ class JudgedReading:
         judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
         if any(job.find().method == "derivation" for job in self.jobs):
             judged += self.claim.glossary.digest + "".join(sorted(self.uncertified))
+            judged += self.claim.proofs.digest(self.claim.record.id)
         return evidence_hash(judged, self.modules)
 
     @property
@@ -162,6 +164,9 @@ class Suite:
                 share = self.shares.divisible if check.divisible else self.shares.whole
                 context = Context(statement, self.budget, self.seed, check.name, share=share)
                 jobs.append(Job(self.source, claim.paper, claim.record.id, check.name, context, rank))
+        if has_text(statement) and not any(isinstance(job.find(), TextProof) for job in jobs):
+            rule = f"{statement.reference} has a proof in proofs.toml, and a check of another kind named {NAME!r}"
+            raise SpecError("checks", "", "", "", rule)
         return tuple(jobs)
 
 

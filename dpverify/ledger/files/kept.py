@@ -17,6 +17,7 @@ import msgspec
 from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import DefinitionsFile
+from dpverify.ledger.proofs.records import ProofsFile
 from dpverify.ledger.records import ClaimsFile, Record, VerdictsFile
 
 PACKAGE = Path(__file__).parents[1]
@@ -29,6 +30,7 @@ class PaperRecords(Record, frozen=True):
     claims: ClaimsFile
     verdicts: VerdictsFile
     definitions: DefinitionsFile
+    proofs: ProofsFile
     chapters: ChaptersFile
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from dpverify.ledger.definitions import Definition, DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.proofs.records import Proof, ProofsFile
 from dpverify.ledger.records import (
     Claim,
     ClaimsFile,
@@ -45,6 +46,7 @@ _ARRAYS: dict[type[Record], tuple[str, str, type[Record]]] = {
     ClaimsFile: ("claim", "id", Claim),
     VerdictsFile: ("verdict", "claim", Verdict),
     DefinitionsFile: ("definition", "name", Definition),
+    ProofsFile: ("proof", "of", Proof),
 }
 """Arrays of tables whose entries are named in errors: the array, the field that names an entry, and its record."""
 _AT = re.compile(r"(?P<rule>.*) - at `\$(?P<path>.*)`", re.DOTALL)

@@ -11,7 +11,7 @@ import sympy
 
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import RelationToDerived
-from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, without_letters
+from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, unguarded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values
 from dpverify.symbolic.derive.prepare import prepared
@@ -133,7 +133,7 @@ def _obstacle(
     if derivation.relation not in {"=", wanted}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
     start = derivation.start.xreplace(rename)
-    if lhs is not None and not are_equal(start, lhs, granted):
+    if lhs is not None and not any(are_equal(start, side, granted) for side in (lhs, unguarded(lhs, granted))):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted((set(derivation.local) & set(statement.domains)) | derivation.own_fixed):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."

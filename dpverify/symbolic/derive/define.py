@@ -217,20 +217,20 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
     part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
-    formula = _unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
+    formula = unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
     return Meant(formula, letters, about, obstacle)
 
 
-def _unguarded(expr: Any, granted: Facts) -> Any:
+def unguarded(expr: Any, granted: Facts) -> Any:
     """The expression, without a guard against fewer than no terms at every sum that is proven to need none."""
     if not expr.args:
         return expr
     if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
         fresh, place = Occurrence(granted).inside(expr.limits[0])
         index = {expr.limits[0][0]: fresh}
-        return expr.func(_unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}),
+        return expr.func(unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}),
                          expr.limits[0])  # fmt: skip
-    expr = expr.func(*(_unguarded(arg, granted) for arg in expr.args))
+    expr = expr.func(*(unguarded(arg, granted) for arg in expr.args))
     if expr.is_Piecewise and implied(expr.args[0][1], granted):
         return expr.args[0][0]
     if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):

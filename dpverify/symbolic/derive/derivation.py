@@ -42,7 +42,7 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
     """
     clean = prepared(derivation)
     _ = clean.relation, letters_of_citations(clean)
-    checker = _Checker(clean)
+    checker = Checker(clean)
     shown = shown_relations(clean)
     setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed, shown)
     if shown:
@@ -57,8 +57,8 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
     )
 
 
-class _Checker:
-    """Walks the chain."""
+class Checker:
+    """Walks the chain, which is prepared."""
 
     def __init__(self, derivation: Derivation) -> None:
         self.derivation = derivation

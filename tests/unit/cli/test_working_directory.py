@@ -40,6 +40,8 @@ COMMANDS = {
     "train": ["train", "--sigma", "1", "--steps", "2", "--points", "2"],
     "parties": ["train", "--algorithm", "ddp-srm", "--parties", "3", "--sigma", "1", "--steps", "2", "--batch", "3"],
     "calibrate": ["calibrate", "--n", "100", "--d", "2", "--epochs", "1", "--epsilon", "1", "--delta", "1e-5"],
+    "prove": ["prove", "tran2022:lemma-12-count"],
+    "rules": ["rules", "popcount"],
     "new-paper": ["new-paper", "mine2026", "."],
     "bench": ["bench", "monte-carlo", "--list"],
 }

@@ -16,6 +16,7 @@ from dpverify.ledger import SpecError, bundled_specs, load_specs
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import DefinitionsFile
 from dpverify.ledger.files import kept
+from dpverify.ledger.proofs.records import ProofsFile
 from dpverify.ledger.records import ClaimsFile, VerdictsFile
 from dpverify.ledger.specs import Specs
 
@@ -134,7 +135,11 @@ def test_records_that_json_would_change_are_not_kept(folder: Path) -> None:
     strange = msgspec.structs.replace(claims, paper=msgspec.structs.replace(spec.info, title=float("inf")))
     for key, file in (("plain", claims), ("strange", strange)):
         records = kept.PaperRecords(
-            claims=file, verdicts=VerdictsFile(), definitions=DefinitionsFile(), chapters=ChaptersFile()
+            claims=file,
+            verdicts=VerdictsFile(),
+            definitions=DefinitionsFile(),
+            proofs=ProofsFile(),
+            chapters=ChaptersFile(),
         )
         kept.keep_records("toy2024", key, records)
     assert kept.recall_records("toy2024", "plain") is not None

@@ -270,7 +270,7 @@ def test_a_folder_that_may_not_be_looked_into(write: Write, monkeypatch: pytest.
     monkeypatch.setattr(Path, "lstat", deny)
     findings = [finding.text for finding in check_specs(folder)]
     monkeypatch.undo()
-    assert len(findings) == 3  # claims, verdicts, definitions
+    assert len(findings) == 4  # claims, verdicts, definitions, proofs
     assert all("the file cannot be read: Permission denied" in text for text in findings)
 
 

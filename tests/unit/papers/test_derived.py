@@ -8,8 +8,8 @@ import pytest
 
 from dpverify.harness.run.suite import JudgedReading
 from dpverify.ledger.load import load_specs
-from dpverify.papers.tran2022.trees.series_derivations import derive_special
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.unit.papers import derived
 from tests.unit.papers.derived import faulty_steps, found_complete
 
@@ -17,12 +17,12 @@ STATEMENT = load_specs().claim("tran2022:proposition-14-special").statement({}, 
 
 
 def test_what_was_found_complete_is_what_is_derived_today() -> None:
-    assert derive_special(STATEMENT) in found_complete(STATEMENT)
+    assert derivation_of(STATEMENT) in found_complete(STATEMENT)
     assert list(found_complete(replace(STATEMENT, requires=()))) == []
 
 
 def test_a_derivation_with_a_step_that_does_not_hold_is_checked() -> None:
-    chain = derive_special(STATEMENT)
+    chain = derivation_of(STATEMENT)
     wrong = replace(chain, steps=(*chain.steps[:-1], replace(chain.steps[-1], expr=chain.last / 2)))
     assert faulty_steps(wrong, STATEMENT, points=12) != []
 
@@ -35,7 +35,7 @@ def test_after_a_change_all_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         checked.append(chain)
         return check_derivation(chain, points=points)
 
-    chain = derive_special(STATEMENT)
+    chain = derivation_of(STATEMENT)
     monkeypatch.setattr(derived, "check_derivation", check)
     assert faulty_steps(chain, STATEMENT, points=8) == []
     assert checked == []

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import dpverify as dv
+from dpverify.cli import main
 from dpverify.ledger import load_specs
 
 TEMPLATE = Path(__file__).parents[3] / "dpverify" / "papers" / "_template"
@@ -27,6 +30,11 @@ def test_each_claim_gets_its_verdict() -> None:
     assert amendment.status == "not refuted"
     (noise_law,) = results["_template:algorithm-1"].checks
     assert {control.name for control in noise_law.controls if control.refuted} >= {"control node missing"}
+
+
+def test_its_proof_as_text_is_accepted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prove", "_template:lemma-1", "--specs", str(SPECS)]) == 0
+    assert "proved, given nothing: the stand-alone checker accepts the certificate" in capsys.readouterr().out
 
 
 def test_it_is_small() -> None:

@@ -132,7 +132,7 @@ def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> N
     code = code_of("tran2022:lemma-12")
     assert "dpverify.papers.tran2022.noise.checks.lemma_12" in code["Checks"]
     assert all(".algorithms" in module or ".accounting.algorithm" in module for module in code["Kernels"])
-    assert "dpverify.papers.tran2022.noise.tree_noise_derivations" in code["Bounds and derivations"]
+    assert "dpverify.papers.tran2022.noise.tree_noise_bounds" in code["Bounds and derivations"]
     assert not any(".checks" in module for title, found in code.items() if title != "Checks" for module in found)
     assert code_of("tran2022:no-such-claim") == {}
     claims = 0

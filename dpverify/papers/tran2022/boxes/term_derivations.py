@@ -9,7 +9,6 @@ from sympy import Abs, Lambda, Max, Sum, Symbol, floor
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes.box_derivations import RANGES, chain, sides
 from dpverify.papers.tran2022.identities.sum_steps import full_grad
-from dpverify.papers.tran2022.trees.compose_derivations import by_concavity, derive_proposition_18
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE, Log2
@@ -110,14 +109,3 @@ def _multiples_apart() -> Derivation:
     ranges: dict[str, Variable] = {"p": real(0, 3), "q": real(0, 3), "u": real(-3, 3), "v": real(-3, 3)}
     step = Step(p * Abs(u) + q * Abs(v), "<=", "triangle", {"a": p * u, "b": -q * v})
     return Derivation("multiples apart", "ours", ranges, (), Abs(p * u - q * v), (step,))
-
-
-def derive_cover_count(statement: Statement) -> Derivation:
-    """Derive ``2 log2(T + 1)`` from Proposition 18's count, for at most T steps."""
-    symbols = sympy_symbols(statement)
-    n, steps = symbols["b"] - symbols["a"] + 1, symbols["T"]
-    known = derive_proposition_18(statement)
-    more = Step(2 * Log2(1 + steps), "<=", "log2-monotone", {"a": 1 + n / 2, "b": 1 + steps})
-    return replace(
-        known, variables={**known.variables, "T": integer(symbols["b"], 6000)}, steps=(*by_concavity(n), more)
-    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from sympy import Rational, Sum, Symbol, exp, log, sqrt
+from sympy import Integral, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.trees.one_step_derivations import completed_square
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.events import CONVERSION, DIVERGENCE, converted, sampled
 from dpverify.symbolic.derive.referenced import refer
@@ -16,6 +16,7 @@ from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 j = Symbol("j", integer=True)
+LINE = Symbol("u", real=True)  # Place of an answer on the line through the two means
 DIVERGES, DIVERGES_BY = "tran2022:theorem-10", "tran2022:gaussian-divergence-multi"
 ONE_QUERY = "the divergence of two Gaussians of one covariance for each query"
 
@@ -24,6 +25,32 @@ VISITS_DELTA_RHO = {
     "V": real(0, 30, open_lo=True),
     "rho": real(0, 3, open_lo=True),
 }
+
+
+def completed_square(z: Any, shift: Any, s: Any, wrap: Callable[[Any], Any]) -> tuple[Any, tuple[Step, ...]]:
+    """The integral of p^z q^(1-z) for two Gaussians ``shift`` apart, inside ``wrap``, and the steps to its value."""
+    density = s * sqrt(2 * pi)
+    integrand = exp(-(LINE**2) / (2 * s**2)) ** z * exp(-((LINE - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
+    rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
+    squared = exp(rest - (LINE - centre) ** 2 / (2 * s**2)) / density
+    return wrap(Integral(integrand, (LINE, -oo, oo))), (
+        Step(wrap(Integral(squared, (LINE, -oo, oo))), "=", note="complete the square"),
+        Step(wrap(exp(rest)), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
+    )
+
+
+def derive_factor(statement: Statement) -> Derivation:
+    """Derive ``tran2022:theorem-10-factor``, an integral over one answer, by completing the square (C.1)."""
+    symbols = sympy_symbols(statement)
+    z, rho, gap, most = (symbols[name] for name in ("z", "rho", "query_gap", "query_sensitivity"))
+    start, steps = completed_square(z, gap, most / rho, lambda e: e)
+    ranges = {
+        "z": real(1, 5, open_lo=True),
+        "rho": real(0, 2, open_lo=True),
+        "query_sensitivity": real(0, 4, open_lo=True),
+        "query_gap": real(0, 4),
+    }
+    return Derivation("complete the square", "ours", ranges, sympy_conditions(statement), start, steps)
 
 
 def derive_gaussian_divergence(statement: Statement) -> Derivation:

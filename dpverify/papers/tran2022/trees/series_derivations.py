@@ -1,4 +1,4 @@
-"""Propositions 13 and 14 and Corollary 15, derived: a geometric series against an exponential.
+"""Proposition 14 and Corollary 15, derived: a geometric series against an exponential.
 
 Proposition 14 is Proposition 13 with ``y = alpha N - log(1/(1-gamma))`` for ``alpha N``. Where y = 0 the printed right
 sides divide by 0 and claim nothing: the letter ``gap``, any number in (0, y], leaves this place out; no step uses its
@@ -13,9 +13,7 @@ import sympy
 from sympy import Integer, Lambda, Rational, Sum, Symbol, exp, log, oo
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
 
@@ -23,53 +21,6 @@ ONE: Final = Integer(1)
 HALF: Final = Rational(1, 2)
 GAP: Final = Symbol("gap", positive=True)
 i: Final = Symbol("i", integer=True)
-VARIABLES = {"N": integer(1, 300), "alpha": real(0, 1, open_lo=True)}
-
-
-def _series(statement: Statement) -> tuple[sympy.Expr, sympy.Expr, sympy.Expr, tuple[Step, ...]]:
-    """Start of all these chains: the series, its two symbols, and the steps to ``1/(1 - exp(-alpha N))``."""
-    symbols = sympy_symbols(statement)
-    alpha, n = symbols["alpha"], symbols["N"]
-    start, _ = sympy_sides(statement)
-    (index,) = start.variables
-    ratio = (1 - alpha) ** n
-    steps = (
-        Step(Sum(ratio**index, (index, 0, oo)), "=", note="(1-alpha)^(N i) is the i-th power of (1-alpha)^N"),
-        Step(1 / (1 - ratio), "=", "geometric-series", {"x": ratio}),
-        Step(1 / (1 - exp(-alpha * n)), "<=", "one-minus-exp", {"x": alpha}),
-    )
-    return start, alpha, n, steps
-
-
-def derive_proposition_13(statement: Statement) -> Derivation:
-    """Derive Proposition 13, ``max(1, 1/(alpha N)) / (1 - exp(-1))``, by the cases of appendix F."""
-    start, alpha, n, steps = _series(statement)
-    x = alpha * n
-    bound = sympy.Max(1, 1 / x) / (1 - exp(-1))
-    small = (
-        Step(1 / (x * (1 - exp(-1))), "<=", "exp-chord", {"x": x}, note="the chord of exp(-x) on [0, 1]"),
-        Step(bound, "<=", "below-max", {"a": 1 / x, "b": ONE}),
-    )
-    large = (
-        Step(1 / (1 - exp(-1)), "<=", "exp-monotone", {"a": -x, "b": -ONE}),
-        Step(bound, "<=", "below-max", {"a": ONE, "b": 1 / x}),
-    )
-    cases = Cases(bound, "<=", (Case(x <= 1, small), Case(x >= 1, large)))
-    return Derivation("two cases", "ours", VARIABLES, (alpha <= 1,), start, (*steps, cases))
-
-
-def derive_case_1(statement: Statement) -> Derivation:
-    """Derive ``tran2022:proposition-13-case-1``: alpha N <= 1; see :func:`derive_proposition_13`."""
-    start, alpha, n, steps = _series(statement)
-    chord = Step(1 / (alpha * n * (1 - exp(-1))), "<=", "exp-chord", {"x": alpha * n})
-    return Derivation("chord", "ours", VARIABLES, (alpha <= 1, alpha * n <= 1), start, (*steps, chord))
-
-
-def derive_case_2(statement: Statement) -> Derivation:
-    """Derive ``tran2022:proposition-13-case-2`` and ``tran2022:equation-7``: alpha N >= 1."""
-    start, alpha, n, steps = _series(statement)
-    tail = Step(1 / (1 - exp(-1)), "<=", "exp-monotone", {"a": -alpha * n, "b": -ONE})
-    return Derivation("tail", "ours", VARIABLES, (alpha <= 1, alpha * n >= 1), start, (*steps, tail))
 
 
 class Shifted(NamedTuple):
@@ -101,31 +52,6 @@ def derive_proposition_14(statement: Statement) -> Derivation:
     at = _shifted(statement)
     start, steps = _to_bound(at.symbols["alpha"], 1 - at.symbols["gamma"], at.symbols["N"])
     return Derivation("chord or tail", "ours", at.variables, at.conditions, start, steps, local=("gap",))
-
-
-def derive_special(statement: Statement) -> Derivation:
-    """Derive the case ``gamma <= 1/2``, ``alpha N >= 1 + log 2``: a geometric series whose ratio is at most exp(-1)."""
-    symbols = sympy_symbols(statement)
-    alpha, gamma, n = (symbols[name] for name in ("alpha", "gamma", "N"))
-    start, last = sympy_sides(statement)
-    (index,) = start.variables
-    ranges = {"N": integer(2, 60), "gamma": real(0, HALF, open_lo=True), "alpha": real((1 + log(2)) / n, 1)}
-    conditions = (alpha <= 1, gamma <= HALF, alpha * n >= 1 + log(2))
-    ratio = (1 - alpha) ** n / (1 - gamma)
-    least = (
-        Step.order((1 - alpha) ** n * HOLE, 1 / (1 - gamma), Integer(2)),
-        Step(2 * exp(-alpha * n), "<=", "one-minus-exp", {"x": alpha}),
-        Step(2 * exp(-1 - log(2)), "<=", "exp-monotone", {"a": -alpha * n, "b": -1 - log(2)}),
-        Step(exp(-1), "="),
-    )
-    lemma = Derivation("ratio", "ours", ranges, conditions, ratio, least)
-    steps = (
-        Step(Sum(ratio**index, (index, 0, oo)), "="),
-        Step(1 / (1 - ratio), "=", "geometric-series", {"x": ratio}),
-        Step.within(1 / (1 - HOLE), exp(-1), "premise", {}, ("ratio",)),
-        Step(last, "="),
-    )
-    return Derivation("1/2 put in", "ours", ranges, conditions, start, steps, {"ratio": cite(lemma)}, shown=("ratio",))
 
 
 def derive_corollary_15(statement: Statement) -> Derivation:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sympy import Expr, Integer, Symbol, exp, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.step_derivations import ranges
+from dpverify.papers.tran2022.utility.symbol_ranges import ranges
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import Referenced, refer
 from dpverify.symbolic.expressions.functions import HOLE, Log2

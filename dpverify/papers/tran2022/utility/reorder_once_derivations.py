@@ -19,7 +19,7 @@ from sympy import Eq, Integer, Max, Sum, Symbol, sqrt
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
 from dpverify.papers.tran2022.utility.premises_derivations import RANGES, SAMPLING, G
-from dpverify.papers.tran2022.utility.step_derivations import ranges
+from dpverify.papers.tran2022.utility.symbol_ranges import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE

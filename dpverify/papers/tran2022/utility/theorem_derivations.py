@@ -16,7 +16,7 @@ from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
 from dpverify.papers.tran2022.sensitivity import visits_derivations as level_sum
 from dpverify.papers.tran2022.utility import premises_derivations as parts_of
 from dpverify.papers.tran2022.utility import reorder_once_derivations as once
-from dpverify.papers.tran2022.utility.step_derivations import ranges
+from dpverify.papers.tran2022.utility.symbol_ranges import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer

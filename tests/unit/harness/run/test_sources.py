@@ -8,6 +8,7 @@ from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
+from dpverify.harness.text_proof import TextProof
 from dpverify.ledger.errors import SpecError
 
 FILE = """from dpverify.harness import PaperChecks, SearchCheck
@@ -47,10 +48,12 @@ def test_checks_are_loaded_from_a_package_in_the_working_folder(
 
 
 def test_a_claim_without_a_check_is_searched_and_proved_if_possible() -> None:
-    kinds = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
+    searched = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
+    kinds = {"derivation": TextProof, **searched}
     assert {entry.check.name: type(entry.check) for entry in entries_of(None, "lemma-9")} == kinds
     assert {entry.check.claim for entry in entries_of(None, "lemma-9")} == {"lemma-9"}
     assert all("held" in entry.check.variants for entry in entries_of(None, "lemma-9"))
     demo = load_checks("tests.unit.harness.demo.demo_checks:load", "demo")
-    assert kinds.keys().isdisjoint(entry.check.name for entry in entries_of(demo, "walk"))
+    assert searched.keys().isdisjoint(entry.check.name for entry in entries_of(demo, "walk"))
+    assert isinstance(find_check("tests.unit.harness.demo.demo_checks:load", "demo", "walk", "derivation"), TextProof)
     assert [entry.check.name for entry in entries_of(demo, "none-is-written")] == list(kinds)

@@ -9,7 +9,6 @@ from typing import Any
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -24,7 +23,6 @@ from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
-from dpverify.papers.tran2022.trees.compose_derivations import derive_proposition_18
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -134,7 +132,6 @@ CHECKS.add(
         points=_ratios,
         lhs=_variance_for_divergence,
     ),
-    DerivationCheck("section-2-nodes", "derivation", build=derive_proposition_18, variants=("amended",)),
     SearchCheck(
         "section-2-nodes",
         "search",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.harness import DerivationCheck, PaperChecks, Point, Property, SearchCheck
+from dpverify.harness import PaperChecks, Point, Property, SearchCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise import tree_noise_derivations as derivations
 from dpverify.papers.tran2022.noise.checks import whole_runs
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_noise_norm, noise_variance
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
@@ -58,7 +57,6 @@ CHECKS.add(
         corners=[{"T": T, "t": T} for T in ALL_ONES],
         interior=_no_corner,
     ),
-    DerivationCheck("lemma-12-count", "derivation", build=derivations.derive_lemma_12_count, variants=("amended",)),
     SearchCheck(
         "lemma-12-var",
         "search",
@@ -72,7 +70,6 @@ CHECKS.add(
         "lemma-12-var", "search-held", lhs=_variance, corners=[*EPOCHS, *MILD], where=depth_of, variants=("held",)
     ),
     SearchCheck("lemma-12-var", "search-amended", lhs=_variance, corners=MILD_ANY_V, variants=("amended",)),
-    DerivationCheck("lemma-12-var", "derivation", build=derivations.derive_lemma_12_var, variants=("amended",)),
     SearchCheck(
         "lemma-12",
         "search",
@@ -97,7 +94,6 @@ CHECKS.add(
         corners=[corner | {"d": d} for corner in MILD_ANY_V for d in (3, 10000)],
         variants=("amended",),
     ),
-    DerivationCheck("lemma-12", "derivation", build=derivations.derive_lemma_12, variants=("amended",)),
     whole_runs.noise_law(
         "lemma-12",
         "noise-law",

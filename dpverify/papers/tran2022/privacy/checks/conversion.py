@@ -9,8 +9,6 @@ from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, 
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.privacy import conversion_derivations as conversion
-from dpverify.papers.tran2022.trees.one_step_derivations import derive_count_first_log, derive_geometric
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
 from dpverify.symbolic.derive import events
 from dpverify.symbolic.exact.numbers import ball
@@ -37,30 +35,19 @@ def _converted(share: Fraction) -> Rule:
 
 
 CHECKS.add(
-    DerivationCheck("theorem-4-order", "derivation", build=conversion.derive_order),
     SearchCheck("theorem-4-order", "search"),
-    DerivationCheck("theorem-4-quadratic", "derivation", build=conversion.derive_quadratic),
     SearchCheck("theorem-4-quadratic", "search"),
-    DerivationCheck("theorem-4-root", "derivation", build=conversion.derive_root),
     SearchCheck("theorem-4-root", "search"),
-    DerivationCheck("theorem-4-sufficient", "derivation", build=conversion.derive_sufficient),
     SearchCheck("theorem-4-sufficient", "search"),
     SearchCheck("theorem-4-condition", "search"),
-    DerivationCheck("theorem-4-condition", "derivation", build=conversion.derive_condition, variants=("amended",)),
-    DerivationCheck("theorem-4-geometric", "derivation", build=derive_geometric),
     SearchCheck(
         "theorem-4-geometric",
         "search",
         region={"node_start": (1, 2048), "node_end": (1, 2048)},
         corners=[{"node_start": 1, "node_end": 2048, "N": N, "alpha": f"1/{N}", "G": 1} for N in (1, 2, 3, 16, 100)],
     ),
-    DerivationCheck("theorem-8-order", "derivation", build=conversion.derive_order),
     SearchCheck("theorem-8-order", "search"),
-    DerivationCheck(
-        "theorem-8-condition", "derivation", build=conversion.derive_theorem_8_condition, variants=("amended",)
-    ),
     SearchCheck("theorem-8-condition", "search"),
-    DerivationCheck("theorem-8-count-first-log", "derivation", build=derive_count_first_log, variants=("amended",)),
     SearchCheck("theorem-8-count-first-log", "search"),
     SearchCheck("theorem-8-count-later-log", "search"),
     *(

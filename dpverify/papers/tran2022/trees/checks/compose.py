@@ -6,13 +6,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.derivation_check import derived_and_searched
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
-from dpverify.papers.tran2022.trees import compose_derivations as derivations
 from dpverify.papers.tran2022.trees.compose_bounds import count_nodes, squared_decay_sum
-from dpverify.papers.tran2022.trees.one_step_derivations import derive_mod
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -59,28 +56,26 @@ def is_cover(nodes: Sequence[Sequence[int]], a: int, b: int) -> Outcome:
 
 
 CHECKS.add(
-    *derived_and_searched(
+    SearchCheck(
         "proposition-16",
-        derivations.derive_proposition_16,
+        "search",
         lhs=_squared_decays,
         region={"top_bit": (0, 24)},
         corners=[{"gamma": "999/1000", "s": 1023, "top_bit": 9}, {"gamma": "1/2", "s": 0, "top_bit": 0}],
     ),
-    *derived_and_searched("proposition-16-mod", derive_mod, region={"top_bit": (0, 200)}),
-    DerivationCheck("proposition-16-step-1", "derivation", build=derivations.derive_proposition_16_step_1),
-    DerivationCheck("proposition-16-step-2", "derivation", build=derivations.derive_proposition_16_step_2),
+    SearchCheck("proposition-16-mod", "search", region={"top_bit": (0, 200)}),
     SearchCheck("proposition-16-step-1", "search", region={"top_bit": (0, 24)}),
     SearchCheck("proposition-16-step-2", "search", lhs=_squared_decays, region={"top_bit": (0, 24)}),
-    *derived_and_searched(
+    SearchCheck(
         "proposition-18",
-        derivations.derive_proposition_18,
+        "search",
         lhs=count_nodes("b", "a"),
         corners=[{"a": 2, "b": 2**k - 1} for k in range(2, 21)],
     ),
     ExhaustiveCheck("proposition-18", "algorithm-3", points=_intervals, lhs=_literal_count),
-    *derived_and_searched(
+    SearchCheck(
         "proposition-18-prefix",
-        derivations.derive_proposition_18_prefix,
+        "search",
         lhs=count_nodes("b"),
         corners=[{"b": 2**k - 1} for k in range(1, 21)],
     ),

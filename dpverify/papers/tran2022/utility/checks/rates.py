@@ -21,7 +21,6 @@ from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility import rates_derivations as derive
 from dpverify.papers.tran2022.utility import uphill_bounds as uphill
-from dpverify.papers.tran2022.utility.step_derivations import improvement
 from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
@@ -193,7 +192,6 @@ CHECKS.add(
             ("theorem-9-rate", derive.printed_bound),
             ("section-1-rate", derive.rate_of_theorem_6),
             ("abstract-rate", derive.rate_of_theorem_9),
-            ("abstract-improvement", improvement),
         )
     ),
     RuleCheck(

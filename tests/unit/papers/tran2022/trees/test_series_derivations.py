@@ -3,14 +3,12 @@ from __future__ import annotations
 from dpverify.papers.tran2022.trees.series_derivations import (
     derive_corollary_15,
     derive_proposition_14,
-    derive_special,
 )
 from tests.for_each import for_each
 from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
 
 CASES: list[tuple[str, Variant, Build, str]] = [
     ("proposition-14", "printed", derive_proposition_14, "max(1, 1/(alpha*N - log(1/(1-gamma))))"),
-    ("proposition-14-special", "printed", derive_special, "1"),
     (
         "corollary-15",
         "printed",

@@ -10,11 +10,12 @@ from dpverify.papers.tran2022.utility import descent_derivations as derive
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.for_each import for_each
 
 PRINTED = [
-    ("lemma-5-case-1", derive.alignment),
-    ("lemma-5-cases", derive.alignment),
+    ("lemma-5-case-1", derivation_of),
+    ("lemma-5-cases", derivation_of),
     ("lemma-5-telescoped", derive.telescoped),
     ("lemma-5", derive.telescoped),
 ]

@@ -1,0 +1,148 @@
+"""All proofs of one paper: how they are held against the rules, and found for a statement."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dpverify.ledger.errors import Place, SpecError, shown, suggest
+from dpverify.ledger.formula import Call, FormulaError, Name, parse, parse_relation
+from dpverify.ledger.proofs.chains import Chain, parse_chain
+from dpverify.ledger.proofs.records import Lemma, Proof, ProofsFile
+from dpverify.ledger.vocabulary import Vocabulary, parse_domain
+
+if TYPE_CHECKING:
+    from dpverify.ledger.claims import ClaimSpec
+    from dpverify.ledger.statements import Statement
+
+_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+LAWS = re.compile(r"random|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
+"""Domains of letters that are not numbers, and of a number that a cited claim measures."""
+
+
+@dataclass(frozen=True, eq=False)
+class ProofBook:
+    """The lemmas and proofs of a paper, in the order of the file."""
+
+    vocabulary: Vocabulary = field(default_factory=Vocabulary, repr=False)
+    let: Mapping[str, str] = field(default_factory=dict)  # abbreviations
+    lemmas: Mapping[str, Lemma] = field(default_factory=dict)
+    proofs: tuple[Proof, ...] = ()
+
+    def find(self, statement: Statement) -> Proof | None:
+        """The proof of a statement: of those that fit its reading, the one that names most choices."""
+        claim = statement.key.partition(":")[2]
+        fitting = [
+            proof
+            for proof in self.proofs
+            if (proof.of, proof.variant) == (claim, statement.variant)
+            and proof.reading.items() <= statement.reading.items()
+        ]
+        return max(fitting, key=lambda proof: len(proof.reading), default=None)
+
+    def of(self, claim: str) -> tuple[Proof, ...]:
+        """The proofs of a claim, by its id without the paper."""
+        return tuple(proof for proof in self.proofs if proof.of == claim)
+
+    def digest(self, claim: str) -> str:
+        """What the proofs of a claim say and all lemmas that they cite, at any depth, as text; empty without proof."""
+        proofs = [msgspec.to_builtins(proof) for proof in self.of(claim)]
+        if not proofs:
+            return ""
+        lemmas: dict[str, object] = {}
+        todo = [json.dumps(proofs)]
+        while todo:
+            for word in _WORD.findall(todo.pop()):
+                if word in self.lemmas and word not in lemmas:
+                    lemmas[word] = msgspec.to_builtins(self.lemmas[word])
+                    todo.append(json.dumps(lemmas[word]))
+        return json.dumps([proofs, lemmas, dict(self.let)], sort_keys=True, ensure_ascii=False)
+
+
+def book_of(file: ProofsFile, vocabulary: Vocabulary) -> ProofBook:
+    """The book of a paper, whether or not its records break a rule."""
+    return ProofBook(vocabulary, file.let, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
+
+
+def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with the proofs of a paper."""
+    yield from _problems_of_let(file.let, place)
+    seen: set[str] = set()
+    for lemma in file.lemma:
+        here = place.of(lemma.id)
+        if not _ID.fullmatch(lemma.id):
+            yield here.at("id").error(shown(lemma.id), "an id is words in small letters with hyphens")
+        if lemma.id in seen:
+            yield here.at("id").error(shown(lemma.id), "an id is given once, this one twice")
+        seen.add(lemma.id)
+        yield from _problems_of_lemma(lemma, here)
+    for position, proof in enumerate(file.proof):
+        here = place.of(proof.of)
+        yield from _problems_of_proof(proof, file.proof[:position], claims, here)
+        yield from _problems_of_letters(proof, here)
+
+
+def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError]:
+    for name, value in let.items():
+        try:
+            head = parse(name)
+            parse(value)
+        except FormulaError as error:
+            yield place.at(f"let.{name}").formula_error(error)
+            continue
+        plain = isinstance(head, Call) and all(isinstance(one, Name) for one in head.args)
+        if not (isinstance(head, Name) or plain):
+            yield place.at("let").error(shown(name), "an abbreviation is a name, or a name with letters: decays(s)")
+
+
+def _problems_of_lemma(lemma: Lemma, place: Place) -> Iterator[SpecError]:
+    yield from _problems_of_letters(lemma, place)
+    for i, condition in enumerate(lemma.requires):
+        try:
+            parse_relation(condition)
+        except FormulaError as error:
+            yield place.at(f"requires[{i}]").formula_error(error)
+    yield from _problems_of_chain(lemma.chain, place.at("chain"))
+
+
+def _problems_of_letters(record: Lemma | Proof, place: Place) -> Iterator[SpecError]:
+    """Yield what is wrong with the letters of a proof or a lemma, and with its abbreviations."""
+    yield from _problems_of_let(record.let, place)
+    for name, domain in record.letters.items():
+        here = place.at(f"letters.{name}")
+        if LAWS.fullmatch(domain):
+            continue
+        try:
+            parse_domain(domain)
+        except FormulaError as error:
+            yield here.formula_error(error)
+
+
+def _problems_of_proof(
+    proof: Proof, before: list[Proof], claims: Mapping[str, ClaimSpec], place: Place
+) -> Iterator[SpecError]:
+    if proof.of not in claims:
+        rule = f"the paper has no such claim{suggest(proof.of, claims)}"
+        yield place.at("of").error(shown(proof.of), rule)
+        return
+    same = (proof.of, proof.variant, proof.reading)
+    if any((one.of, one.variant, one.reading) == same for one in before):
+        yield place.at("of").error(shown(proof.of), "a statement has one proof, this one has two")
+    fitting = [s for s in claims[proof.of].statements() if s.variant == proof.variant]
+    if not any(proof.reading.items() <= statement.reading.items() for statement in fitting):
+        rule = "the claim has no such statement: see its readings and its verdict"
+        yield place.at("variant").error(shown(proof.variant), rule)
+    yield from _problems_of_chain(proof.chain, place.at("chain"))
+
+
+def _problems_of_chain(text: str, place: Place) -> Iterator[SpecError]:
+    try:
+        _: Chain = parse_chain(text)
+    except FormulaError as error:
+        yield place.formula_error(error)

@@ -1,0 +1,187 @@
+"""From the text of a chain to its lines: a relation, a formula and a reason each, and splits into cases.
+
+node*decays(t)
+<= node*log2(t + 1)     by prefix-decays(s = t)
+<= node*log2(T + 1)     by log2-monotone
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from dpverify.ledger.formula import Compare, Formula, FormulaError, parse, parse_relation
+from dpverify.ledger.statements import Variant
+
+MOST_LINES = 200
+HERE = "here"  # the letter in the place of what a rule replaces
+
+Cited = Literal["", "claim", "definition", "fact"]
+
+_RELATION = re.compile(r"\s*(<=|>=|=)\s(.*)", re.DOTALL)
+_CASE = re.compile(r"\s*case\s+(.*)", re.DOTALL)
+_REASON = re.compile(
+    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<cited>claim|definition|fact)\s+)?"
+    r"(?P<name>[A-Za-z][\w.:-]*)\s*(?:\((?P<arguments>.*)\))?",
+    re.DOTALL,
+)
+_ARGUMENT = re.compile(
+    r"\s*(?P<name>[A-Za-z]\w*)\s*(?:\(\s*(?P<index>[A-Za-z]\w*)\s*\))?\s*=(?!=)(?P<value>.*)", re.DOTALL
+)
+_WRITTEN = "a reason is a name, with what its letters become in brackets: by sum-at-most(f(i) = 2**i, c = 4)"
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a letter of a rule becomes; with an ``index`` it is a function of it."""
+
+    name: str
+    value: Formula
+    index: str = ""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """What a line cites: a rule or lemma by its name, or a claim, a definition or a fact of the records."""
+
+    name: str
+    cited: Cited = ""
+    variant: Variant = "printed"
+    arguments: tuple[Argument, ...] = ()
+    place: Formula | None = None  # the expression before it with the letter ``here`` where it is applied
+
+
+@dataclass(frozen=True)
+class ChainLine:
+    """One line of a chain."""
+
+    number: int  # from 1, for the expression that the chain begins with
+    relation: Literal["<=", ">=", "="]
+    formula: Formula
+    text: str
+    reason: Reason | None = None  # None: algebra, or a comparison that the conditions show
+    note: str = ""
+    cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
+
+
+@dataclass(frozen=True)
+class Chain:
+    """An expression, and the lines that lead from it."""
+
+    start: Formula
+    lines: tuple[ChainLine, ...] = field(default=())
+
+
+Text: TypeAlias = tuple[int, str, str]  # number, text and comment of one line
+
+
+def parse_chain(text: str) -> Chain:
+    """Parse a chain; raises a `FormulaError` that names the line."""
+    todo = list(_joined(text))[::-1]
+    if not todo:
+        raise FormulaError(text, "a chain begins with an expression")
+    if len(todo) > MOST_LINES:
+        raise FormulaError(f"{len(todo)} lines", f"a chain has at most {MOST_LINES} lines")
+    _, first, _ = todo.pop()
+    if _RELATION.fullmatch(first):
+        raise FormulaError(first.strip(), "a chain begins with an expression, without a relation before it")
+    start = parse(first.strip())
+    lines = tuple(_lines(todo, inside=False))
+    return Chain(start, lines)
+
+
+def _joined(text: str) -> Iterator[Text]:
+    """Yield lines without comments; one that begins with none of the signs continues the line before it."""
+    held: Text | None = None
+    number = 0
+    for raw in text.splitlines():
+        body, _, comment = raw.partition("#")
+        if not body.strip():
+            continue
+        is_new = held is None or _RELATION.fullmatch(body) or _CASE.fullmatch(body) or body.strip() == "end"
+        if held is not None and not is_new:
+            held = (held[0], f"{held[1]} {body.strip()}", f"{held[2]} {comment.strip()}".strip())
+            continue
+        if held is not None:
+            yield held
+        number += 1
+        held = (number, body, comment.strip())
+    if held is not None:
+        yield held
+
+
+def _lines(todo: list[Text], *, inside: bool) -> Iterator[ChainLine]:
+    """Yield lines up to the end of the chain, or of a case."""
+    while todo:
+        number, body, note = todo[-1]
+        match = _RELATION.fullmatch(body)
+        if match is None:
+            if inside:
+                return
+            raise FormulaError(body.strip(), "a case or end stands below a line whose reason is cases")
+        todo.pop()
+        yield _line(number, match, note, todo)
+
+
+def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> ChainLine:
+    relation, body = match.groups()
+    parts = re.split(r"\sby\s", body, maxsplit=1)
+    text = match.group().strip()
+    formula = parse(parts[0].strip())
+    reason = parts[1].strip() if len(parts) > 1 else ""
+    cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
+    if reason == "cases":
+        cases = tuple(_cases(todo))
+        if len(cases) < 2:
+            raise FormulaError(text, "a split has two cases or more, each below a line such as: case t <= N")
+    cited = read_reason(reason) if reason and not cases else None
+    return ChainLine(number, relation, formula, text, cited, note, cases)  # type: ignore[arg-type]
+
+
+def _cases(todo: list[Text]) -> Iterator[tuple[Compare, tuple[ChainLine, ...]]]:
+    while todo:
+        _, body, _ = todo[-1]
+        if body.strip() == "end":
+            todo.pop()
+            return
+        match = _CASE.fullmatch(body)
+        if match is None:
+            return
+        todo.pop()
+        condition = parse_relation(match[1].strip())
+        yield condition, tuple(_lines(todo, inside=True))
+
+
+def read_reason(text: str) -> Reason:
+    """Read what stands after ``by``."""
+    said, _, place = text.partition(" within ")
+    match = _REASON.fullmatch(said.strip())
+    if match is None:
+        raise FormulaError(text, _WRITTEN)
+    arguments = tuple(map(_argument, _split(match["arguments"] or "")))
+    names = [argument.name for argument in arguments]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise FormulaError(text, f"a letter becomes one thing, {min(twice)} is given twice")
+    where = parse(place.strip()) if place else None
+    return Reason(match["name"], match["cited"] or "", match["variant"] or "printed", arguments, where)  # type: ignore[arg-type]
+
+
+def _argument(text: str) -> Argument:
+    match = _ARGUMENT.fullmatch(text)
+    if match is None:
+        raise FormulaError(text.strip(), _WRITTEN)
+    return Argument(match["name"], parse(match["value"].strip()), match["index"] or "")
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the parts of a text between the commas that stand in no bracket."""
+    depth = start = 0
+    for position, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            yield text[start:position]
+            start = position + 1
+    if text[start:].strip():
+        yield text[start:]

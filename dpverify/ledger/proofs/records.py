@@ -1,0 +1,38 @@
+"""Records of ``proofs.toml``: proofs of claims, lemmas, and abbreviations that both may use."""
+
+from __future__ import annotations
+
+from dpverify.ledger.records import Record
+from dpverify.ledger.statements import Variant
+
+
+class Lemma(Record, frozen=True, kw_only=True):
+    """A relation of two formulas that proofs of the same paper may cite by its id."""
+
+    id: str
+    words: str = ""
+    letters: dict[str, str] = {}  # domains of letters; those of the paper's symbols are in claims.toml
+    requires: list[str] = []
+    let: dict[str, str] = {}
+    chain: str
+
+
+class Proof(Record, frozen=True, kw_only=True):
+    """A chain from the left side of a claim to its right side, or to a formula from which that follows."""
+
+    of: str
+    variant: Variant = "printed"
+    reading: dict[str, str] = {}  # choices for which it holds; all where there are none
+    words: str = ""
+    letters: dict[str, str] = {}  # what the measured quantity ranges over and the claim does not mention
+    let: dict[str, str] = {}
+    known: list[str] = []  # lemmas of which every line may use what they say
+    chain: str
+
+
+class ProofsFile(Record, frozen=True, kw_only=True):
+    """``specs/<paper>/proofs.toml``."""
+
+    let: dict[str, str] = {}
+    lemma: list[Lemma] = []
+    proof: list[Proof] = []

@@ -1,0 +1,173 @@
+"""The letters of a proof as text: their symbols, what holds of them, and where sample points are drawn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import Compare, Name, free_names, parse, parse_relation
+from dpverify.ledger.proofs.book import LAWS
+from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, GaussianNorm, Range, SetBits, Variable
+from dpverify.symbolic.expressions.to_sympy import symbol_for, to_relations, to_sympy
+
+WIDTH = 60  # of a range without an end: of what a sum runs over, points with more terms cost too much
+_TURNED = str.maketrans("<>", "><")
+_NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Symbols by name, those of abbreviations as expressions, with their ranges and the conditions on them."""
+
+    symbols: Mapping[str, Any]
+    variables: Mapping[str, Variable]
+    conditions: tuple[Any, ...]
+    abbreviations: Abbreviations = field(default_factory=Abbreviations)
+
+    def expr(self, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
+        """The sympy expression of a formula; ``more``: what further names become."""
+        return self.abbreviations.expr(formula, {**self.symbols, **(more or {})})
+
+
+def letters_of(
+    domains: Mapping[str, Domain],
+    requires: Iterable[Compare],
+    definitions: Mapping[str, Any],
+    abbreviations: Abbreviations,
+) -> Letters:
+    """Letters that live in domains and meet conditions; ``definitions``: what further names stand for."""
+    symbols = {name: symbol_for(name, domain.kind, domain.constraints) for name, domain in domains.items()}
+    full = {**definitions, **symbols}
+    asked = [c for domain in domains.values() for c in domain.constraints] + list(requires)
+    relations: dict[Any, None] = {}
+    for condition in asked:
+        relations |= dict.fromkeys(to_relations(condition, full))
+    return Letters(full, sampled(domains, asked, full), tuple(relations), abbreviations)
+
+
+def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
+    """The letters with those of a proof's own: numbers, and vectors, laws and positions of bits."""
+    symbols = dict(letters.symbols)
+    laws: dict[str, Variable] = {}
+    domains: dict[str, Domain] = {}
+    for name, text in own.items():
+        law = _law(text, Letters(symbols, {}, (), letters.abbreviations))
+        if law is None:
+            domains[name] = parse_domain(text)
+            symbols[name] = symbol_for(name, domains[name].kind, domains[name].constraints)
+            continue
+        laws[name] = law
+        if isinstance(law, SetBits):
+            symbols[name] = sympy.Function(name, integer=True, nonnegative=True)
+        else:
+            symbols[name] = (
+                sympy.Symbol(name, nonnegative=True) if isinstance(law, FromPremises) else sympy.Symbol(name)
+            )
+    asked = [c for domain in domains.values() for c in domain.constraints]
+    relations = [relation for condition in asked for relation in to_relations(condition, symbols)]
+    numbers = sampled(domains, asked, symbols, letters.variables.keys())
+    conditions = tuple(dict.fromkeys((*letters.conditions, *relations)))
+    return Letters(symbols, {**letters.variables, **numbers, **laws}, conditions, letters.abbreviations)
+
+
+def is_law(text: str) -> bool:
+    """Whether the domain of a letter declares something that is not a number."""
+    return LAWS.fullmatch(text) is not None
+
+
+def _law(text: str, letters: Letters) -> Variable | None:
+    if text == "random":
+        return AnyVector()
+    if text == "measured":
+        return FromPremises()
+    if match := _NORM.fullmatch(text):
+        return GaussianNorm(letters.expr(parse(match["dimension"])), letters.expr(parse(match["variance"])))
+    if text.startswith("set bits of "):
+        return SetBits(letters.expr(parse(text.removeprefix("set bits of "))))
+    return None
+
+
+def sampled(
+    domains: Mapping[str, Domain],
+    conditions: Iterable[Compare],
+    symbols: Mapping[str, Any],
+    drawn: Collection[str] = (),
+) -> dict[str, Variable]:
+    """Where sample points are drawn: between the ends that conditions give, each after the letters that these use.
+
+    Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before.
+    """
+    found: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
+    ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - found.keys()}
+    while waiting := [name for name in domains if name not in found]:
+        known = found.keys() | set(drawn)
+        # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
+        name = min(waiting, key=lambda n: sum(not _names(value) <= known for _, value in ends[n]))
+        usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
+        found[name] = _range(domains[name].kind == "integer", usable)
+    return found
+
+
+def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the ends of a letter: the sign that it has beside an expression without it."""
+    letter = symbols[name]
+    for condition in conditions:
+        pairs = zip(condition.operands, condition.ops, condition.operands[1:], strict=False)
+        for left, op, right in pairs:
+            for one, sign, other in ((left, op, right), (right, op.translate(_TURNED), left)):
+                if one == Name(name) and name not in free_names(other):
+                    yield sign, to_sympy(other, symbols)
+            if op == "==" and name in free_names(left) | free_names(right):
+                difference = sympy.expand(to_sympy(left, symbols) - to_sympy(right, symbols))
+                slope = difference.coeff(letter)
+                value = difference - slope * letter
+                if slope in {1, -1} and letter not in value.free_symbols:
+                    yield op, -value / slope
+                    yield from _without_others(-value / slope)
+
+
+def _without_others(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the ends that follow from a value by the least value of another letter in it: ``p <= n`` from p = n - v."""
+    for other in value.free_symbols:
+        slope = value.coeff(other)
+        if other.is_nonnegative and slope in {1, -1}:
+            least = int(bool(other.is_integer and other.is_positive))
+            yield ("<=" if slope == -1 else ">="), value.xreplace({other: sympy.Integer(least)})
+
+
+def _names(expr: Any) -> set[str]:
+    return {symbol.name for symbol in expr.free_symbols}
+
+
+def _range(is_whole: bool, ends: list[tuple[str, Any]]) -> Range:
+    low = [(value, sign == ">") for sign, value in ends if sign in {">", ">=", "=="}]
+    high = [(value, sign == "<") for sign, value in ends if sign in {"<", "<=", "=="}]
+    lo = sympy.Max(*(value for value, _ in low)) if low else None
+    hi = sympy.Min(*(value for value, _ in high)) if high else None
+    if lo is None:
+        lo = sympy.Integer(-WIDTH) if hi is None else hi - WIDTH
+    if hi is None:
+        hi = lo + WIDTH
+    open_lo = any(is_open for _, is_open in low)
+    open_hi = any(is_open for _, is_open in high)
+    if is_whole:
+        lo += int(open_lo and lo.is_integer is True)
+        hi -= int(open_hi and hi.is_integer is True)
+        least = sympy.ceiling(lo)  # where there is no number, one is drawn that breaks a condition
+        return Range("integer", _end(least), _end(sympy.Max(hi, least)))
+    return Range("real", _end(lo), _end(hi), open_lo, open_hi)
+
+
+def _end(value: Any) -> Any:
+    return int(value) if value.is_Integer else value
+
+
+def read_conditions(texts: Iterable[str], abbreviations: Abbreviations) -> list[Compare]:
+    """Parse conditions, abbreviations expanded."""
+    return [abbreviations.expanded(parse_relation(text)) for text in texts]

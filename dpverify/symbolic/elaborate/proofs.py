@@ -1,0 +1,194 @@
+"""The chain of a proof or lemma that is written as text, built from its records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.errors import suggest
+from dpverify.ledger.formula import Compare, FormulaError, free_names
+from dpverify.ledger.proofs.book import ProofBook
+from dpverify.ledger.proofs.chains import Chain, ChainLine, Reason, parse_chain
+from dpverify.ledger.proofs.records import Lemma, Proof
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.define import define, known_fact, meant_by
+from dpverify.symbolic.derive.referenced import refer
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise
+from dpverify.symbolic.elaborate.errors import ProofError
+from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
+from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
+from dpverify.symbolic.expressions.ranges import SetBits
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, to_relations
+
+
+def derivation_of(statement: Statement) -> Derivation:
+    """Build the chain of the proof that ``proofs.toml`` has of a statement.
+
+    Its last expression is the bound that the proof derives. A `ProofError` says that there is no proof, or which of its
+    lines cannot be read as a step, and what was tried.
+    """
+    book = statement.proofs
+    proof = None if book is None else book.find(statement)
+    if book is None or proof is None:
+        raise ProofError(str(statement.reference), 0, "", "there is no proof as text in proofs.toml")
+    return _Builder(statement, book).proof(proof)
+
+
+class _Builder:
+    """Builds chains for one statement; each lemma is built once."""
+
+    def __init__(self, statement: Statement, book: ProofBook) -> None:
+        self.statement = statement
+        self.book = book
+        self.lemmas: dict[str, Derivation] = {}
+        self.open: list[str] = []  # lemmas that are being built
+
+    def proof(self, proof: Proof) -> Derivation:
+        """The chain of a proof."""
+        statement, name = self.statement, f"proof of {self.statement.reference}"
+        abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(statement.lhs, statement.rhs)
+        if taken := sorted(proof.letters.keys() & statement.domains.keys()):
+            raise ProofError(name, 0, taken[0], "a letter of a proof's own is none of the claim's letters")
+        domains = {name: statement.domains[name] for name in statement.free}
+        variables = sampled(domains, _asked(domains, statement.requires), sympy_definitions(statement))
+        symbols = {**_measured(statement), **sympy_definitions(statement)}
+        stated = Letters(symbols, variables, sympy_conditions(statement), abbreviations)
+        try:
+            letters = with_own(stated, proof.letters)
+        except (FormulaError, ValueError) as error:
+            raise ProofError(name, 0, "", _rule(error)) from None
+        made = self._chain(name, parse_chain(proof.chain), letters, _own(letters, proof.letters))
+        return self._with_known(made, proof.known)
+
+    def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
+        """The chain with lemmas of which every line may use what they say."""
+        try:
+            known: dict[str, Premise] = {name: cite(self.lemma(name)) for name in names}
+        except ProofError:
+            raise
+        except ValueError as error:
+            raise ProofError(made.name, 0, "known", str(error)) from None
+        return replace(made, premises={**made.premises, **known}, shown=tuple(names))
+
+    def lemma(self, name: str) -> Derivation:
+        """The chain of a lemma."""
+        if name in self.open:
+            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.open, name])}")
+        if name not in self.lemmas:
+            if name not in self.book.lemmas:
+                raise ValueError(f"there is no lemma {name!r}{suggest(name, self.book.lemmas)}")
+            self.open.append(name)
+            try:
+                self.lemmas[name] = self._lemma(self.book.lemmas[name])
+            finally:
+                self.open.pop()
+        return self.lemmas[name]
+
+    def _lemma(self, lemma: Lemma) -> Derivation:
+        name = f"lemma {lemma.id}"
+        try:
+            abbreviations = Abbreviations.read(self.book.let, lemma.let)
+            chain = parse_chain(lemma.chain)
+            requires = read_conditions(lemma.requires, abbreviations)
+            laws = {name: text for name, text in lemma.letters.items() if is_law(text)}
+            domains = self._domains(lemma, chain, requires, abbreviations)
+            letters = with_own(letters_of(domains, requires, {}, abbreviations), laws)
+        except FormulaError as error:
+            raise ProofError(name, 0, error.value, error.rule) from None
+        if listed := [letter for letter in laws if isinstance(letters.variables[letter], SetBits)]:
+            raise ProofError(name, 0, listed[0], "the set bits of a number are listed in a proof, not in a lemma")
+        return self._chain(name, chain, letters, ())
+
+    def _domains(
+        self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
+    ) -> dict[str, Domain]:
+        """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
+        own = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
+        vocabulary = self.book.vocabulary
+        formulas = [chain.start, *(line.formula for line in chain.lines)]
+        used = [free_names(abbreviations.expanded(formula)) for formula in formulas]
+        used += [free_names(condition) for condition in requires]
+        used += [domain.names for domain in own.values()]
+        names = frozenset[str]().union(*used) - own.keys()
+        if unknown := sorted(names - vocabulary.domains.keys()):
+            raise FormulaError(unknown[0], f"unknown letter {unknown[0]!r}{suggest(unknown[0], vocabulary.domains)}")
+        return own | {name: vocabulary.domains[name] for name in sorted(vocabulary.with_domains(names) - own.keys())}
+
+    def _chain(self, name: str, chain: Chain, letters: Letters, own: tuple[str, ...]) -> Derivation:
+        elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas))
+        first = ChainLine(1, "=", chain.start, "")
+        start = elaborator.expr(first, chain.start)
+        steps = self._links(elaborator, start, chain.lines)
+        return Derivation(
+            name=name,
+            whose="ours",
+            variables=_declared(letters, own),
+            assumptions=letters.conditions,
+            start=start,
+            steps=steps,
+            premises=elaborator.premises,
+            local=own,
+        )
+
+    def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
+        links: list[Link] = []
+        for line in lines:
+            link = self._split(elaborator, old, line) if line.cases else elaborator.step(old, line)
+            links.append(link)
+            old = link.expr
+        return tuple(links)
+
+    def _split(self, elaborator: Elaborator, old: Any, line: ChainLine) -> Cases:
+        cases = []
+        for condition, lines in line.cases:
+            full = elaborator.letters.abbreviations.expanded(condition)
+            try:
+                relations = to_relations(full, elaborator.letters.symbols)
+            except (KeyError, ValueError) as error:
+                raise elaborator.error(line, str(error)) from None
+            inside = elaborator.under(relations)
+            cases.append(Case(sympy.And(*relations), self._links(inside, old, lines)))
+        return Cases(elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note)
+
+    def cite(self, reason: Reason, where: Mapping[str, Any]) -> Premise:
+        """Make a premise of what a line cites."""
+        given = {name: value for name, value in where.items() if name != QUANTITY}
+        letter = where.get(QUANTITY)
+        if reason.cited == "claim":
+            return refer(self.statement, reason.name, letter, reason.variant, **given)
+        if reason.cited == "definition":
+            name, _, part = reason.name.partition(".")  # such as momentum.start
+            return define(self.statement, name, letter, part, **given)
+        if reason.cited == "fact":
+            return known_fact(self.statement, reason.name, **given)
+        return cite(self.lemma(reason.name), letter, **given)
+
+
+def _measured(statement: Statement) -> dict[str, Any]:
+    """The name ``left`` for a formula that a definition gives the claim's quantity, without letters of its own."""
+    meant = None if statement.quantity is None else meant_by(statement)
+    return {"left": meant.formula} if meant is not None and not meant.letters and not meant.obstacle else {}
+
+
+def _asked(domains: Mapping[str, Domain], requires: tuple[Compare, ...]) -> list[Compare]:
+    return [*(c for domain in domains.values() for c in domain.constraints), *requires]
+
+
+def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
+    """The letters that only the proof has; a function that lists set bits is no letter."""
+    return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
+
+
+def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:
+    """Ranges of the letters, those of a proof's own last."""
+    return {name: letters.variables[name] for name in (*(n for n in letters.variables if n not in own), *own)}
+
+
+def _rule(error: Exception) -> str:
+    return error.rule if isinstance(error, FormulaError) else str(error)

@@ -1,0 +1,317 @@
+"""From a line of a proof to a step of a chain: the instance of what it cites, and the place where it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import FormulaError, to_text
+from dpverify.ledger.proofs.chains import HERE, ChainLine, Reason
+from dpverify.symbolic.derive.matching import Move, justified
+from dpverify.symbolic.derive.setting import Setting, evaluate_step
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Premise, Step
+from dpverify.symbolic.elaborate.differences import differences
+from dpverify.symbolic.elaborate.errors import ProofError
+from dpverify.symbolic.elaborate.letters import Letters
+from dpverify.symbolic.elaborate.text import text_of
+from dpverify.symbolic.elaborate.unify import Where, unify
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.expressions.ranges import FromPremises
+from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.rules import CATALOGUE
+from dpverify.symbolic.rules.base import Instance, Relation, Rule, substitute
+
+QUANTITY = "quantity"  # the argument of a citation that stands for what a record measures, or a lemma begins with
+POINTS = 60  # at which a line is evaluated that cannot be read as a step
+MOST_CANDIDATES = 12  # instances of one rule that are compared by their conditions
+
+Cite = Callable[[Reason, Mapping[str, Any]], Premise]
+"""Make a premise of what a line cites, with what its letters become."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An instance of a rule or of a premise that fits a line, and where."""
+
+    where: Where
+    context: Any
+
+
+@dataclass
+class Elaborator:
+    """Turns the lines of one chain to steps, and collects the premises that they cite."""
+
+    name: str  # of the proof or lemma
+    letters: Letters
+    cite: Cite
+    cited_names: tuple[str, ...]  # lemmas that lines may name
+    premises: dict[str, Premise] = field(default_factory=dict)
+
+    def step(self, old: Any, line: ChainLine) -> Step:
+        """The step from an expression to that of a line.
+
+        A `ProofError` says what was tried, and where the line is false if a point of the domain shows that.
+        """
+        new = self.expr(line, line.formula)
+        try:
+            return self._step(old, new, line)
+        except ProofError as error:
+            if error.where != self.name:  # a line of a lemma, which says so itself
+                raise
+            raise self.error(line, f"{error.problem}{self._false_at(old, new, line.relation)}") from None
+
+    def _false_at(self, old: Any, new: Any, relation: Relation) -> str:
+        symbols = [s for s in self.letters.symbols.values() if getattr(s, "is_Symbol", False)]
+        declared = {name: v for name, v in self.letters.variables.items() if not isinstance(v, FromPremises)}
+        try:
+            setting = Setting(declared, symbols, self.letters.conditions, POINTS, 0)
+            violation = evaluate_step(old, new, relation, setting).violation
+        except (ValueError, TypeError, KeyError):
+            return ""
+        return f"; false {violation.removesuffix(' is false')}" if violation else ""
+
+    def _step(self, old: Any, new: Any, line: ChainLine) -> Step:
+        reason = line.reason
+        if reason is None:
+            return self._unreasoned(old, new, line)
+        context = None if reason.place is None else self._context(reason, line, old)
+        given = self._given(reason, line, old, new)
+        if not reason.cited and reason.name == ALGEBRA:
+            return Step(new, line.relation, note=line.note)
+        if not reason.cited and reason.name in CATALOGUE:
+            return self._by_rule(CATALOGUE[reason.name], given, context, old, new, line)
+        if not reason.cited and reason.name not in self.cited_names:
+            raise self.error(line, self._unknown(reason.name, old, new, line.relation))
+        return self._by_premise(reason, given, context, old, new, line)
+
+    def under(self, conditions: Iterable[Any]) -> Elaborator:
+        """The same for the lines of a case, in which more conditions hold; premises are collected together."""
+        letters = replace(self.letters, conditions=(*self.letters.conditions, *conditions))
+        return replace(self, letters=letters)
+
+    def error(self, line: ChainLine, problem: str) -> ProofError:
+        """An error about a line."""
+        return ProofError(self.name, line.number, line.text, problem)
+
+    def expr(self, line: ChainLine, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
+        """The expression of a formula of a line."""
+        try:
+            return self.letters.expr(formula, more)
+        except (FormulaError, KeyError, ValueError, TypeError) as error:
+            raise self.error(line, error.rule if isinstance(error, FormulaError) else str(error)) from None
+
+    def _unreasoned(self, old: Any, new: Any, line: ChainLine) -> Step:
+        """A line without a reason: algebra, or a comparison that the conditions show."""
+        if line.relation == "=":
+            return Step(new, "=", note=line.note)
+        small, large = (old, new) if line.relation == "<=" else (new, old)
+        return Step(new, line.relation, "order", {"a": small, "b": large}, note=line.note, context=HOLE)
+
+    def _context(self, reason: Reason, line: ChainLine, old: Any) -> Any:
+        context = self.expr(line, reason.place, {HERE: HOLE, **_indices(old)})
+        if not context.has(HOLE):
+            raise self.error(line, f"the place has the letter {HERE} where the rule is applied: within 2*{HERE} + 1")
+        return context
+
+    def _given(self, reason: Reason, line: ChainLine, *sides: Any) -> dict[str, Any]:
+        """What the line says that letters become."""
+        indices = _indices(*sides)
+        given: dict[str, Any] = {}
+        for argument in reason.arguments:
+            if argument.index:
+                index = sympy.Symbol(argument.index, integer=True)
+                body = self.expr(line, argument.value, {**indices, argument.index: index})
+                given[argument.name] = sympy.Lambda(index, body)
+                continue
+            text = to_text(argument.value)
+            known = self.letters.symbols.get(text)
+            is_function = isinstance(known, sympy.core.function.FunctionClass)
+            given[argument.name] = known if is_function else self.expr(line, argument.value, indices)
+        return given
+
+    def _by_rule(self, rule: Rule, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine) -> Step:
+        if wrong := sorted(given.keys() - rule.variables):
+            known = ", ".join(sorted(rule.variables))
+            raise self.error(line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}")
+        sides = Instance(rule.says.lhs, rule.says.relation, rule.says.rhs)
+        found = self._chosen(sides, rule.variables, given, context, old, new, line, rule.instance)
+        if found is None:
+            if given.keys() == rule.variables:  # the place is looked for by the value of its sides
+                return Step(new, line.relation, rule.name, given, note=line.note, context=context)
+            raise self.error(line, self._no_instance(rule, given))
+        place = context if context is not None else _shown_place(rule.instance(found.where), found.context, old, new)
+        return Step(new, line.relation, rule.name, dict(found.where), note=line.note, context=place)
+
+    def _by_premise(
+        self, reason: Reason, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine
+    ) -> Step:
+        try:
+            plain = self.cite(reason, {name: value for name, value in given.items() if name == QUANTITY})
+            names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
+            if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY})):
+                letters = ", ".join(sorted(names))
+                raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
+            unknown = names - self.letters.symbols.keys() - given.keys()
+            where = given
+            if unknown:
+                kept = {n: self.letters.symbols[n] for n in names - unknown - given.keys()}
+                found = self._chosen(plain, names, {**kept, **given}, context, old, new, line, None)
+                if found is None:
+                    letters = ", ".join(sorted(unknown))
+                    rule = f"say what {letters} of {reason.name} becomes: {says(plain)} was not found in the line"
+                    raise self.error(line, rule)
+                where = {n: found.where[n] for n in sorted(unknown)} | given
+            if not reason.cited:  # a letter that stays itself is the proof's, whatever the lemma knows of it
+                where = {**self._same_letters(plain, where), **where}
+            premise = self.cite(reason, where)
+        except ProofError:
+            raise
+        except (ValueError, KeyError) as error:
+            raise self.error(line, str(error)) from None
+        name = _name_of(reason, where)
+        self.premises[name] = premise
+        if context is None:
+            context = next(
+                (
+                    _shown_place(premise, d.context, old, new)
+                    for d in differences(old, new)
+                    if _is_at(premise, d.old, d.new)
+                ),
+                None,
+            )
+        return Step(new, line.relation, PREMISE, {}, (name,), line.note, context)
+
+    def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
+        """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""
+        symbols = {symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols}
+        own = self.letters.symbols
+        return {s.name: own[s.name] for s in symbols if s.name not in where and own.get(s.name, s) != s}
+
+    def _chosen(
+        self,
+        sides: Instance,
+        names: frozenset[str],
+        given: dict[str, Any],
+        context: Any,
+        old: Any,
+        new: Any,
+        line: ChainLine,
+        instance: Callable[[Where], Instance] | None,
+    ) -> Candidate | None:
+        """The instance that fits; of several the one whose conditions are proven."""
+        found = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
+        if not found and instance is not None:
+            found = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
+        if len(found) < 2 or instance is None:
+            return found[0] if found else None
+        facts = Facts().given(self.letters.conditions)
+        for one in found:
+            known = facts, self.letters.variables, lambda _: False
+            if not justified(Move(old, new, line.relation, one.context, *known), instance(one.where)):
+                return one
+        return found[0]
+
+    def _one_sided(
+        self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
+    ) -> Iterator[Candidate]:
+        """Yield instances of which one side is part of one expression, and the other side gives the other one.
+
+        That is how a rule is found whose other side is not to be seen, since it was multiplied out.
+        """
+        facts = Facts().given(self.letters.conditions)
+        for whole, other in ((old, new), (new, old)):
+            for part in dict.fromkeys(sympy.preorder_traversal(whole)):
+                if part.is_Atom or isinstance(part, sympy.Tuple):
+                    continue
+                around = whole.xreplace({part: HOLE}) if context is None else context
+                for held, put in ((sides.lhs, sides.rhs), (sides.rhs, sides.lhs)):
+                    for where in unify(held, part, given, names):
+                        if where.keys() < names:
+                            continue
+                        if are_equal(around.xreplace({HOLE: substitute(put, where)}), other, facts):
+                            yield Candidate(where, around)
+
+    def _no_instance(self, rule: Rule, given: Mapping[str, Any]) -> str:
+        missing = ", ".join(sorted(rule.variables - given.keys()))
+        return (
+            f"the rule {rule.name} says {says(rule.says)}, of which no two sides were found where the lines differ; "
+            f"say what {missing} becomes"
+        )
+
+    def _unknown(self, name: str, old: Any, new: Any, relation: Relation) -> str:
+        """Why a name means nothing here, with similar names and with rules that fit."""
+        near = get_close_matches(name, [*CATALOGUE, *self.cited_names], 3, 0.5)
+        fitting = self.fitting(old, new, relation)
+        parts = [f"there is no rule or lemma {name!r}"]
+        parts += [f"similar names: {', '.join(near)}"] if near else []
+        parts += [f"rules that fit: {', '.join(fitting)}"] if fitting else []
+        return "; ".join(parts)
+
+    def fitting(self, old: Any, new: Any, relation: Relation) -> list[str]:
+        """Rules, other than a mere comparison, of which an instance leads from an expression to another one."""
+        facts = Facts().given(self.letters.conditions)
+        known = facts, self.letters.variables, lambda _: False
+        names = []
+        for rule in CATALOGUE.values():
+            if rule.name == "order" or (relation == "=" and rule.says.relation != "="):
+                continue
+            try:
+                for one in islice(_candidates(rule.says, rule.variables, {}, None, old, new), 3):
+                    if not justified(Move(old, new, relation, one.context, *known), rule.instance(one.where)):
+                        names.append(rule.name)
+                        break
+            except (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError):
+                continue  # what is no instance may have no value
+        return names
+
+
+def _candidates(
+    sides: Instance, names: frozenset[str], given: Mapping[str, Any], context: Any, old: Any, new: Any
+) -> Iterator[Candidate]:
+    """Yield the instances whose two sides are what two expressions have in one place."""
+    seen: list[Candidate] = []
+    for difference in differences(old, new):
+        if context is not None and difference.context != context:
+            continue
+        for first, second in ((sides.lhs, sides.rhs), (sides.rhs, sides.lhs)):
+            for half in unify(first, difference.old, given, names):
+                for where in unify(second, difference.new, half, names):
+                    one = Candidate(where, difference.context)
+                    if where.keys() >= names and one not in seen:
+                        seen.append(one)
+                        yield one
+
+
+def _shown_place(instance: Instance, context: Any, old: Any, new: Any) -> Any:
+    """The place of a step, or nothing where both expressions show it: the sides stand for each other everywhere."""
+    for held, put in ((instance.lhs, instance.rhs), (instance.rhs, instance.lhs)):
+        if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
+            return None
+    return context
+
+
+def _is_at(instance: Instance, old: Any, new: Any) -> bool:
+    return (instance.lhs, instance.rhs) in {(old, new), (new, old)}
+
+
+def _indices(*expressions: Any) -> dict[str, Any]:
+    """Indices of the sums in some expressions, by name."""
+    nodes = (node for expr in expressions for node in expr.atoms(sympy.Sum, sympy.Integral))
+    return {limit[0].name: limit[0] for node in nodes for limit in node.limits}
+
+
+def _name_of(reason: Reason, where: Mapping[str, Any]) -> str:
+    shown = ", ".join(f"{name} = {value}" for name, value in where.items())
+    cited = " ".join(filter(None, [reason.variant if reason.cited == "claim" else "", reason.cited, reason.name]))
+    return f"{cited} ({shown})" if shown else cited
+
+
+def says(sides: Instance) -> str:
+    """Two sides and their relation."""
+    return f"{text_of(sides.lhs)} {sides.relation} {text_of(sides.rhs)}"

@@ -1,0 +1,36 @@
+"""The guide to proofs shows proofs that are in the records, and what the program prints."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from dpverify.ledger.load import bundled_specs
+from dpverify.symbolic.rules import CATALOGUE
+
+TEXT = (Path(__file__).parents[3] / "docs" / "proofs.md").read_text(encoding="utf-8")
+BLOCKS = [tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)]
+RECORDS: dict[str, Any] = tomllib.loads((bundled_specs() / "tran2022" / "proofs.toml").read_text(encoding="utf-8"))
+
+
+def test_its_first_example_is_in_the_records() -> None:
+    first = BLOCKS[0]
+    assert first["let"].items() <= RECORDS["let"].items()
+    (lemma,) = first["lemma"]
+    assert any(lemma.items() <= record.items() for record in RECORDS["lemma"])
+    (proof,) = first["proof"]
+    assert proof in RECORDS["proof"]
+
+
+def test_its_cases_are_those_of_a_proof() -> None:
+    lines = {" ".join(line.split()) for line in BLOCKS[1]["chain"].strip().splitlines()}
+    (record,) = (proof for proof in RECORDS["proof"] if proof["of"] == "proposition-13")
+    assert lines - {" ".join(line.split()) for line in record["chain"].splitlines()} == {"1/(1 - exp(-y))"}
+
+
+def test_it_names_rules_that_exist() -> None:
+    cited = set(re.findall(r"by ([a-z0-9]+(?:-[a-z0-9]+)+)", TEXT)) - {"prefix-decays", "lemma-12-var"}
+    assert cited
+    assert cited <= CATALOGUE.keys()

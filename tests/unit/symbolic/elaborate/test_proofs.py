@@ -1,0 +1,97 @@
+"""Proofs as text give certificates of the recorded statements, and false ones are refused with the reason."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name
+from dpverify.ledger.load import bundled, load_specs
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.certify.checker import k
+from dpverify.symbolic.elaborate.errors import ProofError
+from dpverify.symbolic.elaborate.examine import examine
+from dpverify.symbolic.elaborate.proofs import derivation_of
+
+from .conftest import Changed
+
+SPECS = load_specs()
+
+
+def _statements() -> list[Statement]:
+    """The first statement of each claim and variant that has a proof as text."""
+    found: dict[tuple[str, str], Statement] = {}
+    for claim in SPECS.claims():
+        for statement in claim.statements() if claim.proofs.of(claim.record.id) else ():
+            if claim.proofs.find(statement) is not None:
+                found.setdefault((claim.key, statement.variant), statement)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("statement", _statements(), ids=lambda one: str(one.reference))
+def test_the_checker_accepts_a_certificate_of_the_recorded_statement(statement: Statement) -> None:
+    found = examine(statement)
+    assert found.problems == ()
+    assert found.certificate is not None
+    name = certificate_name(statement.key, statement.reading, statement.variant)
+    recorded = json.loads((bundled("reports") / CERTIFICATES / name).read_text(encoding="utf-8"))
+    assert found.certificate["statement"]["seal"] == recorded["statement"]["seal"]
+    assert set(k.given_in(found.certificate)) <= set(k.given_in(recorded))
+
+
+FALSE = [
+    ("lemma-12-count", "log2(T + 1)      by", "log2(T)      by", ["line 3", "not proven: t + 1 <= T", "false at T ="]),
+    ("lemma-12-count", "log2(t + 1)", "log2(t)", ["line 2", "popcount(n) <= log2(n + 1)", "false at T ="]),
+    ("lemma-12-count", "popcount-log2", "popcount-log", ["no rule or lemma", "similar names: popcount-log2"]),
+    ("lemma-12-count", "by log2-monotone", "by growing", ["no rule or lemma", "rules that fit: log2-monotone"]),
+    ("lemma-12-count", "by log2-monotone", "by log2-monotone(z = 1)", ["has no letter z; it has a, b"]),
+    ("lemma-12-count", "popcount(t)", "popcount(u)", ["line 1", "unknown letter 'u'"]),
+    ("lemma-12-count", "popcount(t)", "popcounts(t)", ["line 1", "unknown function 'popcounts'"]),
+    ("lemma-12-count", "log2(T + 1)      by", "log2(T + 2)      by", ["the claim says more"]),
+    ("lemma-12-var", "prefix-decays(s = t)", "prefix-decays(s = T)", ["line 2", "not found"]),
+    ("lemma-12-var", "prefix-decays(s = t)", "prefix-decays(u = t)", ["has no letter u; it has alpha, s"]),
+    ("lemma-12-var", "node*log2(T + 1)      by", "node*log2(T + 1)*99/100 by", ["line 3", "false at"]),
+    ("lemma-12-var", "16*alpha**2", "1600/101*alpha**2", ["the derivation starts from"]),
+    ("lemma-12", "d*V*log2(T + 1))\n", "d*V*log2(T))\n", ["line 4", "false at"]),
+    ("lemma-12", "quantity = variance", "quantity = noise", ["no premise bounds variance"]),
+    ("lemma-12", "amended claim lemma-12-var", "amended claim lemma-11", ["line 3"]),
+    ("lemma-12", 'gaussian norm(d, variance)"', 'gaussian norm(d, 2*variance)"', ["line 2", "GaussianNorm"]),
+    ("proposition-13", "case y >= 1", "case y >= 2", ["not proven to cover the domain"]),
+    ("proposition-13", "case y <= 1", "case y <= 2", ["exp-chord", "not proven: N*alpha <= 1"]),
+    ("proposition-16", "k, 1, top_bit + 1)", "k, 1, top_bit)", ["line 6", "popcount-digits", "false at"]),
+    ("theorem-4-geometric", "<= 4*alpha*G", "<= 3*alpha*G", ["line 6", "false at"]),
+    ("theorem-9-gamma", "<= 1/2", "<= 49/100", ["line 3", "false at"]),
+    ("lemma-5-case-1", "-norm(g) + 2*norm(e)", "-norm(g) + 99/100*norm(e)", ["line 3", "false at"]),
+    ("lemma-5-case-1", "by along", "by cosines", ["line 2"]),
+    ("lemma-12", 'variance = "measured"', 'variance = "measured", T = "integer"', ["none of the claim's letters"]),
+]
+
+
+@pytest.mark.parametrize(("claim", "old", "new", "said"), FALSE)
+def test_a_false_proof_is_refused_with_the_reason(
+    changed: Changed, claim: str, old: str, new: str, said: list[str]
+) -> None:
+    statement = changed(claim, old, new)
+    assert statement.proofs is not None
+    assert statement.proofs.find(statement) is not None
+    try:
+        found = examine(statement)
+        problems = "\n".join(found.problems)
+        assert found.certificate is None
+    except ProofError as error:
+        problems = str(error)
+    assert [part for part in said if part not in problems] == [], problems
+
+
+def test_a_lemma_may_not_rest_on_itself(changed: Changed) -> None:
+    statement = changed(
+        "lemma-12-var", "<= log2(s + 1)                  by popcount-log2", "<= log2(s + 1) by prefix-decays"
+    )
+    with pytest.raises(ProofError, match="in a circle: prefix-decays -> prefix-decays"):
+        derivation_of(statement)
+
+
+def test_what_has_no_proof_as_text_is_said() -> None:
+    with pytest.raises(ProofError, match="no proof as text"):
+        derivation_of(SPECS.claim("tran2022:lemma-12").statement())
