@@ -23,6 +23,8 @@ from dpverify.harness.search.exact_results import (
     counterexample,
     sharper_statement,
     slack_of,
+    unevaluated,
+    window_words,
 )
 from dpverify.harness.search.practical import (
     is_practical,
@@ -40,7 +42,6 @@ from dpverify.harness.search.search import (
     simplest_violation,
 )
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.harness.window import unevaluated, window_words
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
