@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName
-from dpverify.cli.output import OK, BadInput, check_figure
+from dpverify.cli.output import OK, BadInput, check_figure, complain
 from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dpverify.ledger import ClaimSpec
+    from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.results import Result, Run
 
 
@@ -39,7 +39,8 @@ def explain(
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     report
-        Folder that holds a report, whose run is the evidence. Default: the run that comes with dpverify.
+        Folder that holds a report, whose run is the evidence. Default: the run that comes with dpverify, or, if that
+        has no verdict on the claim, what verify kept in its store.
     figure
         Draw the figure of the claim to this *.svg file. Further figures get a number.
     at
@@ -55,7 +56,7 @@ def explain(
     from dpverify.harness.finished.inputs import Inputs
     from dpverify.ledger import load_specs
     from dpverify.ledger.specs import several_claims
-    from dpverify.report.explain import Explained, print_explained
+    from dpverify.report.explain import RECORDED, Explained, print_explained
 
     collect_seldom()
     inputs = Inputs(specs)  # before anything else is read
@@ -68,13 +69,16 @@ def explain(
         _replay(spec, at, checks)
         return OK
     run = _recorded(spec, report)
+    stored = _stored(loaded, spec, checks) if run is None and report is None else None
     today = judged_today(run, loaded, spec, checks, inputs)
+    run = run or stored
     known = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
         results=run.results if run else (),
         stale=today.stale,
         checks=today.checks,
+        source=f"last run of verify (budget {stored.run.budget}, seed {stored.run.seed})" if stored else RECORDED,
     )
     print_explained(known, Console(), full=full)
     if figure is not None:
@@ -114,6 +118,24 @@ def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:
         return recorded_run_of_claim(spec, report)
     except (OSError, ReportError) as error:
         raise BadInput("--report", report or "(default)", f"cannot be read ({' '.join(str(error).split())})") from error
+
+
+def _stored(specs: Specs, spec: ClaimSpec, checks: str | None) -> Run | None:
+    """What verify kept of this claim in the default store; None where there is no store or nothing in it."""
+    from dpverify.api.stored_verdicts import stored_run_of_claim
+    from dpverify.cache_files import default_store
+    from dpverify.cli.means import opened
+    from dpverify.harness.run.store_file import StoreError
+
+    if not default_store().is_file() or (store := opened(None)) is None:
+        return None
+    try:
+        return stored_run_of_claim(specs, spec, store, checks)
+    except StoreError as error:
+        complain(str(error))
+        return None
+    finally:
+        store.close()
 
 
 def _draw(results: Sequence[Result], target: Path) -> None:

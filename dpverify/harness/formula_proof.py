@@ -16,12 +16,18 @@ from dpverify.harness.text_proof import has_text
 from dpverify.ledger.formula import Call, to_text, walk
 from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.work import Meter
 
 if TYPE_CHECKING:
     from dpverify.symbolic.derive.derivation import Derivation
 
 FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount", "binomial"}
 """What certificates know."""
+
+WORK = 2_000_000
+"""Parts of formulas that are evaluated while a proof is looked for; it ends without one where that is not enough."""
+
+SMOKE_SECONDS = 6.0  # of computing, in a smoke run
 
 NOT_FOUND = "no proof was found by signs and rules"
 
@@ -79,9 +85,11 @@ class FormulaProof(DerivationCheck):
         """Search; what is found is checked like any derivation."""
         if context.proof is not None and (known := context.proof.checked()) is not None:
             return known
-        from dpverify.symbolic.derive.by_rules import derived_by_rules
+        from dpverify.symbolic.derive.by_rules import SECONDS, derived_by_rules
 
-        found = derived_by_rules(context.statement, _accepted(context.statement))
+        seconds = SMOKE_SECONDS if context.budget.name == "smoke" else SECONDS
+        with Meter(WORK).running():
+            found = derived_by_rules(context.statement, _accepted(context.statement), seconds)
         if found is None:
             return self.result(status="untested", message=NOT_FOUND)
         once = replace(self, build=lambda _: found)

@@ -1,29 +1,45 @@
-"""The search of a claim that has no code. It stays where sums are short, for a point is to cost milliseconds."""
+"""The search of a claim that has no code: where sums are short, and at single large sizes, within a limit of work."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
 
 import msgspec
 
 from dpverify.harness.context import Context
-from dpverify.harness.search.climb import corners
+from dpverify.harness.search.climb import completions, corners
 from dpverify.harness.search.constraints import links
-from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.search_check import SearchCheck
-from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names
-from dpverify.ledger.results import CheckResult
+from dpverify.harness.search.domain import Sampler, make_sampler
+from dpverify.harness.search.exact_results import FACTORS, sharper_statement
+from dpverify.harness.search.practical import TRIED, roles_of
+from dpverify.harness.search.search import Findings
+from dpverify.harness.search.search_check import Further, SearchCheck
+from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names, to_text
+from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.exact.statements import decide_statement
 from dpverify.symbolic.exact.sums import constant_ratio
+from dpverify.symbolic.exact.work import Meter
 
 LENGTHS = (256, 32, 8)
 """Most values of an integer that a sum runs to, of one that stands alone, inside of another, and deeper."""
 
-AS_LONG_AS = {"binomial": 0, "sampled_gaussian_renyi": 0}  # functions, and the argument that says how long they take
+SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # single values of such an integer
+COMBINATIONS = 6  # of ordinary values of the other letters, with which each size is tried
+WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
+"""Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
+TIMES = 3  # so many times the work of a search, all searches of the claim may take, those of planted faults included
+POINT = 6  # a single point may take this part of the work
+
+# Functions, and the argument that says how long they take.
+AS_LONG_AS = {"sampled_gaussian_renyi": 0, "binomial_delta": 1}
 SHORT = {"log", "log2"}  # what runs to a logarithm is short
 
 
@@ -37,11 +53,66 @@ class FormulaSearch(SearchCheck):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search; where no point has two sides, say of one of them why."""
-        result = super().run_block(context, block)
+        with Meter(TIMES * WORK[context.budget.name]).running():
+            result = super().run_block(context, block)
         if result.status != "untested":
             return result
         narrowed = self._narrowed(context.statement)
         return msgspec.structs.replace(result, message=result.message + _why_undefined(self._sampler(narrowed)))
+
+    def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
+        return Prober(statement, lhs, WORK[context.budget.name] // POINT)
+
+    def _search(self, context: Context, sampler: Sampler, prober: Prober, *rest: Any, **options: Any) -> Findings:
+        with Meter(WORK[context.budget.name]).running():
+            return super()._search(context, sampler, prober, *rest, **options)
+
+    def _further(self, context: Context, whole: Statement, prober: Prober) -> Further:
+        """Look at single large values of the integers that make sums long, and at ordinary sizes, of all the domain."""
+        with Meter(WORK[context.budget.name]).running():
+            names = long_integers(whole)
+            probes = list(_at_sizes(whole, names, prober)) if names else []
+            violations = [probe for probe in probes if probe.holds is False]
+            controls = [] if violations else list(self._control(context, whole, probes))
+            ordinary = super()._further(context, whole, prober)
+        reached = [max((probe.point[name] for probe in probes), default=None) for name in names]
+        single = [f"{name} = {value}" for name, value in zip(names, reached, strict=True) if value is not None]
+        told = f"single points up to {', '.join(single)}" if single else ""
+        return Further(
+            violations=[*violations, *ordinary.violations],
+            controls=controls,
+            window="; ".join(filter(None, [told, ordinary.window])),
+        )
+
+    def _control(self, context: Context, whole: Statement, probes: Sequence[Probe]) -> Iterator[ControlResult]:
+        """Look at the sharpest of the large points again, where the printed side is moved beyond it."""
+        large = Findings(probes=[*probes])
+        sharper = sharper_statement(whole, large, FACTORS[0])
+        if sharper is None or large.sharpest is None:
+            return
+        fault, faulty = sharper
+        probe = self._prober(context, faulty, None).probe(large.sharpest.point)
+        seen = probe is not None and probe.holds is False
+        yield ControlResult(name="at single sizes", fault=fault, at_declared_size=True, refuted=seen)
+
+    def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
+        return make_sampler(whole, {}, self._domains())
+
+
+def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Iterator[Probe]:
+    """Probe a statement where some integers are large: one after the other, and all of them together."""
+    roles = {name: role for name, role in roles_of(statement).items() if name in statement.free and name not in names}
+    tried = {name: TRIED[role] for name, role in roles.items() if role in TRIED and role != "steps"}
+    ordinary = (dict(zip(tried, chosen, strict=True)) for chosen in itertools.product(*tried.values()))
+    groups = dict.fromkeys([*((name,) for name in names), tuple(names)])
+    for others in itertools.islice(itertools.chain([{}], filter(None, ordinary)), 1 + COMBINATIONS):
+        for group in groups:
+            first = make_sampler(statement, {}, {}, frozenset(group) | others.keys())
+            for size in SIZES:
+                given = {**dict.fromkeys(group, Fraction(size)), **others}
+                for point in completions(first, given):
+                    if (probe := prober.probe(point)) is not None:
+                        yield probe
 
 
 def _why_undefined(sampler: Sampler) -> str:
@@ -57,6 +128,19 @@ def _why_undefined(sampler: Sampler) -> str:
 
 def short_sums(statement: Statement) -> list[str]:
     """Conditions under which the sums of a statement are short: an end for each integer that makes one long."""
+    return [
+        f"{name} <= {_end(statement, name, LENGTHS[min(depth, len(LENGTHS) - 1)])}"
+        for name, depth in sorted(_depths(statement).items())
+    ]
+
+
+def long_integers(statement: Statement) -> list[str]:
+    """The integers of a statement that make a sum long."""
+    return sorted(_depths(statement))
+
+
+def _depths(statement: Statement) -> dict[str, int]:
+    """How many sums lie around one that an integer makes long, for each such integer."""
     sides = (statement.lhs, statement.rhs, *(value for _, value in statement.let))
     depths: dict[str, int] = {}
     for name, depth in (each for side in sides if side is not None for each in _long(side, 0)):
@@ -65,11 +149,7 @@ def short_sums(statement: Statement) -> list[str]:
         for base in _sizes(value) if name in depths else ():
             depths[base] = max(depths[name], depths.get(base, 0))
     whole = {name for name, domain in statement.domains.items() if domain.kind == "integer"} - set(statement.let_names)
-    return [
-        f"{name} <= {_least(statement, name) + LENGTHS[min(depth, len(LENGTHS) - 1)]}"
-        for name, depth in sorted(depths.items())
-        if name in whole
-    ]
+    return {name: depth for name, depth in depths.items() if name in whole}
 
 
 def _long(node: Node, depth: int) -> Iterator[tuple[str, int]]:
@@ -92,12 +172,20 @@ def _sizes(node: Node) -> frozenset[str]:
     return own.union(*(_sizes(child) for child in children(node)))
 
 
-def _least(statement: Statement, name: str) -> int:
-    """Where the domain of an integer begins; 0 where no number says so."""
+def _end(statement: Statement, name: str, length: int) -> str:
+    """So far beyond the least value of an integer, by its domain and the conditions; by default 0. A formula."""
     conditions = (*statement.domains[name].constraints, *statement.requires)
-    starts = [0]
+    start, formulas = 0, []
     for link in (link for condition in conditions for link in links(condition)):
         small, large = (link.left, link.right) if link.op[0] == "<" else (link.right, link.left)
+        if link.op == "==" and small == Name(name):
+            small, large = large, small
         if large == Name(name) and isinstance(small, Num):
-            starts.append(math.ceil(small.value))
-    return max(starts)
+            start = max(start, math.ceil(small.value))
+        elif large == Name(name) and name not in free_names(small):
+            formulas.append(to_text(small))
+    return (
+        f"max({start + length}, {', '.join(f'{each} + {length}' for each in formulas)})"
+        if formulas
+        else f"{start + length}"
+    )

@@ -20,9 +20,11 @@ from dpverify.symbolic.exact.numbers import (
     working_precision,
 )
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
+from dpverify.symbolic.exact.work import Meter, WorkLimitError
 
 PRECISIONS = (256, 1024, 2048)
 SHARP_BITS = 40
+MOST_OPEN = 1000  # points without a value that are remembered
 
 LeftSide = Callable[[Point, Statement], Exact]
 """Left side of a statement that the ledger cannot evaluate: a Fraction, an int or a ball."""
@@ -44,10 +46,14 @@ class Probe:
 class Prober:
     """Probes a statement, and remembers what it probed."""
 
-    def __init__(self, statement: Statement, lhs: LeftSide | None) -> None:
+    def __init__(self, statement: Statement, lhs: LeftSide | None, most: int | None = None) -> None:
         self.statement = statement
         self.lhs = lhs
+        self.most = most  # work that one point may take, as `dpverify.symbolic.exact.work` counts it
         self.undefined = 0
+        self.too_long = 0
+        self.too_wide = 0  # of those without a value, how many have one, perhaps, that balls do not tell
+        self.open_points: list[tuple[Point, str]] = []  # the first that are undefined, with the reason
         self.probes: dict[tuple[tuple[str, tuple[int, int]], ...], Probe | None] = {}
 
     def probe(self, point: Point) -> Probe | None:
@@ -55,12 +61,23 @@ class Prober:
         names = sorted(point)
         key = tuple((name, point[name].as_integer_ratio()) for name in names)  # the hash of a Fraction is slow
         if key not in self.probes:
+            known = {name: point[name] for name in names}
             try:
-                self.probes[key] = self._probe({name: point[name] for name in names})
-            except EvaluationError:
+                self.probes[key] = self._probe(known) if self.most is None else self._probe_within(known, self.most)
+            except WorkLimitError:
+                self.too_long += 1
+                self.probes[key] = None
+            except EvaluationError as error:
                 self.undefined += 1
                 self.probes[key] = None
+                self.too_wide += isinstance(error, UndecidedError)
+                if not isinstance(error, UndecidedError) and len(self.open_points) < MOST_OPEN:
+                    self.open_points.append((known, str(error)))
         return self.probes[key]
+
+    def _probe_within(self, point: dict[str, Fraction], most: int) -> Probe:
+        with Meter(most).running():
+            return self._probe(point)
 
     def _probe(self, point: dict[str, Fraction]) -> Probe:
         side = None if self.lhs is None else _measured(self.lhs, point, self.statement)

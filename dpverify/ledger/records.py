@@ -62,6 +62,10 @@ class PaperInfo(Record, frozen=True, kw_only=True):
     texts: dict[str, str]
 
 
+Role = Literal["epsilon", "delta", "rate", "sigma", "steps", "examples", "dimension"]
+"""What a letter is to those who run the paper's algorithm: which of its values are ordinary follows from it."""
+
+
 class Symbol(Record, frozen=True, kw_only=True):
     """A letter of the paper: how it is set, where it lives, what it means, and its long name in our API."""
 
@@ -69,6 +73,7 @@ class Symbol(Record, frozen=True, kw_only=True):
     domain: str
     meaning: str
     api: str = ""
+    role: Role | None = None
 
 
 class Function(Record, frozen=True, kw_only=True):

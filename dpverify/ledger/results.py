@@ -107,6 +107,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     detects: str = ""
     statistic: str = ""
     region: str = ""
+    window: str = ""  # of a search: how far its points reached, and what it did not evaluate
     leaves_out: str = ""
     given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these, or derived
     definitions: list[str] = []  # what a proof takes from the records of definitions
@@ -211,6 +212,11 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
     earlier: int = 0  # number, from 1, of the earlier run that judged it, in the manifest's list; 0: this run judged it
+
+    @property
+    def is_unreached(self) -> bool:
+        """Whether the run was interrupted before any check of the printed statement was decided."""
+        return bool(self.checks) and all(check.message == INTERRUPTED for check in self.checks)
 
     @property
     def is_note(self) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import (
+    BUILTINS,
     RESERVED,
     Compare,
     Formula,
@@ -19,6 +20,7 @@ from dpverify.ledger.formula import (
     parse,
     parse_relation,
     to_text,
+    with_pi,
 )
 from dpverify.ledger.records import ClaimsFile, Function, Quantity, Symbol
 
@@ -149,19 +151,23 @@ class Vocabulary:
 
     def formula(self, text: str) -> Formula:
         """Parse a formula in the paper's names; raises `FormulaError`."""
-        node = parse(text)
+        node = with_pi(parse(text), self.symbols)
         self.check(text, node)
         return node
 
     def relation(self, text: str) -> Compare:
         """Parse a comparison in the paper's names; raises `FormulaError`."""
-        node = parse_relation(text)
+        node = self._relation_with_pi(parse_relation(text))
         self.check(text, node)
         return node
+
+    def _relation_with_pi(self, node: Compare) -> Compare:
+        return Compare(node.ops, tuple(with_pi(operand, self.symbols) for operand in node.operands))
 
     def domain(self, text: str, symbol: str) -> Domain:
         """Parse the domain of a symbol; raises `FormulaError`."""
         domain = parse_domain(text)
+        domain = replace(domain, constraints=tuple(map(self._relation_with_pi, domain.constraints)))
         for constraint in domain.constraints:
             self.check(text, constraint)
         if domain.constraints and symbol not in domain.names:
@@ -191,9 +197,13 @@ class Vocabulary:
         return seen
 
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
-        """The domains of all symbols among the words of formulas; nothing is parsed, to save time."""
+        """The domains, and the roles if given, of all symbols among the words of formulas; nothing is parsed."""
         words = {word for text in texts for word in _NAME.findall(text)}
-        return {name: self.symbols[name].domain for name in self.with_domains(words & self.symbols.keys())}
+        found = {name: self.symbols[name] for name in self.with_domains(words & self.symbols.keys())}
+        return {
+            name: f"{symbol.domain}; role {symbol.role}" if symbol.role else symbol.domain
+            for name, symbol in found.items()
+        }
 
     def latex(self, node: Formula | Compare) -> str:
         """Typeset a tree in the paper's letters."""
@@ -245,7 +255,7 @@ def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
             here = place.at(f"{table}.{name}")
             if not _NAME.fullmatch(name):
                 yield here.error(shown(name), "a name is a letter, then up to 59 letters, digits and underscores")
-            elif name in RESERVED or keyword.iskeyword(name):
+            elif name in RESERVED or (table == "functions" and name in BUILTINS) or keyword.iskeyword(name):
                 yield here.error(shown(name), "this word belongs to the formula language or to Python; choose another")
             if not entry.latex.strip():
                 yield place.at(f"{table}.{name}.latex").error(shown(entry.latex), "the LaTeX must not be empty")

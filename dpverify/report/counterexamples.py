@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 
 from dpverify.ledger.results import AmendmentResult, Counterexample, Result
 from dpverify.report import markdown as md
@@ -10,14 +12,14 @@ from dpverify.report.collect import counterexamples
 from dpverify.report.numbers import ratio, readable_side, show_float, show_point, show_side, to_float
 
 KINDS = {
-    "smallest": "smallest",
     "practical": "at a practical size",
+    "smallest": "smallest",
     "interior": "away from boundaries",
     "largest-ratio": "largest ratio",
 }
 SENTENCES = {  # how the line of a counterexample begins
-    "smallest": "Smallest counterexample",
     "practical": "At a practical size",
+    "smallest": "Smallest counterexample",
     "interior": "Away from boundaries",
     "largest-ratio": "Largest ratio",
 }
@@ -27,6 +29,8 @@ FIRST = ("smallest", "practical")  # where there are both, the others are left o
 SIZES = {"N", "n", "T", "epsilon"}  # letters of a size, one of which a search at such sizes needs
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
 MOST = 2  # that are shown of one statement; the others are in the data
+_RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
+_LETTER = re.compile("[A-Za-z]")
 CLOSE = 1e-7  # sides whose relative difference is below it
 LIMIT = 1e30  # a parameter beyond it stands for a limit
 PLAIN = 1e9  # the largest ratio says something where no number is larger than this, or smaller than its inverse
@@ -42,6 +46,7 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
     """The counterexamples that are shown, each point once: no ratio that is only large where numbers are absurd."""
     known = counterexamples(source)
     clear = [example for example in known if not _is_close(example)] or known
+    clear = [example for example in clear if example.note or has_sides(example)] or clear  # no float shows some sides
     ordered = sorted(clear, key=lambda example: ORDER.index(example.kind))
     found = {(show_point(e.parameters), e.note): e for e in reversed(ordered) if not _is_contained(e, ordered)}.values()
     plain = [example for example in found if example.kind != "largest-ratio" or _is_plain(example)]
@@ -49,7 +54,7 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
     others = others or [example for example in plain if example.kind != "largest-ratio"]
     chosen = sorted(others if len(others) > 1 else plain or found, key=lambda example: ORDER.index(example.kind))
     run = [example for example in chosen if example.kind == "practical"][:1]
-    return [example for example in chosen if example.kind != "practical"][: MOST - len(run)] + run
+    return run + [example for example in chosen if example.kind != "practical"][: MOST - len(run)]
 
 
 def _is_close(example: Counterexample) -> bool:
@@ -89,20 +94,61 @@ def sides(example: Counterexample) -> tuple[str, str]:
     return readable_side(left), readable_side(right)
 
 
-def example_words(example: Counterexample, *, markdown: bool = False) -> str:
-    """A counterexample in one line: where, and both sides, or what is wrong there."""
+LONGEST_NAME = 48  # characters of a formula that stands before its value
+NO_NAMES = ("left", "right")
+MEANT = {  # what is compared by a claim of each kind that bounds something from above
+    "dp": ("the true delta", "the promised one"),
+    "rdp": ("the true divergence", "the promised one"),
+    "sensitivity": ("the true sensitivity", "the printed one"),
+    "expectation-bound": ("the true value", "the printed bound"),
+    "utility-rate": ("the true value", "the printed bound"),
+    "count": ("the true number", "the printed one"),
+}
+
+
+def meaning_words(example: Counterexample, kind: str) -> str:
+    """What a counterexample at a practical size means, in a sentence; nothing for others, or for lower bounds."""
+    quotient = ratio(example.lhs, example.rhs)
+    if example.kind != "practical" or not has_sides(example) or not 1 < quotient < math.inf:
+        return ""
+    measured, printed = MEANT.get(kind, ("the left side", "the right side"))
+    return f"{measured} is {show_float(quotient)} times {printed}"
+
+
+def side_names(source: Result | AmendmentResult, write: Callable[[str], str] = str) -> tuple[str, str]:
+    """What both sides are called: the formula or the quantity; "left" and "right" if that is long or a number.
+
+    ``write`` typesets a formula.
+    """
+    text = source.display[0].text if source.display and not source.display[0].word else ""
+    parts = _RELATION.split(text, maxsplit=1)
+    if len(parts) != len(NO_NAMES):
+        return NO_NAMES
+    left, right = (
+        f"{write(formula)} =" if len(formula) <= LONGEST_NAME and _LETTER.search(formula) else plain
+        for formula, plain in zip(parts, NO_NAMES, strict=True)
+    )
+    return left, right
+
+
+def example_words(
+    example: Counterexample, names: tuple[str, str] = NO_NAMES, *, meaning: str = "", markdown: bool = False
+) -> str:
+    """A counterexample in one line: where, and both sides with their names, or what is wrong there; its meaning."""
     quoted, plain = (md.code, md.explanation) if markdown else (str, str)
     point = f"at {quoted(show_point(example.parameters))}: " if example.parameters else ""
     if example.note and is_limit(example):
         return f"in the limit {plain(example.note)}"
     left, right = sides(example)
-    return point + (f"left {left}, right {right}" if left else plain(example.note))
+    meant = f" ({meaning})" if meaning and left else ""
+    return point + (f"{names[0]} {left}, {names[1]} {right}{meant}" if left else plain(example.note))
 
 
 def counterexample_list(source: Result | AmendmentResult) -> str:
     """The counterexamples, a line each: which, where, both sides and their ratio, what is to be said of them."""
     of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
-    return md.bullets(_told(example, of) for example in telling(source))
+    kind = source.kind if isinstance(source, Result) else ""
+    return md.bullets(_told(example, of, kind) for example in telling(source))
 
 
 def none_at_run_line(result: Result, budget: str) -> str:
@@ -120,7 +166,7 @@ def none_at_run_line(result: Result, budget: str) -> str:
     return "A search for a counterexample at practical sizes found none."
 
 
-def _told(example: Counterexample, claim: str) -> str:
+def _told(example: Counterexample, claim: str, kind_of_claim: str = "") -> str:
     limit, (left, right) = is_limit(example), sides(example)
     by_exponents = any(name.startswith("exponent_of_") for name in example.parameters)
     point = md.code(show_point(example.parameters))
@@ -129,7 +175,9 @@ def _told(example: Counterexample, claim: str) -> str:
         replayed = f'dpverify explain {claim} --at "{show_point(example.parameters, exact=True)}"'
         where = f", {md.code(replayed)}"
     quotient = ratio(example.lhs, example.rhs)
-    times = f" ({show_float(quotient)} times)" if left and _is_telling(example, quotient) else ""
+    meant = meaning_words(example, kind_of_claim)
+    times = f" ({show_float(quotient)} times)" if left and not meant and _is_telling(example, quotient) else ""
     said = f": {left} against {right}{times}" if left else ""
+    said += f"; {meant}" if meant else ""
     kind = "In the limit" if limit else SENTENCES[example.kind]
     return f"{kind}{where}{said}{f'; {md.explanation(example.note)}' if example.note else ''}.".replace("..", ".")

@@ -13,10 +13,10 @@ from dpverify.ledger.display import display
 from dpverify.ledger.records import SEVERITIES, PaperInfo
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import said_alike
-from dpverify.report.counterexamples import KINDS, example_words, telling
+from dpverify.report.counterexamples import KINDS, example_words, meaning_words, side_names, telling
 from dpverify.report.terminal import print_lines, readable
 from dpverify.report.text.evidence import evidence_lines
-from dpverify.report.text.formulas import prose_text
+from dpverify.report.text.formulas import formula_text, prose_text
 from dpverify.report.text.paragraphs import StyledLine, fitted, wrapped
 from dpverify.report.text.pinned import pinned_results
 from dpverify.report.text.statement import statement_text
@@ -29,7 +29,8 @@ INDENT = "  "
 LONGEST = 60  # lines of an explanation that is not full, at 80 columns
 LABEL = 10  # columns of a label before a short paragraph
 
-NO_RUN = "No run is recorded. Record one: dpverify verify {claim} --report FOLDER; --report FOLDER shows it here."
+NO_RUN = "No run is recorded or stored. Run dpverify verify {claim} first."
+RECORDED = "recorded run"
 MORE = "--full prints all findings, conditions and checks. --at evaluates both sides at a point."
 
 
@@ -42,6 +43,7 @@ class Explained:
     results: Sequence[Result] = ()  # evidence from a stored run, if any
     stale: Sequence[str] = ()  # which of it is not today's, and why
     checks: Sequence[str] = ()  # names of the checks that can judge it
+    source: str = RECORDED  # where the results are from
 
     @property
     def judged(self) -> Sequence[Result]:
@@ -114,7 +116,7 @@ def _brief(page: _Page, known: Explained, groups: Sequence[Sequence[Result]], to
     for number, amendment in enumerate(corrections):
         if amendment.why not in (earlier.why for earlier in corrections[:number]):
             page.section(_correction_title(amendment), _correction(amendment), most)
-    examples = dict.fromkeys(_example(example) for group in groups for example in telling(group[0]))
+    examples = dict.fromkeys(_example(example, group[0]) for group in groups for example in telling(group[0]))
     page.section("Counterexamples", [*examples], 6)
     page.lines.append(StyledLine(""))
     severities = {result.severity: SEVERITIES[result.severity] for result in known.judged if result.severity}
@@ -159,8 +161,9 @@ def _correction(amendment: AmendmentResult) -> Iterator[str]:
         yield from statement_text(amendment.display)
 
 
-def _example(example: Counterexample) -> str:
-    return f"{KINDS[example.kind]}: {example_words(example)}"
+def _example(example: Counterexample, result: Result) -> str:
+    words = example_words(example, side_names(result, formula_text), meaning=meaning_words(example, result.kind))
+    return f"{KINDS[example.kind]}: {words}"
 
 
 def _readings(known: Explained, groups: Sequence[Sequence[Result]]) -> str:
@@ -182,7 +185,7 @@ def _evidence(known: Explained) -> str:
     forms += [("where it holds", first.holds.checks)] if first.holds else []
     forms += [("as corrected", first.amendment.checks)] if first.amendment else []
     parts = [_checks(form, checks) for form, checks in forms if checks]
-    return f"recorded run: {'; '.join(parts)}" if parts else "recorded run without checks"
+    return f"{known.source}: {'; '.join(parts)}" if parts else f"{known.source} without checks"
 
 
 def _checks(form: str, checks: Sequence[CheckResult]) -> str:

@@ -175,7 +175,8 @@ def _name_and_letter(line: Line) -> tuple[str, str]:
     """The name of a letter as points have it, and the letter."""
     name, _, domain = line.text.partition(" ")
     bounds, shown = domain.rpartition(", ")[2], line.latex.rpartition(r",\ ")[2]
-    place = [word.strip() for word in _ORDERS.split(bounds)].index(name) if name in bounds else 0
+    words = [word.strip() for word in _ORDERS.split(bounds)]
+    place = words.index(name) if name in words else 0  # a domain without bounds, such as "integer", has no name in it
     return name, _SHOWN_ORDERS.split(shown)[place].strip()
 
 

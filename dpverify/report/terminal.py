@@ -13,9 +13,9 @@ from rich.text import Text
 
 from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import HOLDS, Status
-from dpverify.ledger.results import CheckResult, Result, Run
+from dpverify.ledger.results import CheckResult, Counterexample, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
-from dpverify.report.counterexamples import example_words, telling
+from dpverify.report.counterexamples import example_words, meaning_words, side_names, telling
 from dpverify.report.numbers import show_slack
 from dpverify.report.text.ascii_letters import in_ascii
 from dpverify.report.text.formulas import prose_text
@@ -39,6 +39,8 @@ from dpverify.report.words import (
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
 
+NOT_REACHED = "not reached"  # stands in the place of the status of a claim that an interrupted run did not reach
+
 STYLES: dict[Status, str] = {
     "proved": "blue",
     "proved given": "blue",
@@ -59,15 +61,24 @@ def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> 
     Our notes are in groups of their own, before those of the claims.
     """
     groups = [
-        (status, is_note, [r for r in run.results if r.status == status and r.is_note == is_note])
+        (
+            status,
+            is_note,
+            [r for r in run.results if r.status == status and r.is_note == is_note and not r.is_unreached],
+        )
         for is_note in (True, False)
         for status in ORDER
         if status in listed
     ]
+    unreached = [r for r in run.results if r.is_unreached] if "inconclusive" in listed else []
     if not console.is_terminal:
-        for line in [*_plain([result for _, _, results in groups for result in results]), *closing(run, listed)]:
+        judged = [result for _, _, results in groups for result in results]
+        for line in [*_plain([*unreached, *judged]), *closing(run, listed)]:
             console.print(readable(line, console), markup=False, highlight=False, emoji=False, soft_wrap=True)
         return
+    if unreached:
+        console.print(Text(f"{NOT_REACHED} ({len(unreached)}): {', '.join(map(item_id, unreached))}", style="dim"))
+        console.print()
     for status, is_note, results in groups:
         if results:
             whose = ", our notes" if is_note else ""
@@ -103,9 +114,11 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         if result.sources_disagree:
             yield from _disagreements(result)
         if result.contradicts:
-            yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {result.status}."
+            found = f"{result.status}{_at(result, listed)}"
+            yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {found}."
         if result.unpinned:
-            yield f"WITHOUT A PIN: {item_id(result)}: {result.status}. A verdict in verdicts.toml pins it."
+            found = f"{result.status}{_at(result, listed)}"
+            yield f"WITHOUT A PIN: {item_id(result)}: {found}. A verdict in verdicts.toml pins it."
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
@@ -150,8 +163,11 @@ def _recorded(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _counted(results: Sequence[Result], noun: str) -> str:
-    found = counts_words(counts(result.status for result in results))
-    return f"{plural(len(results), 'verdict')} on {plural(len({r.claim for r in results}), noun)}: {found}"
+    judged = [result for result in results if not result.is_unreached]
+    missing = len(results) - len(judged)
+    found = counts_words(counts(result.status for result in judged))
+    told = f"{plural(len(judged), 'verdict')} on {plural(len({r.claim for r in judged}), noun)}: {found}"
+    return f"{told}; {missing} {NOT_REACHED}" if missing else told
 
 
 def _severities(results: Sequence[Result]) -> str:
@@ -177,10 +193,20 @@ def _confirmed(results: Sequence[Result]) -> str:
     return f"{told}, {weak} unconfirmed at this budget." if weak else f"{told}."
 
 
+def _at(result: Result, listed: Container[str]) -> str:
+    """Where a refuted claim is false, with both sides; nothing if the verdict is listed above."""
+    examples = telling(result) if result.status == "refuted" and result.status not in listed else []
+    return f" {_example(result, examples[0])}" if examples else ""
+
+
+def _example(result: Result, example: Counterexample) -> str:
+    return example_words(example, side_names(result), meaning=meaning_words(example, result.kind))
+
+
 def why(result: Result) -> str:
     """The reason of a verdict in one line; a refutation shows its first counterexample."""
     if result.status == "refuted" and (examples := telling(result)):
-        return example_words(examples[0])
+        return _example(result, examples[0])
     given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
     defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
     return given + " ".join(result.reason.split()) + defined
@@ -246,7 +272,8 @@ def _plain(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         slack = f"slack {room}" if (room := show_slack(result.slack)) else ""
         notes = _notes(slack, why(result), _vacuous(result), amendment_words(result), _loud(result))
-        yield f"{result.status:<12}  {item_id(result):<{wide}}  {notes}".rstrip()
+        status = NOT_REACHED if result.is_unreached else result.status
+        yield f"{status:<12}  {item_id(result):<{wide}}  {notes}".rstrip()
 
 
 def _vacuous(result: Result) -> str:

@@ -157,6 +157,14 @@ def run_jobs(
     return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
 
 
+def stored_results(jobs: Sequence[Job], kept: KeptBlocks) -> list[CheckResult] | None:
+    """Return the results of checks from what the store has of them; None where a block is missing."""
+    with threadpool_limits(1):
+        running = [_RunningJob.opened(job, {}) for job in jobs]
+        missing = next(_to_run(running, kept), None)
+    return [each.close() for each in running] if missing is None else None
+
+
 def _counted(blocks: object) -> int:
     """Refuse a number of blocks that is none."""
     if not isinstance(blocks, int | np.integer) or not 0 <= blocks <= MOST_BLOCKS:

@@ -76,6 +76,8 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     """
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
+    if checks and all(check.message == INTERRUPTED for check in checks):
+        return "inconclusive", f"not reached: {INTERRUPTED}"
     unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
     sums = HOLDS[:-1] if any(check.message == INTERRUPTED for check in checks) else HOLDS
     for status in ("refuted", *sums):
@@ -85,10 +87,16 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
             if rests:
                 words = f"{status.removesuffix(' given')} given {', '.join(rests)}"
                 names = [check.name for check in checks if check.status == status and check.given == rests]
+            if status == "not refuted":
+                names = [_with_window(check) for check in checks if check.status == status]
             return status, "; ".join([f"{words} by {', '.join(names)}", *unsure])
     if any(check.status == "inconclusive" for check in checks):
         return "inconclusive", "; ".join(unsure)
     return "untested", "; ".join(unsure) or "no check is written for it"
+
+
+def _with_window(check: CheckResult) -> str:
+    return f"{check.name} ({check.window})" if check.window else check.name
 
 
 def given(checks: Sequence[CheckResult]) -> list[str]:
@@ -136,6 +144,7 @@ def judge(
         reason=reason,
         pinned=pinned,
         unpinned=pinned == "untested"
+        and not (printed and all(check.message == INTERRUPTED for check in printed))
         and (status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)),
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,

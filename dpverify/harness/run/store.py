@@ -74,6 +74,15 @@ class Store:
         except (sqlite3.Error, ValueError, TypeError) as error:
             raise StoreError(f"{self.path}: what is kept of {job.label} cannot be read: {error}") from None
 
+    def requests(self, label: str) -> list[tuple[str, int]]:
+        """The budgets and seeds under which there are blocks of works whose labels begin so."""
+        try:
+            rows = self._file.execute("select distinct check_of from blocks").fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be read: {error}") from None
+        words = (str(row[0]).split() for row in rows if str(row[0]).startswith(label))
+        return sorted({(found[-2], int(found[-1])) for found in words if len(found) > 2 and found[-1].isdigit()})
+
     def stale(self, job: Keepable, evidence: str) -> bool:
         """Whether there are blocks of a check from another record, other code or other versions."""
         key = job.asked, _evidence(job, evidence)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,46 +14,89 @@ from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.simplify import simplify, size
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.formula import parse_relation
+from dpverify.ledger.records import Role
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain
 from dpverify.symbolic.exact.compile import compile_relation
 from dpverify.symbolic.exact.evaluate import holds_compiled, values
 
-CONDITIONS: Mapping[str, tuple[str, ...]] = {  # by the letters of the house, which all papers are read in
-    "N": ("N >= 1000", "N <= 10**7"),
-    "n": ("n >= 1000", "n <= 10**7"),
-    "T": ("T >= 1000", "T <= 10**9"),
-    "d": ("d <= 10**7",),
-    "delta": ("delta <= 1/1000", "delta >= 10**(-12)"),
-    "epsilon": ("epsilon >= 1/10", "epsilon <= 10"),
+LETTERS: Mapping[str, Role] = {  # of letters without a role in their record: the house reads all papers so
+    "N": "examples",
+    "n": "examples",
+    "T": "steps",
+    "d": "dimension",
+    "delta": "delta",
+    "epsilon": "epsilon",
 }
+CONDITIONS: Mapping[Role, tuple[str, ...]] = {  # the values of a letter with this role that are in use
+    "examples": ("{} >= 1000", "{} <= 10**7"),
+    "steps": ("{} >= 1000", "{} <= 10**9"),
+    "dimension": ("{} <= 10**7",),
+    "delta": ("{} <= 1/1000", "{} >= 10**(-12)"),
+    "epsilon": ("{} >= 1/10", "{} <= 10"),
+    "rate": ("{} >= 10**(-6)", "{} <= 1/4"),
+    "sigma": ("{} >= 1/2", "{} <= 100"),
+}
+SIZES: frozenset[Role] = frozenset({"examples", "steps", "epsilon"})  # a statement without any of them has no size
 EPOCHS = ("T >= N", "T <= 1000*N")  # what a run is, where both letters are there
-TRIED: Mapping[str, tuple[Fraction, ...]] = {  # what is tried first; T is a number of epochs
-    "N": tuple(map(Fraction, (1000, 1024, 60_000, 1_000_000))),
-    "n": tuple(map(Fraction, (1000, 1_000_000))),
-    "T": tuple(map(Fraction, (1, 10, 100))),
+TRIED: Mapping[Role, tuple[Fraction, ...]] = {  # what is tried first; T is a number of epochs
+    "examples": tuple(map(Fraction, (1000, 1024, 60_000, 1_000_000))),
+    "steps": tuple(map(Fraction, (1, 10, 100))),
     "delta": (Fraction(1, 1000), Fraction(1, 10**6)),
     "epsilon": (Fraction(1, 10), Fraction(1), Fraction(10)),
+    "rate": (Fraction(1, 1000), Fraction(1, 100)),
+    "sigma": (Fraction(1), Fraction(4)),
 }
+FEW = 24  # points that are tried where nothing is drawn
 MOST = 100  # points that are drawn
 TRIES = 300  # how often a point is made simpler
 SHARE, FAR = 0.5, 2.0  # of the largest ratio seen that the point which is shown must keep; no more than FAR is asked
 
 
-def practical_violation(statement: Statement, also: Mapping[str, Domain], seed: int) -> Probe | None:
-    """A violation at such a size, simple and far from equality; None where none is found, or no letter has a size."""
-    known = [name for name in CONDITIONS if name in statement.domains]
-    if not {"N", "n", "T", "epsilon"} & {*known}:
+def roles_of(statement: Statement) -> dict[str, Role]:
+    """The roles of a statement's symbols: those of their records, or else of letters that always mean the same."""
+    found: dict[str, Role] = {}
+    for name in statement.domains:
+        symbol = statement.symbols.get(name)
+        role = symbol.role if symbol is not None and symbol.role is not None else LETTERS.get(name)
+        if role is not None:
+            found[name] = role
+    return found
+
+
+def practical_conditions(roles: Mapping[str, Role]) -> list[str]:
+    """What symbols with these roles meet at a practical size; nothing where none of them has a size."""
+    if SIZES.isdisjoint(roles.values()):
+        return []
+    known = [text.format(name) for name, role in roles.items() for text in CONDITIONS[role]]
+    return [*known, *(EPOCHS if {"N", "T"} <= roles.keys() else ())]
+
+
+def practical_violation(
+    statement: Statement, also: Mapping[str, Domain], seed: int, prober: Prober | None = None, *, drawn: bool = True
+) -> Probe | None:
+    """A violation at such a size, simple and far from equality; None where none is found, or no letter has a size.
+
+    Where nothing is ``drawn``, few points are tried, at usual values of all letters.
+    """
+    conditions = practical_conditions(roles_of(statement))
+    if not conditions:
         return None
-    conditions = [parse_relation(text) for name in known for text in CONDITIONS[name]]
-    if {"N", "T"} <= {*known}:
-        conditions += map(parse_relation, EPOCHS)
-    narrowed = replace(statement, requires=(*statement.requires, *conditions))
-    sampler, prober = make_sampler(narrowed, {}, also), Prober(narrowed, None)
-    found = search(sampler, prober, beginnings(sampler, _first(narrowed, also, sampler), MOST), MOST, seed)
-    violations = [probe for probe in found.violations if whole_epochs(probe.point) and sampler.admits(probe.point)]
-    if not violations:
-        return None
+    narrowed = replace(statement, requires=(*statement.requires, *map(parse_relation, conditions)))
+    sampler, prober = make_sampler(narrowed, {}, also), prober or Prober(narrowed, None)
+    given = list(_first(narrowed, also, sampler))
+    if drawn:
+        violations = search(sampler, prober, beginnings(sampler, given, MOST), MOST, seed).violations
+    else:
+        few = given[:: max(1, -(-len(given) // FEW))]
+        tried = (prober.probe(point) for point in few if sampler.in_domain(point))
+        violations = [probe for probe in tried if probe is not None and probe.holds is False]
+    usable = [probe for probe in violations if whole_epochs(probe.point) and sampler.admits(probe.point)]
+    return _simplest(sampler, prober, usable) if usable else None
+
+
+def _simplest(sampler: Sampler, prober: Prober, violations: Sequence[Probe]) -> Probe | None:
+    """The simplest of some violations that are far from equality, made simpler still."""
     enough = min(SHARE * max(probe.ratio for probe in violations), FAR)
 
     def wanted(point: Values) -> bool:
@@ -69,22 +112,20 @@ def whole_epochs(point: Mapping[str, Fraction]) -> bool:
     return "T" not in point or "N" not in point or point["T"] % point["N"] == 0
 
 
-def is_practical(point: Mapping[str, Fraction]) -> bool:
+def is_practical(point: Mapping[str, Fraction], roles: Mapping[str, Role] = LETTERS) -> bool:
     """Whether a point has a size, all its letters are such as somebody runs, and a run is of whole epochs."""
-    known = [text for name, texts in CONDITIONS.items() if name in point for text in texts]
-    if not {"N", "n", "T", "epsilon"} & point.keys():
-        return False
-    known += EPOCHS if {"N", "T"} <= point.keys() else ()
+    known = practical_conditions({name: role for name, role in roles.items() if name in point})
     held = (holds_compiled(compile_relation(parse_relation(text)), values(point)) for text in known)
-    return whole_epochs(point) and all(answer is True for answer in held)
+    return bool(known) and whole_epochs(point) and all(answer is True for answer in held)
 
 
 def _first(statement: Statement, also: Mapping[str, Domain], sampler: Sampler) -> Iterator[Values]:
     """Points of whole epochs, the other letters as simple and as large as they can be."""
-    names = [name for name in TRIED if name in sampler.symbols]
+    roles = {name: role for name, role in roles_of(statement).items() if name in sampler.symbols and role in TRIED}
+    names = sorted(roles, key=lambda name: (list(TRIED).index(roles[name]), name))
     first = make_sampler(statement, {}, also, frozenset(names))
-    for chosen in itertools.product(*(TRIED[name] for name in names)):
+    for chosen in itertools.product(*(TRIED[roles[name]] for name in names)):
         given = dict(zip(names, chosen, strict=True))
-        if "T" in given:
-            given["T"] *= given.get("N", Fraction(1000))
+        for name in (name for name in names if roles[name] == "steps"):
+            given[name] *= given.get("N", Fraction(1000))
         yield from completions(first, given)

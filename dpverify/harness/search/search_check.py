@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -23,8 +23,15 @@ from dpverify.harness.search.exact_results import (
     counterexample,
     sharper_statement,
     slack_of,
+    unevaluated,
+    window_words,
 )
-from dpverify.harness.search.practical import is_practical, practical_violation
+from dpverify.harness.search.practical import (
+    is_practical,
+    practical_conditions,
+    practical_violation,
+    roles_of,
+)
 from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import (
     Findings,
@@ -44,6 +51,15 @@ from dpverify.ledger.vocabulary import Domain, parse_domain
 FEWEST_EXAMPLES = 50
 
 Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
+
+
+@dataclass(frozen=True)
+class Further:
+    """What was looked at beyond the points that are drawn."""
+
+    violations: Sequence[Probe] = ()
+    controls: Sequence[ControlResult] = ()
+    window: str = ""  # which points these were, in words; nothing where there are none
 
 
 @dataclass(frozen=True)
@@ -79,9 +95,10 @@ class SearchCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search, shrink, and run the controls."""
-        context = replace(context, statement=self._narrowed(context.statement))
+        whole = context.statement
+        context = replace(context, statement=self._narrowed(whole))
         statement, examples = context.statement, self._examples(context)
-        prober, sampler = Prober(statement, self.lhs), self._sampler(statement)
+        prober, sampler = self._prober(context, statement, self.lhs), self._sampler(statement)
 
         def again(point: Point) -> Probe | None:
             return prober.probe(point) if sampler.in_domain(point) else None
@@ -89,13 +106,22 @@ class SearchCheck(Check):
         if (known := refuted_again(context, again)) is not None:
             return known
         begin = beginnings(sampler, self._corners(statement, sampler), examples)
-        found = search(sampler, prober, begin, examples, self._seed(context, block))
+        found = self._search(context, sampler, prober, begin, examples, self._seed(context, block))
         region = _describe(sampler, statement)
-        if not found.probes:
-            reason = f"no point drawn meets the domain and the conditions ({found.undefined} with an undefined side)"
-            return CheckResult(name=self.name, method="search", status="untested", message=reason, region=region)
-        counterexamples = self._counterexamples(context, sampler, prober, found, examples)
-        controls = self._controls(context, sampler, begin, found, examples)
+        further = Further()
+        if not found.violations:
+            further = self._further(context, whole, prober)
+            found.violations += further.violations
+        if not found.probes and not found.violations:
+            return CheckResult(
+                name=self.name,
+                method="search",
+                status="untested",
+                message="; ".join(["no point drawn meets the domain and the conditions", *unevaluated(found, prober)]),
+                region=region,
+            )
+        counterexamples = self._counterexamples(context, whole, sampler, prober, found, examples)
+        controls = [*self._controls(context, sampler, begin, found, examples), *further.controls]
         missed = "" if counterexamples and not controls else missed_controls(controls)
         return self.result(
             status="refuted" if counterexamples else "inconclusive" if missed else "not refuted",
@@ -104,12 +130,46 @@ class SearchCheck(Check):
             detects=_detects(controls),
             statistic=_statistic(found),
             region=region,
+            window="; ".join(filter(None, [window_words(found, prober), further.window])),
             counterexamples=counterexamples,
             slack=slack_of(found, statement.relation or "="),
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
             controls=controls,
             true_neighbours=self._neighbours(statement, found) if counterexamples else [],
         )
+
+    def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
+        """The sampler of all points at which a counterexample may lie; by default those that are drawn."""
+        del whole
+        return sampler
+
+    def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
+        del context
+        return Prober(statement, lhs)
+
+    def _search(
+        self,
+        context: Context,
+        sampler: Sampler,
+        prober: Prober,
+        begin: Iterable[Values],
+        examples: int,
+        seed: int,
+        *,
+        stop: bool = False,
+    ) -> Findings:
+        del context
+        return search(sampler, prober, begin, examples, seed, stop=stop)
+
+    def _further(self, context: Context, whole: Statement, prober: Prober) -> Further:
+        """Look at a few points of ordinary sizes, where the search found nothing."""
+        statement = self._narrowed(whole)
+        if self.lhs is not None:  # what code measures takes too long at such sizes
+            return Further()
+        probe = practical_violation(statement, self._domains(), 0, prober, drawn=False)
+        sized = bool(practical_conditions(roles_of(statement)))
+        window = "none at practical sizes" if sized and probe is None else ""
+        return Further(violations=[probe] if probe is not None else [], window=window)
 
     def _neighbours(self, statement: Statement, found: Findings) -> list[ControlResult]:
         """Decide the true neighbours at the points that were searched."""
@@ -158,10 +218,13 @@ class SearchCheck(Check):
         return {name: parse_domain(text) for name, text in self.also.items()}
 
     def _counterexamples(
-        self, context: Context, sampler: Sampler, prober: Prober, found: Findings, examples: int
+        self, context: Context, whole: Statement, sampler: Sampler, prober: Prober, found: Findings, examples: int
     ) -> list[Counterexample]:
         if not found.violations:
             return []
+        wide = self._wide_sampler(whole, sampler)
+        if not any(sampler.admits(probe.point) for probe in found.violations):
+            sampler = wide
         inside = self.interior or interior_of(sampler)
         edges = context.statement.edges
 
@@ -174,9 +237,13 @@ class SearchCheck(Check):
         if interior is None and edges:  # at the ends of the domain, but where it is run
             interior = simplest_violation(sampler, prober, found, examples, seeds[1], away)
         largest = largest_violation(sampler, prober, found)
-        practical = next((probe for probe in found.violations if is_practical(probe.point)), None)
-        if self.lhs is None and context.budget.name != "smoke":  # what code measures takes too long at such sizes
-            practical = practical_violation(context.statement, self._domains(), self._seed(context, 0, "practical"))
+        roles = roles_of(context.statement)
+        practical = next((probe for probe in found.violations if is_practical(probe.point, roles)), None)
+        if self.lhs is None:  # what code measures takes too long at such sizes
+            again = self._prober(context, wide.statement, None)
+            seed = self._seed(context, 0, "practical")
+            drawn = context.budget.name != "smoke"
+            practical = practical_violation(wide.statement, self._domains(), seed, again, drawn=drawn) or practical
         named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
             ("smallest", smallest),
             ("practical", practical),
@@ -192,7 +259,8 @@ class SearchCheck(Check):
 
         def control(name: str, fault: str, faulty: Statement, lhs: LeftSide | None, declared: bool) -> ControlResult:
             seed = self._seed(context, 0, f"control {name}")
-            again = search(sampler, Prober(faulty, lhs), begin, examples, seed, stop=True)
+            prober = self._prober(context, faulty, lhs)
+            again = self._search(context, sampler, prober, begin, examples, seed, stop=True)
             return again.as_control(name, fault, declared)
 
         results: list[ControlResult] = []

@@ -2,7 +2,8 @@
 
 from dpverify.ledger.formula.errors import FormulaError
 from dpverify.ledger.formula.latex import latex
-from dpverify.ledger.formula.parse import check_names, parse, parse_relation
+from dpverify.ledger.formula.names import check_names
+from dpverify.ledger.formula.parse import parse, parse_relation
 from dpverify.ledger.formula.text import decimal_text, to_text
 from dpverify.ledger.formula.tree import (
     BUILTINS,
@@ -24,6 +25,7 @@ from dpverify.ledger.formula.tree import (
     free_names,
     substitute,
     walk,
+    with_pi,
 )
 
 __all__ = [
@@ -53,4 +55,5 @@ __all__ = [
     "substitute",
     "to_text",
     "walk",
+    "with_pi",
 ]

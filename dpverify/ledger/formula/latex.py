@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpverify.ledger.formula.text import decimal_text
 from dpverify.ledger.formula.tree import (
+    PI,
     Bin,
     Call,
     Compare,
@@ -30,6 +31,8 @@ _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "a
 _FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
 _OPERATORS = {
     "log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max", "normal_cdf": r"\Phi",
+    "gamma": r"\Gamma", "tanh": r"\tanh",
+    "laplace_delta": r"\delta_{\mathrm{Laplace}}", "binomial_delta": r"\delta_{\mathrm{binomial}}",
     "gaussian_delta": r"\delta_{\mathrm{Gauss}}", "sampled_gaussian_delta": r"\delta_{\mathrm{sampled}}",
     "gaussian_epsilon": r"\epsilon_{\mathrm{Gauss}}", "sampled_gaussian_epsilon": r"\epsilon_{\mathrm{sampled}}",
     "batch_gaussian_delta": r"\delta_{\mathrm{batch}}", "batch_gaussian_epsilon": r"\epsilon_{\mathrm{batch}}",
@@ -145,6 +148,8 @@ class _Setter:
     def call(self, name: str, args: tuple[Formula, ...], *, last: bool) -> tuple[str, int]:
         """Set a function of the language or of the paper."""
         inside = ", ".join(self.set(arg) for arg in args)
+        if name == PI:
+            return r"\pi", _ATOM
         if name in _FENCES:
             opening, closing = _FENCES[name]
             return _fence(opening, inside, closing), _ATOM

@@ -12,7 +12,7 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from dpverify.ledger.formula.errors import FormulaError, suggest
+from dpverify.ledger.formula.errors import FormulaError
 from dpverify.ledger.formula.size import MAX_BITS, bits
 from dpverify.ledger.formula.tree import (
     BUILTINS,
@@ -29,7 +29,6 @@ from dpverify.ledger.formula.tree import (
     Num,
     Operator,
     Sum,
-    children,
     free_names,
     walk,
 )
@@ -287,25 +286,3 @@ def _constant(node: Formula) -> Fraction | None:
             return {"+": a + b, "-": a - b, "*": a * b}[op] if op != "/" else a / b
         case _:
             return None
-
-
-def _unknown(name: str, what: str, known: frozenset[str]) -> str:
-    """Return the rule that an unknown name breaks, with the nearest known ones."""
-    return f"unknown {what} {name!r}{suggest(name, known)}"
-
-
-def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
-    """Check that a tree uses only what a paper declares."""
-    for name in sorted(free_names(node) - symbols):
-        raise FormulaError(text, _unknown(name, "symbol", symbols))
-    for part in walk(node):
-        if isinstance(part, Sum) and part.index in symbols:
-            raise FormulaError(text, f"index {part.index!r} of a sum is a symbol of the paper; choose another letter")
-        if not isinstance(part, Call) or part.name in BUILTINS:
-            continue
-        if part.name not in functions:
-            known = frozenset(BUILTINS) | {"sum"} | functions.keys()
-            raise FormulaError(text, _unknown(part.name, "function", known))
-        if len(children(part)) != functions[part.name]:
-            wanted = functions[part.name]
-            raise FormulaError(text, f"{part.name} takes {wanted} argument(s), got {len(part.args)}")

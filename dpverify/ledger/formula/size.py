@@ -67,10 +67,10 @@ def log2_of(node: Formula, sizes: Sizes) -> float:
             return max(log2_of(left, sizes), log2_of(right, sizes)) + 1.0
         case Call("exp", args):
             return 1.45 * _power_of_two(args[0], sizes)
-        case Call("binomial", args):
+        case Call("binomial" | "gamma", args):
             return _power_of_two(args[0], sizes)
         case Call(_, args):
-            return max(log2_of(arg, sizes) for arg in args) + 1.0
+            return max((log2_of(arg, sizes) for arg in args), default=1.0) + 1.0
         case Sum(body, _, _, hi):
             return log2_of(body, sizes) + max(log2_of(hi, sizes), 0.0)
         case Name(name):

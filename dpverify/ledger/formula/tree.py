@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
@@ -26,7 +26,13 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
+    "pi": (0, 0),  # pi(): the number; without brackets where no symbol of the paper has this name
+    "erf": (1, 1),
+    "tanh": (1, 1),
+    "gamma": (1, 1),  # gamma(x): the Gamma function of x > 0; a symbol may have this name too
     "normal_cdf": (1, 1),
+    "laplace_delta": (2, 2),  # laplace_delta(epsilon, mu): exact, of Laplace noise; mu: sensitivity / scale
+    "binomial_delta": (4, 4),  # binomial_delta(epsilon, n, p, s): of n coins of probability p; the count changes by s
     "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact, of Gaussian noise; mu: sensitivity / deviation
     "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
     "gaussian_epsilon": (2, 2),  # gaussian_epsilon(delta, mu): the inverse
@@ -46,7 +52,9 @@ BUILTINS: dict[str, tuple[int, int]] = {
 }
 
 #: Words that neither a symbol nor a bound index nor a paper's function may take.
-RESERVED = frozenset(BUILTINS) | {"sum", "integral", "oo"}
+RESERVED = (frozenset(BUILTINS) | {"sum", "integral", "oo"}) - {"pi", "gamma"}
+
+PI = "pi"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +182,13 @@ def substitute(node: Formula, known: Mapping[Formula, Formula]) -> Formula:
             return Call(function, tuple(substitute(arg, known) for arg in args))
         case Sum(body, index, lo, hi):
             inner = {old: new for old, new in known.items() if index not in free_names(old)}
-            return Sum(substitute(body, inner), index, substitute(lo, known), substitute(hi, known))
+            return type(node)(substitute(body, inner), index, substitute(lo, known), substitute(hi, known))
         case _:
             return node
+
+
+def with_pi(node: Formula, symbols: Container[str]) -> Formula:
+    """Read the name pi as the number where it is not a symbol of the paper."""
+    if PI in symbols or PI not in free_names(node):
+        return node
+    return substitute(node, {Name(PI): Call(PI, ())})

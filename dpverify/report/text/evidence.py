@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dpverify.ledger.records import SEVERITIES
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result
 from dpverify.report.collect import derivations
-from dpverify.report.counterexamples import KINDS, example_words, telling
+from dpverify.report.counterexamples import KINDS, example_words, side_names, telling
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.text.formulas import formula_text, prose_text
 from dpverify.report.text.statement import statement_text
@@ -45,7 +45,8 @@ def _lines(result: Result) -> Iterator[str]:
     yield from (f"by definition: {prose_text(definition)}" for definition in result.definitions)
     yield pin_words(result)
     yield from (f"finding: {prose_text(finding)}" for finding in result.findings)
-    yield from (f"{KINDS[example.kind]}: {example_words(example)}" for example in telling(result))
+    names = side_names(result, formula_text)
+    yield from (f"{KINDS[example.kind]}: {example_words(example, names)}" for example in telling(result))
     yield f"slack (smallest / typical): {slack}" if (slack := show_slack(result.slack)) else ""
     yield from _derived(result)
     yield from map(_check, result.checks)

@@ -32,7 +32,7 @@ SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 COMPARISONS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
 
 _FENCES = {"floor": ("⌊", "⌋"), "ceil": ("⌈", "⌉"), "abs": ("|", "|"), "norm": ("‖", "‖"), "dot": ("⟨", "⟩")}
-_FUNCTIONS = {"log2": "log₂", "normal_cdf": "Φ"}
+_FUNCTIONS = {"log2": "log₂", "normal_cdf": "Φ", "gamma": "Γ"}
 _NAME = re.compile(r"(?P<letter>[A-Za-z]+)(?:_(?P<index>\d+))?(?P<others>_\w+)?")
 _ORDER = re.compile(r"(?P<left>.+?) = (?P<order>O~?)\((?P<right>.*)\)")
 _EQUATION = re.compile(r"(?P<left>[^=<>]+?) = (?P<right>[^=<>]+)")
@@ -101,6 +101,8 @@ def _power(base: str, exponent: str) -> str:
 
 def _call(name: str, args: list[str]) -> tuple[str, int]:
     inside = ", ".join(args)
+    if name == "pi":
+        return "π", _ATOM
     if name in _FENCES:
         left, right = _FENCES[name]
         return f"{left}{inside}{right}", _ATOM

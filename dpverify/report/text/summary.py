@@ -9,7 +9,7 @@ from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import Line
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import AmendmentResult, Result
-from dpverify.report.counterexamples import example_words, telling
+from dpverify.report.counterexamples import example_words, side_names, telling
 from dpverify.report.terminal import STYLES
 from dpverify.report.text.formulas import formula_text, prose_text
 from dpverify.report.text.paragraphs import StyledLine, cut, fitted, wrapped
@@ -108,7 +108,9 @@ def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
     """Return what is said of a verdict, each part with its label."""
     if result.status == "refuted":
         examples = telling(result)
-        reason = result.reason or (f"It fails {example_words(examples[0])}." if examples else "")
+        reason = result.reason or (
+            f"It fails {example_words(examples[0], side_names(result, formula_text))}." if examples else ""
+        )
         yield "Wrong", [prose_text(" ".join(reason.split())) or "A counterexample is recorded."]
         yield "Instead", [*instead_texts(result)] or ["No corrected statement is recorded."]
         return

@@ -38,7 +38,9 @@ POINTS = 40
 WIDTH = 1000  # of a range without an end
 
 
-def derived_by_rules(statement: Statement, accepted: Callable[[Derivation], bool]) -> Derivation | None:
+def derived_by_rules(
+    statement: Statement, accepted: Callable[[Derivation], bool], seconds: float = SECONDS
+) -> Derivation | None:
     """Find a derivation that proves a statement of two formulas, and is accepted; None where none is found.
 
     Both sides must have a value on the whole domain: where one divides by 0 there, nothing is found.
@@ -64,7 +66,7 @@ def derived_by_rules(statement: Statement, accepted: Callable[[Derivation], bool
         except (ArithmeticError, NotImplementedError, RecursionError, TypeError, ValueError):
             return None  # sympy cannot write the next one
 
-    return within(SECONDS, search, of_process=True)
+    return within(seconds, search, of_process=True)
 
 
 def _proves(chain: Derivation, statement: Statement, accepted: Callable[[Derivation], bool]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
-from dpverify.symbolic.exact import conversions, elementary, laws, replaced
+from dpverify.symbolic.exact import conversions, elementary, laws, noises, replaced
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -25,6 +25,7 @@ from dpverify.symbolic.exact.numbers import (
     working_precision,
 )
 from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
+from dpverify.symbolic.exact.work import counted, spend
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": elementary.log2,
@@ -38,7 +39,13 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "min": elementary.minimum,
     "max": elementary.maximum,
     "abs": abs,
+    "pi": arb.pi,
+    "erf": elementary.erf,
+    "tanh": elementary.tanh,
+    "gamma": elementary.gamma,
     "normal_cdf": laws.normal_cdf,
+    "laplace_delta": noises.laplace_delta,
+    "binomial_delta": noises.binomial_delta,
     "gaussian_delta": laws.gaussian_delta,
     "sampled_gaussian_delta": laws.sampled_gaussian_delta,
     "gaussian_epsilon": laws.gaussian_epsilon,
@@ -154,13 +161,14 @@ class _Compiler:
         index, lo, hi = node.index, self.node(node.lo), self.node(node.hi)
         body, ratio = self.node(node.body), self.ratio(node.body, index)
         series = self.series(node.body, index)
+        parts = sum(1 for _ in walk(node.body))
 
         def add_up(env: Env) -> Value:
             first, last = elementary.as_int(f"the sum over {index}", "lo", lo(env)), hi(env)
             if last == OO:
                 return series(env, first)
             end = elementary.as_int(f"the sum over {index}", "hi", last)
-            return finite_sum(env, body, index, first, end, ratio)
+            return finite_sum(env, body, index, first, end, ratio, parts)
 
         return add_up
 
@@ -271,12 +279,15 @@ def _is_constant(node: Formula) -> bool:
 
 def _constant(closure: Closure) -> Closure:
     """Evaluate once: for good if the value is rational, once per precision otherwise."""
-    values: dict[int, Value] = {}
+    values: dict[int, tuple[Value, int]] = {}
 
     def constant(env: Env) -> Value:
-        value = values.get(ctx.prec)
-        if value is None:
-            value = values[ctx.prec] = closure(env)
+        known = values.get(ctx.prec)
+        if known is None:
+            known = values[ctx.prec] = counted(lambda: closure(env))
+        value, parts = known
+        if parts:
+            spend(parts)
         return value
 
     return constant

@@ -14,6 +14,9 @@ from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.laws import need
 from dpverify.symbolic.exact.numbers import ONE, Value, to_ball
 from dpverify.symbolic.exact.roots import changes_sign
+from dpverify.symbolic.exact.work import spend
+
+_PARTS_OF_A_TERM = 16
 
 
 def renyi_delta(epsilon: Value, z: Value, r: Value) -> Value:
@@ -88,6 +91,7 @@ def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:
     need("z > 1", order > 1, order <= 1, z)
     need("q >= 0", q >= 0, q < 0, q)
     need("q <= 1", q <= 1, q > 1, q)
+    spend(_PARTS_OF_A_TERM * (order + 1))
     rest, half = ONE - q, to_ball(mu) ** 2 / 2
     terms = (
         to_ball(math.comb(order, k) * elementary.power(rest, fmpq(order - k)) * elementary.power(q, fmpq(k)))

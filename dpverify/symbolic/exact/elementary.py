@@ -10,11 +10,21 @@ import math
 
 from flint import arb, fmpq, fmpz
 
-from dpverify.symbolic.exact.numbers import ONE, ZERO, DomainError, UndecidedError, Value, exact_limit, to_ball
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    DomainError,
+    UndecidedError,
+    Value,
+    exact_limit,
+    to_ball,
+)
+from dpverify.symbolic.exact.work import Meter, WorkLimitError, spend
 
 _MAX_ROOT = 64
+_MOST_FACTORIAL = 1000
 _HALF = fmpq(1, 2)
-MOST_CHOSEN_FROM = 10_000
+MOST_CHOSEN_FROM = 100_000
 
 
 def divide(a: Value, b: Value) -> Value:
@@ -199,9 +209,34 @@ def tree_nodes(a: Value, b: Value) -> Value:
 def binomial(n: Value, k: Value) -> Value:
     """Number of ways to choose k of n, 0 where k is outside of 0 .. n."""
     top, chosen = as_int("binomial", "n", n), as_int("binomial", "k", k)
-    if not 0 <= top <= MOST_CHOSEN_FROM:
-        raise DomainError(f"binomial(n, k) needs 0 <= n <= {MOST_CHOSEN_FROM}, got n={top}.")
-    return fmpq(math.comb(top, chosen) if chosen >= 0 else 0)
+    if top < 0:
+        raise DomainError(f"binomial(n, k) needs n >= 0, got n={top}.")
+    if top > MOST_CHOSEN_FROM:
+        raise WorkLimitError(f"binomial(n, k) is computed for n <= {MOST_CHOSEN_FROM}, got n={top}.")
+    return _chosen(top, chosen) if 0 <= chosen <= top else ZERO
+
+
+_last_chosen: dict[tuple[int, int, int], fmpz] = {}  # the last coefficients: a sum over k needs neighbours of them
+_KEPT = 8
+
+
+def _chosen(top: int, chosen: int) -> fmpq:
+    """Binomial coefficient, from a neighbour in its row if that was computed last, under the same meter."""
+    now = Meter.opened
+    key = (now, top, chosen)
+    value = _last_chosen.pop(key, None)
+    if value is None:
+        if (below := _last_chosen.get((now, top, chosen - 1))) is not None:
+            value = below * (top - chosen + 1) // chosen
+        elif (above := _last_chosen.get((now, top, chosen + 1))) is not None:
+            value = above * (chosen + 1) // (top - chosen)
+        else:
+            spend(top // 16)
+            value = fmpz(math.comb(top, chosen))
+    _last_chosen[key] = value
+    if len(_last_chosen) > _KEPT:
+        del _last_chosen[next(iter(_last_chosen))]
+    return fmpq(value)
 
 
 def as_int(function: str, name: str, value: Value) -> int:
@@ -231,9 +266,16 @@ def minimum(*args: Value) -> Value:
 
 
 def gamma(a: Value) -> Value:
-    """Gamma function of a positive number."""
+    """Gamma function of a positive number; exact for integers up to 1000."""
     _check_positive("gamma", a)
+    if isinstance(a, fmpq) and a.q == 1 and a <= _MOST_FACTORIAL:
+        return fmpq(math.factorial(int(a.p) - 1))
     return to_ball(a).gamma()
+
+
+def tanh(a: Value) -> Value:
+    """Hyperbolic tangent."""
+    return ZERO if a == 0 else to_ball(a).tanh()
 
 
 def loggamma(a: Value) -> Value:

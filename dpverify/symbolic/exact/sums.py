@@ -17,10 +17,10 @@ from dpverify.symbolic.exact.numbers import (
     ZERO,
     DomainError,
     UndecidedError,
-    UnsupportedError,
     Value,
     exact_limit,
 )
+from dpverify.symbolic.exact.work import WorkLimitError, spend
 
 Env: TypeAlias = dict[str, Any]
 Closure: TypeAlias = Callable[[Env], Value]
@@ -29,8 +29,8 @@ MAX_TERMS = 1_000_000
 _FEW_TERMS = 24
 
 
-def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Closure | None) -> Value:
-    """Sum of ``body`` over the integers from lo to hi; 0 when hi < lo."""
+def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Closure | None, parts: int = 1) -> Value:
+    """Sum of ``body``, a formula of so many parts, over the integers from lo to hi; 0 when hi < lo."""
     count = hi - lo + 1
     if count <= 0:
         return ZERO
@@ -39,7 +39,8 @@ def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Clo
         if closed is not None:
             return closed
     if count > MAX_TERMS:
-        raise UnsupportedError(f"the sum over {index} from {lo} to {hi} has more than {MAX_TERMS} terms.")
+        raise WorkLimitError(f"the sum over {index} from {lo} to {hi} has more than {MAX_TERMS} terms.")
+    spend(count * parts)
     total: Value = ZERO
     limit = exact_limit()
     for i in range(lo, hi + 1):

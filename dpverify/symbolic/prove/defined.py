@@ -18,7 +18,8 @@ from dpverify.symbolic.prove.series import converges
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
 
 _EVERYWHERE = (
-    sympy.exp, sympy.Abs, sympy.Max, sympy.Min, sympy.floor, sympy.ceiling, sympy.erf, sympy.erfc, Norm, Inner
+    sympy.exp, sympy.Abs, sympy.Max, sympy.Min, sympy.floor, sympy.ceiling, sympy.erf, sympy.erfc, sympy.tanh,
+    Norm, Inner,
 )  # fmt: skip
 
 

@@ -72,3 +72,22 @@ def test_explain_refuses_a_figure_that_is_no_svg(tmp_path: Path, capsys: Capture
 def test_explain_takes_one_claim(toy: Path, capsys: Capture) -> None:
     assert main(["explain", "lemma-*", "--specs", str(toy)]) == 2
     assert "names 2 claims" in capsys.readouterr().err
+
+
+def test_explain_shows_what_verify_stored(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("DPVERIFY_STORE", str(tmp_path / "store.sqlite"))
+    words = ["--specs", str(toy)]
+    assert main(["explain", "lemma-2", *words]) == 0
+    assert "No run is recorded or stored" in capsys.readouterr().out
+    assert not (tmp_path / "store.sqlite").exists()
+    assert main(["verify", "lemma-2", *words, "--jobs", "1", "--seed", "7"]) == 0
+    capsys.readouterr()
+    assert main(["explain", "lemma-2", *words]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "last run of verify (budget smoke, seed 7): 1 check of the statement as printed (1 refuted)" in out
+    claims = toy / "toy" / "claims.toml"
+    claims.write_text(claims.read_text().replace("n**2/2", "n**2/3"))
+    assert main(["explain", "lemma-2", *words]) == 0
+    assert "No run is recorded or stored" in capsys.readouterr().out, "it was judged before a change of the record"

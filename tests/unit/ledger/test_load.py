@@ -308,3 +308,20 @@ def test_bundled_specs_in_a_wheel_and_in_a_checkout(tmp_path: Path) -> None:
 def test_without_a_folder_the_bundled_specs_are_loaded(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.ledger.load.bundled_specs", write)
     assert list(load_specs().papers) == ["toy2024"]
+
+
+def test_pi_is_read_as_the_number_in_formulas_conditions_and_domains(write: Write) -> None:
+    specs = load_specs(write(('"alpha >= 1/N"', '"alpha >= pi/N"')))
+    statement = specs.claim("toy2024:lemma-2").statement()
+    assert to_text(statement.requires[0]) == "alpha >= pi()/N"
+    assert "pi" not in statement.free
+
+
+def test_a_function_of_the_paper_has_no_name_of_the_language(write: Write) -> None:
+    extra = """
+[functions.gamma]
+latex = "g"
+arity = 1
+meaning = "a function"
+"""
+    assert "belongs to the formula language" in str(broken(write(extra=extra)))

@@ -4,7 +4,15 @@ from msgspec.structs import replace
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import CheckResult, Counterexample, Number
-from dpverify.report.counterexamples import counterexample_list, example_words, none_at_run_line, sides, telling
+from dpverify.report.counterexamples import (
+    counterexample_list,
+    example_words,
+    meaning_words,
+    none_at_run_line,
+    side_names,
+    sides,
+    telling,
+)
 from tests.unit.report.sample import about, conversion, exact, result
 
 
@@ -27,6 +35,15 @@ def test_equal_sides_are_not_shown() -> None:
     same = example(lhs=exact("7/3"), rhs=exact("7/3"), note="a logarithm more")
     assert refuted(same) == "- Smallest counterexample, `N=2`; a logarithm more."
     assert example_words(same) == "at N=2: a logarithm more"
+
+
+def test_sides_have_the_names_that_the_statement_gives_them() -> None:
+    claim = result("lemma-1", "Lemma 1", "count", "refuted")
+    named = replace(claim, display=[Line(text="sum(1/i, i, 1, N) <= 1")])
+    assert example_words(example(), side_names(named)) == "at N=2: sum(1/i, i, 1, N) = ≈2, right 1"
+    long = replace(claim, display=[Line(text=f"{' + '.join(['N'] * 30)} >= delta")])
+    assert side_names(long) == ("left", "delta =")
+    assert side_names(replace(claim, display=[])) == ("left", "right")
 
 
 def test_a_limit_argument_is_shown_as_one() -> None:
@@ -59,3 +76,22 @@ def test_that_no_size_that_is_run_was_found_is_said_only_where_one_was_searched_
     assert said(size, kind="practical") == ""
     assert said(size, budget="smoke") == ""
     assert said(size, check=CheckResult(name="points", method="exhaustive", status="refuted")) == ""
+
+
+def test_an_example_at_a_practical_size_comes_first_and_says_what_it_means() -> None:
+    both = [example(), example("practical", lhs=about(8.0), parameters={"N": exact("1000")})]
+    made = result("lemma-1", "Lemma 1", "dp", "refuted", counterexamples=both)
+    assert [each.kind for each in telling(made)] == ["practical", "smallest"]
+    assert meaning_words(both[1], "dp") == "the true delta is 8 times the promised one"
+    assert meaning_words(both[1], "identity") == "the left side is 8 times the right side"
+    assert meaning_words(both[0], "dp") == "", "only sizes that somebody runs"
+    assert meaning_words(example("practical", lhs=about(0.5)), "dp") == "", "a lower bound is missed from below"
+    words = example_words(both[1], meaning=meaning_words(both[1], "dp"))
+    assert words == "at N=1000: left ≈8, right 1 (the true delta is 8 times the promised one)"
+    assert "; the true delta is 8 times the promised one." in counterexample_list(made)
+
+
+def test_an_example_whose_sides_no_float_shows_gives_way_to_one_with_sides() -> None:
+    huge = example("practical", lhs=Number(float="4e2567"), rhs=Number(float="3e2567"))
+    assert telling(result("l", "L", "count", "refuted", counterexamples=[huge, example()])) == [example()]
+    assert telling(result("l", "L", "count", "refuted", counterexamples=[huge])) == [huge]

@@ -70,7 +70,7 @@ def test_all_of_the_record_is_there() -> None:
         "ordering = fresh | once: how often the data are shuffled",
         "tran2022:proposition-18",
         "Both texts agree.",
-        "No run is recorded. Record one: dpverify verify tran2022:lemma-12 --report FOLDER;",
+        "No run is recorded or stored. Run dpverify verify tran2022:lemma-12 first.",
         "Not judged (untested).",
     ):
         assert part in text, part

@@ -82,3 +82,9 @@ def test_a_quoted_fraction_or_logarithm_counts_as_the_formula() -> None:
         r"$x_1 \leq \log_2 T \sqrt{\log(1/\delta)}$", r"x_1 \le \log_2(T) \sqrt{\log\left(\frac{1}{\delta}\right)}"
     )
     assert not quotes_formula(r"$x_1 \leq \log_2 T d$", r"x_1 \le \log_2(T) d")
+
+
+def test_a_letter_whose_domain_has_no_bounds_has_its_own_name_even_inside_the_word_integer() -> None:
+    line = Line(word="where", text="n integer", latex="n")
+    shown = msgspec.structs.replace(PRINTED, display=[FORMULA, line])
+    assert letters_line([shown]) == "Letters: whole $`n`$."

@@ -7,8 +7,9 @@ import sys
 import msgspec
 from rich.console import Console
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, Counterexample, Disagreement, Method, Run
+from dpverify.ledger.results import INTERRUPTED, CheckResult, Counterexample, Disagreement, Method, Run
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
 from tests.for_each import for_each
@@ -123,6 +124,26 @@ def test_interrupted_run_and_weak_evidence_are_told(run: Run) -> None:
     text = printed(msgspec.structs.replace(run, run=info, results=weak), 200)
     assert "No pinned verdict is contradicted, 1 unconfirmed at this budget." in text
     assert "Interrupted: these are the results so far." in text
+
+
+def test_claims_that_an_interrupted_run_did_not_reach_are_counted_apart(run: Run) -> None:
+    check = CheckResult(name="search", method="search", status="inconclusive", message=INTERRUPTED)
+    unreached = result("lemma-1", "Lemma 1", "count", "inconclusive", reason="not reached", checks=[check])
+    others = [result("lemma-2", "Lemma 2", "count", "inconclusive", reason="no time"), unreached]
+    for terminal in (True, False):
+        text = printed(msgspec.structs.replace(run, results=others), 200, terminal=terminal)
+        assert "1 verdict on 1 claim: 1 inconclusive; 1 not reached." in text
+    lines = printed(msgspec.structs.replace(run, results=others), 200, terminal=False).splitlines()
+    assert [line.split("  ")[0] for line in lines[:2]] == ["not reached", "inconclusive"]
+
+
+def test_a_refuted_claim_without_a_pin_shows_both_sides_with_their_names_though_it_is_not_listed(run: Run) -> None:
+    example = Counterexample(kind="smallest", parameters={"N": exact("2")}, lhs=exact("4"), rhs=exact("7/2"))
+    new = result("lemma-1", "Lemma 1", "count", "refuted", counterexamples=[example], unpinned=True)
+    new = msgspec.structs.replace(new, display=[Line(text="tree_error <= 2*N - 1/2")])
+    buffer = io.StringIO()
+    print_run(msgspec.structs.replace(run, results=[new]), Console(file=buffer, width=200), listed=())
+    assert "lemma-1: refuted at N=2: tree_error = 4, 2*N - 1/2 = 7/2." in buffer.getvalue()
 
 
 def test_terminal_without_unicode_gets_ascii(run: Run) -> None:

@@ -7,12 +7,14 @@ import pytest
 
 from dpverify.harness.search.at_point import NoValueError, at_point, read_point
 from dpverify.harness.search.exact_results import first_and_largest
-from dpverify.harness.search.practical import is_practical, practical_violation, whole_epochs
+from dpverify.harness.search.practical import is_practical, practical_violation, roles_of, whole_epochs
 from dpverify.harness.sides import Probe
 from dpverify.ledger import Statement, load_specs
 from dpverify.ledger.formula import parse
+from dpverify.ledger.records import Symbol
 from dpverify.ledger.results import Number
 from tests.for_each import for_each
+from tests.unit.harness.formulas import formula
 
 
 def statement(claim: str) -> Statement:
@@ -79,3 +81,19 @@ def test_of_violations_at_given_points_one_that_somebody_runs_is_shown() -> None
     shown = [(example.kind, example.parameters["N"].float) for example in found]
     assert shown == [("smallest", 2.0), ("practical", 1000.0), ("largest-ratio", 5.0)]
     assert [example.kind for example in first_and_largest([probe(2, 2.0)])] == ["smallest"]
+
+
+def test_a_role_in_the_record_says_which_values_are_ordinary() -> None:
+    said = formula("sampled_gaussian_delta(e, q, 1/s) <= q**3", "e: real, e > 0; q: real, 0 < q <= 1; s: real, s > 0")
+    assert practical_violation(said, {}, 0) is None, "no letter has a size"
+    roles = {"e": "epsilon", "q": "rate", "s": "sigma"}
+    symbols = {
+        name: Symbol(latex=name, domain="real", meaning="", role=role)  # type: ignore[arg-type]
+        for name, role in roles.items()
+    }
+    probe = practical_violation(replace(said, symbols=symbols), {}, 0, drawn=False)
+    assert probe is not None
+    assert is_practical(probe.point, roles_of(replace(said, symbols=symbols)))
+    assert Fraction(1, 10) <= probe.point["e"] <= 10
+    assert Fraction(1, 10**6) <= probe.point["q"] <= Fraction(1, 4)
+    assert Fraction(1, 2) <= probe.point["s"] <= 100

@@ -23,8 +23,11 @@ from dpverify.ledger.formula import (
     Sum,
     check_names,
     free_names,
+    latex,
     parse,
     parse_relation,
+    to_text,
+    with_pi,
 )
 from tests.for_each import for_each
 
@@ -214,6 +217,9 @@ def test_free_names() -> None:
         ("eval(alpha)", "unknown function 'eval'"),
         ("alpha(alpha)", "unknown function 'alpha'"),
         ("F", "unknown symbol 'F'"),
+        ("ln(alpha)", "unknown function 'ln'; use log(x)"),
+        ("e**alpha", "unknown symbol 'e'; use exp(1)"),
+        ("gamma", "unknown symbol 'gamma'"),
         ("sum(alpha, alpha, 0, 1)", "index 'alpha' of a sum is a symbol"),
         ("exp(sum(1, N, 0, 1))", "index 'N' of a sum is a symbol"),
     ],
@@ -227,6 +233,23 @@ def test_undeclared_names(text: str, rule: str) -> None:
 def test_declared_names_pass() -> None:
     text = "sum(F(i, N), i, 0, N) + min(alpha, 1)"
     check_names(text, parse(text), frozenset({"alpha", "N"}), {"F": 2})
+
+
+def test_a_product_with_a_symbol_is_not_read_as_a_function() -> None:
+    check_names("gamma(N)", parse("gamma(N)"), frozenset({"N"}), {})
+    with pytest.raises(FormulaError, match=r"gamma is a symbol of the paper; a product is written gamma\*"):
+        check_names("gamma(N)", parse("gamma(N)"), frozenset({"N", "gamma"}), {})
+
+
+def test_pi_is_the_number_unless_the_paper_has_a_symbol_of_this_name() -> None:
+    text = "sum(exp(-pi*i), i, 0, oo) + integral(exp(-pi*x**2), x)"
+    number = with_pi(parse(text), {"N"})
+    assert free_names(number) == frozenset()
+    assert parse(to_text(number)) == number
+    assert with_pi(parse(text), {"pi"}) is parse(text)
+    assert with_pi(parse("sum(pi, pi, 1, 3)"), {}) == parse("sum(pi, pi, 1, 3)"), "the index of a sum"
+    assert latex(number, {}).count(r"\pi") == 2
+    assert r"\int" in latex(number, {})
 
 
 def test_too_deep_for_the_stack_at_hand_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,24 @@ def test_what_a_quantity_without_a_definition_is_said_to_be_is_given() -> None:
     assert list(k.given_in(square(quantity="variance"))) == ["variance is 0"]
 
 
+@pytest.mark.parametrize(
+    ("right", "reason"),
+    [
+        ("pi*y**2", "pi is the number here"),
+        ("pi()*y**2", "pi is a function that certificates do not have"),
+        ("erf(y)", "erf is a function that certificates do not have"),
+        ("tanh(y)", "tanh is a function that certificates do not have"),
+        ("gamma(y)", "gamma is a function that certificates do not have"),
+    ],
+)  # fmt: skip
+def test_functions_that_certificates_lack_are_refused_and_not_read_as_letters(
+    right: str, reason: str, specs: Path
+) -> None:
+    claims = specs / "toy" / "claims.toml"
+    claims.write_text(claims.read_text().replace('printed = "y**2"', f'printed = "{right}"', 1))
+    assert reason in refused(square(), specs)
+
+
 def bounded(*conditions: Any, kind: str = "real") -> Any:
     return of("bounded", certificate({"x": kind}, ["q", "1"], "<=", "x", ["<=", ["q", "1"], "x"], *conditions))
 

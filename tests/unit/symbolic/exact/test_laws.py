@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from flint import fmpq
+from flint import arb, fmpq
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -63,3 +63,29 @@ def test_a_formula_has_it() -> None:
     formula = parse("gaussian_delta(epsilon, 1/sigma) - normal_cdf(0)")
     value = evaluate(formula, {"epsilon": Fraction(0), "sigma": Fraction(10**9)})
     assert float(value) == pytest.approx(-0.5, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("pi()", math.pi),
+        ("erf(1/2)", math.erf(0.5)),
+        ("erf(0)", 0.0),
+        ("tanh(-2)", math.tanh(-2.0)),
+        ("gamma(7/3)", math.gamma(7 / 3)),
+        ("gamma(1/2)**2", math.pi),
+        ("gamma(6)", 120.0),
+    ],
+)  # fmt: skip
+def test_functions_of_analysis(text: str, value: float) -> None:
+    found = evaluate(parse(text), {}, precision=128)
+    assert float(found) == pytest.approx(value, rel=1e-15)
+    if isinstance(found, arb):
+        assert found.rel_accuracy_bits() > 100
+
+
+def test_the_gamma_function_is_exact_at_integers_and_refused_below_0() -> None:
+    assert evaluate(parse("gamma(n + 1)"), {"n": 30}) == math.factorial(30)
+    for text in ("gamma(0)", "gamma(-1/2)"):
+        with pytest.raises(DomainError, match="not positive"):
+            evaluate(parse(text), {})

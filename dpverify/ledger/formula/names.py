@@ -1,0 +1,56 @@
+"""Which names a formula may use, and how the names of other languages are written here."""
+
+from __future__ import annotations
+
+from dpverify.ledger.formula.errors import FormulaError, suggest
+from dpverify.ledger.formula.tree import BUILTINS, Call, Compare, Formula, Sum, children, free_names, walk
+
+WRITTEN = {  # names from elsewhere, and how the language writes what they mean
+    "ln": "log(x)",
+    "lg": "log2(x)",
+    "log10": "log(x)/log(10)",
+    "log1p": "log(1 + x)",
+    "expm1": "exp(x) - 1",
+    "e": "exp(1)",
+    "E": "exp(1)",
+    "Pi": "pi",
+    "inf": "oo",
+    "infinity": "oo",
+    "Phi": "normal_cdf(x)",
+    "norm_cdf": "normal_cdf(x)",
+    "erfc": "1 - erf(x)",
+    "Gamma": "gamma(x)",
+    "factorial": "gamma(n + 1)",
+    "comb": "binomial(n, k)",
+    "choose": "binomial(n, k)",
+    "sinh": "(exp(x) - exp(-x))/2",
+    "cosh": "(exp(x) + exp(-x))/2",
+    "ceiling": "ceil(x)",
+    "pow": "x**y",
+}
+
+
+def _unknown(name: str, what: str, known: frozenset[str]) -> str:
+    """Return the rule that an unknown name breaks, with how it is written here or the nearest known names."""
+    hint = f"; use {WRITTEN[name]}" if name in WRITTEN else suggest(name, known)
+    return f"unknown {what} {name!r}{hint}"
+
+
+def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
+    """Check that a tree uses only what a paper declares."""
+    for name in sorted(free_names(node) - symbols):
+        raise FormulaError(text, _unknown(name, "symbol", symbols))
+    for part in walk(node):
+        if isinstance(part, Sum) and part.index in symbols:
+            raise FormulaError(text, f"index {part.index!r} of a sum is a symbol of the paper; choose another letter")
+        if isinstance(part, Call) and part.args and part.name in BUILTINS and part.name in symbols:
+            rule = f"{part.name} is a symbol of the paper; a product is written {part.name}*(...)"
+            raise FormulaError(text, rule)
+        if not isinstance(part, Call) or part.name in BUILTINS:
+            continue
+        if part.name not in functions:
+            known = frozenset(BUILTINS) | {"sum"} | functions.keys()
+            raise FormulaError(text, _unknown(part.name, "function", known))
+        if len(children(part)) != functions[part.name]:
+            wanted = functions[part.name]
+            raise FormulaError(text, f"{part.name} takes {wanted} argument(s), got {len(part.args)}")
