@@ -13,7 +13,7 @@ from pathlib import Path
 
 JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
 
-LONGEST = 320
+LONGEST = 400
 """Lines of a file."""
 FULLEST = 20
 """Python files of a folder, its ``__init__`` among them."""
