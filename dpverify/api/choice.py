@@ -18,15 +18,26 @@ def chosen_statement(spec: ClaimSpec, variant: Variant, reading: Mapping[str, st
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}, got variant={variant!r}.")
     spec.complete(reading)  # complains of an unknown reading
-    fitting = [whole for whole in spec.readings() if reading.items() <= whole.items()]
-    statements = [spec.statement(whole, variant) for whole in fitting if variant in _variants(spec, whole)]
+    fitting = [complete_reading for complete_reading in spec.readings() if reading.items() <= complete_reading.items()]
+    statements = [
+        spec.statement(complete_reading, variant)
+        for complete_reading in fitting
+        if variant in _variants(spec, complete_reading)
+    ]
     if not statements:
-        offered = ", ".join(f"{name}{_listed(whole)}" for whole in spec.readings() for name in _variants(spec, whole))
+        offered = ", ".join(
+            f"{name}{_listed(complete_reading)}"
+            for complete_reading in spec.readings()
+            for name in _variants(spec, complete_reading)
+        )
         raise ValueError(f"{spec.key}: nothing is {variant} of it{_listed(reading)}; there is {offered}.")
     different = {(*_without_reading(statement), _judged(spec, statement)) for statement in statements}
     if len(different) > 1:
-        names = [known for known in spec.record.reading if known.name not in reading]
-        choices = "; ".join(f"{known.name} = {' or '.join(known.choices)} ({known.meaning})" for known in names)
+        names = [offered_reading for offered_reading in spec.record.reading if offered_reading.name not in reading]
+        choices = "; ".join(
+            f"{offered_reading.name} = {' or '.join(offered_reading.choices)} ({offered_reading.meaning})"
+            for offered_reading in names
+        )
         raise ValueError(f"{spec.key}: its readings differ, choose one by keyword: {choices}.")
     return statements[0]
 

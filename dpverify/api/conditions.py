@@ -105,7 +105,10 @@ def violations(statement: Statement, point: Mapping[str, Fraction]) -> list[str]
 
 def inequalities(statement: Statement) -> list[Inequality]:
     """The conditions of the statement and those of its letters' domains, each once."""
-    conditions = [*statement.requires, *(each for domain in statement.domains.values() for each in domain.constraints)]
+    conditions = [
+        *statement.requires,
+        *(constraint for domain in statement.domains.values() for constraint in domain.constraints),
+    ]
     return [*dict.fromkeys(part for condition in conditions for part in links(condition))]
 
 

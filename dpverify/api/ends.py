@@ -18,8 +18,8 @@ def interval(statement: Statement, letter: str, point: Mapping[str, Fraction], n
     """Smallest and largest value of a letter, given others; a ValueError where a condition cannot be solved for it."""
     allowed = Interval(None, None, integer=statement.domains[letter].kind == "integer")
     parts = [_without_definitions(part, statement) for part in inequalities(statement)]
-    known = [part for part in parts if part.names <= point.keys()]
-    if violated := [*failing(known, point)]:
+    decidable = [part for part in parts if part.names <= point.keys()]
+    if violated := [*failing(decidable, point)]:
         raise ConditionError(name, violated)
     for part in parts:
         if letter in part.names:

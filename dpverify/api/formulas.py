@@ -207,12 +207,12 @@ class ClaimFormula:
     def _wanted(self, name: str, point: Mapping[str, Fraction]) -> str:
         """A letter that is missing, with what it means, and its smallest and largest value where these are known."""
         symbol = self.statement.symbols[name]
-        told = f"{name} ({self.statement.domains[name]}: {symbol.meaning})"
+        description = f"{name} ({self.statement.domains[name]}: {symbol.meaning})"
         try:
             low, high = interval(needed_part(self.statement, point), name, point, self._name)
         except ValueError:
-            return told
-        return f"{told} from {show_float(low)} to {show_float(high)}"
+            return description
+        return f"{description} from {show_float(low)} to {show_float(high)}"
 
     def __repr__(self) -> str:
         return f"<ClaimFormula {self._name}: {display(self.statement)[0]} [{self._verdict}]>"
@@ -292,10 +292,10 @@ def _with_verdict(spec: ClaimSpec, statement: Statement) -> ClaimFormula:
     status = spec.pinned(statement.reading, statement.variant)
     if verdict is None:
         return ClaimFormula(statement, status, None, "")
-    said = verdict.amendment if statement.variant == "amended" else verdict.holds
-    if statement.variant == "printed" or said is None:
+    judged = verdict.amendment if statement.variant == "amended" else verdict.holds
+    if statement.variant == "printed" or judged is None:
         return ClaimFormula(statement, status, verdict.severity, verdict.reason)
-    return ClaimFormula(statement, status, None, said.why)
+    return ClaimFormula(statement, status, None, judged.why)
 
 
 def _sharp_value(statement: Statement, point: Mapping[str, Fraction]) -> Exact:

@@ -35,9 +35,9 @@ def judged_today(
     With the ``inputs`` of the command, the answer is kept, and found again while none of them changes.
     """
     key = "" if source is not None or inputs is None else _key(run, claim, inputs)
-    kept = _recalled(key) if key else None
-    if kept is not None:
-        return kept
+    recalled = _recalled(key) if key else None
+    if recalled is not None:
+        return recalled
     today = JudgedToday(checks=_names(claim, source), stale=_stale(run, specs, claim, source) if run else [])
     keep_new_code()
     if key and inputs is not None and inputs.are_unchanged:

@@ -87,7 +87,7 @@ class Verdicts(ShownAsTable, list[Result]):
         statuses = _wanted("status", status, get_args(Status))
         severities = _wanted("severity", severity, get_args(Severity))
         kinds = _wanted("kind", kind, get_args(Kind))
-        kept = (
+        selected = (
             result
             for result in self
             if (claim is None or _is_named(result.claim, claim))
@@ -95,7 +95,7 @@ class Verdicts(ShownAsTable, list[Result]):
             and (severities is None or result.severity in severities)
             and (kinds is None or result.kind in kinds)
         )
-        return Verdicts(kept, self.run)
+        return Verdicts(selected, self.run)
 
 
 def _is_named(claim: str, pattern: str) -> bool:

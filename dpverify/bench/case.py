@@ -112,16 +112,16 @@ def sweep(
     strange = {size for target in case.targets for size in target.at} - set(values)
     if strange:
         raise ValueError(f"at={sorted(strange)}: a target names sizes that the sweep over {list(values)} has not")
-    made = []
+    cases = []
     for value in values:
         parameters = {**case.parameters, over: value, **(also(value) if also else {})}
         items = work(**parameters) if work else case.work
         name = f"{case.name}-{over.lower()}-{value}"
         due = [target for target in case.targets if not target.at or value in target.at]
-        made.append(
+        cases.append(
             replace(case, name=name, parameters=parameters, targets=due, work=items, sweep=case.name, over=over)
         )
-    return tuple(made)
+    return tuple(cases)
 
 
 def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:

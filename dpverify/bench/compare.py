@@ -64,10 +64,10 @@ def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, str, Array
     """Case, form, what that is divided by, and the log ratio of each pass in both runs."""
     before = {(case.group, case.name): case for case in old.cases}
     for case in new.cases:
-        other = before.get((case.group, case.name))
-        if other is None or (other.parameters, other.limit) != (case.parameters, case.limit):
+        earlier = before.get((case.group, case.name))
+        if earlier is None or (earlier.parameters, earlier.limit) != (case.parameters, case.limit):
             continue
-        theirs = {(form, to): values for form, to, values in _watched(other)}
+        theirs = {(form, to): values for form, to, values in _watched(earlier)}
         for form, to, values in _watched(case):
             if (form, to) in theirs:
                 yield case, form, to, values, theirs[form, to]
@@ -78,9 +78,9 @@ def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
     samples = {form.name: form.samples for form in case.forms}
     watched = [(form.name, case.limit) for form in case.forms if form.role == "measured"]
     for form, to in [*watched, *([(case.limit, YARDSTICK)] if case.limit_is_ours else [])]:
-        found = ratios(samples.get(form, []), samples.get(to, []))
-        if found:
-            yield form, to, np.array([math.log(float(np.median(values))) for values in found])
+        ratios_of_passes = ratios(samples.get(form, []), samples.get(to, []))
+        if ratios_of_passes:
+            yield form, to, np.array([math.log(float(np.median(values))) for values in ratios_of_passes])
 
 
 def rank_test(x: Array, y: Array) -> Array:

@@ -39,14 +39,14 @@ def machine() -> dict[str, str]:
     """Kind of machine, without its name: system, architecture, cores; processor and memory where the system tells."""
     from dpverify.harness.run import manifest
 
-    found = manifest.machine()
+    description = manifest.machine()
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
         names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-        found |= {"processor": names[0]} if names else {}
+        description |= {"processor": names[0]} if names else {}
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        found["memory"] = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
-    return found
+        description["memory"] = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
+    return description
 
 
 def load() -> float:

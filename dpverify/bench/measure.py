@@ -79,7 +79,9 @@ def yardstick() -> Form:
     return lambda: rng.standard_normal(out=out)
 
 
-def _in_turns(forms: Mapping[str, Form], case: BenchCase, rounds: int, turn: int, found: dict[str, FormTimes]) -> None:
+def _in_turns(
+    forms: Mapping[str, Form], case: BenchCase, rounds: int, turn: int, times_of: dict[str, FormTimes]
+) -> None:
     """Time the forms round by round; the order rotates from round to round and from pass to pass."""
     clock, calls, round_seconds = CLOCKS[case.clock], dict[str, int](), 0.0
     for name, form in forms.items():
@@ -91,11 +93,11 @@ def _in_turns(forms: Mapping[str, Form], case: BenchCase, rounds: int, turn: int
             calls[name], took = calls_for(form, clock)
             round_seconds += took
     names = list(forms)
-    most = min(rounds, case.rounds or rounds, int(ROUND_BUDGET / max(round_seconds, 1e-9)))
-    for number in range(max(1, most)):
+    round_limit = min(rounds, case.rounds or rounds, int(ROUND_BUDGET / max(round_seconds, 1e-9)))
+    for number in range(max(1, round_limit)):
         shift = (turn + number) % max(len(names), 1)
         for name in names[shift:] + names[:shift]:
-            _time(forms[name], clock, calls[name], found.setdefault(name, FormTimes()))
+            _time(forms[name], clock, calls[name], times_of.setdefault(name, FormTimes()))
 
 
 def calls_for(form: Form, clock: Callable[[], float], shortest: float = SHORTEST) -> tuple[int, float]:
@@ -178,15 +180,15 @@ def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: 
     left = list(cases)
     while left:
         context = get_context("spawn")
-        here, there = context.Pipe(duplex=False)
-        process = context.Process(target=_answer, args=(there, tuple(left), seed, rounds, turn))
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=_answer, args=(sender, tuple(left), seed, rounds, turn))
         process.start()
-        there.close()
+        sender.close()
         try:
             while left:
-                found: Measured = here.recv()
+                measured: Measured = receiver.recv()
                 left.pop(0)
-                yield found
+                yield measured
             process.join()
         except EOFError:
             process.join()
@@ -197,21 +199,21 @@ def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: 
                 if process.pid is not None and process.is_alive():
                     os.kill(process.pid, how)
                     process.join(PATIENCE)
-            here.close()
+            receiver.close()
 
 
 def _answer(connection: Connection, cases: Sequence[BenchCase], seed: int, rounds: int, turn: int) -> None:
     """Runs in the process: one message a case. Whatever cases print is thrown away."""
     os.environ.update(ONE_THREAD)  # before anything loads numpy
-    with open(os.devnull, "wb") as nothing:  # noqa: PTH123  a device
+    with open(os.devnull, "wb") as null_device:  # noqa: PTH123  a device
         for stream in (1, 2):
-            os.dup2(nothing.fileno(), stream)
+            os.dup2(null_device.fileno(), stream)
     try:
         for case in cases:
             try:
-                found = measure_case(case, seed=seed, rounds=rounds, turn=turn)
+                measured = measure_case(case, seed=seed, rounds=rounds, turn=turn)
             except Exception as error:  # noqa: BLE001  whatever a case raises is that case's failure, not the run's
-                found = Measured(error=f"{type(error).__name__}: {' '.join(str(error).split())}"[:500])
-            connection.send(found)
+                measured = Measured(error=f"{type(error).__name__}: {' '.join(str(error).split())}"[:500])
+            connection.send(measured)
     except KeyboardInterrupt:
         sys.exit(130)

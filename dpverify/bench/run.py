@@ -73,15 +73,19 @@ def run(
     """
     watch, interrupted = Watch(), False
     cases = [_Passes(group.name, case, amount, seed) for group in groups for case in group.cases]
-    kept = None if store is None else KeptBlocks(store, cases, [_evidence()] * len(cases), fresh)
+    kept_blocks = None if store is None else KeptBlocks(store, cases, [_evidence()] * len(cases), fresh)
     earlier = 0
     try:
-        earlier = _measure(cases, amount, seed, progress or (lambda *_: None), kept)
+        earlier = _measure(cases, amount, seed, progress or (lambda *_: None), kept_blocks)
         if store is not None and not store.failure:
             store.drop(cases)
     except KeyboardInterrupt:
         interrupted = True
-    records = [case_record(each.group, each.case, each.found, each.error) for each in cases if each.found or each.error]
+    records = [
+        case_record(passes_of_case.group, passes_of_case.case, passes_of_case.found, passes_of_case.error)
+        for passes_of_case in cases
+        if passes_of_case.found or passes_of_case.error
+    ]
     measured = {group.name: group.title for group in groups if any(record.group == group.name for record in records)}
     info = BenchInfo(
         groups=list(measured),
@@ -103,29 +107,47 @@ def run(
     return Bench(runs=[info], groups=measured, cases=records)
 
 
-def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, kept: KeptBlocks | None) -> int:
+def _measure(
+    cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, kept_blocks: KeptBlocks | None
+) -> int:
     """Measure all passes but those that are kept; how many those are."""
     drawn = int(SeedSequence(seed).generate_state(1)[0])
-    total = sum(min(amount.passes, each.case.passes or amount.passes) for each in cases)
-    known = {} if kept is None else {each.asked: kept.found(place) for place, each in enumerate(cases)}
+    total = sum(min(amount.passes, passes_of_case.case.passes or amount.passes) for passes_of_case in cases)
+    finished_passes = (
+        {}
+        if kept_blocks is None
+        else {passes_of_case.asked: kept_blocks.found(place) for place, passes_of_case in enumerate(cases)}
+    )
     done = earlier = 0
     for turn in range(amount.passes):
-        for group in dict.fromkeys(each.group for each in cases):
-            here = [(place, each) for place, each in enumerate(cases) if each.group == group and each.due(turn)]
-            for _, each in here:
-                if turn in known.get(each.asked, {}):
-                    each.found.append(msgspec.json.decode(known[each.asked][turn].part, type=Measured))
+        for group in dict.fromkeys(passes_of_case.group for passes_of_case in cases):
+            due_cases = [
+                (place, passes_of_case)
+                for place, passes_of_case in enumerate(cases)
+                if passes_of_case.group == group and passes_of_case.due(turn)
+            ]
+            for _, passes_of_case in due_cases:
+                if turn in finished_passes.get(passes_of_case.asked, {}):
+                    passes_of_case.found.append(
+                        msgspec.json.decode(finished_passes[passes_of_case.asked][turn].part, type=Measured)
+                    )
                     done, earlier = done + 1, earlier + 1
-            here = [(place, each) for place, each in here if turn not in known.get(each.asked, {})]
-            answers = measure_afresh([each.case for _, each in here], seed=drawn, rounds=amount.rounds, turn=turn)
+            due_cases = [
+                (place, passes_of_case)
+                for place, passes_of_case in due_cases
+                if turn not in finished_passes.get(passes_of_case.asked, {})
+            ]
+            answers = measure_afresh(
+                [passes_of_case.case for _, passes_of_case in due_cases], seed=drawn, rounds=amount.rounds, turn=turn
+            )
             try:
-                for place, each in here:
-                    progress(done, total, f"pass {turn + 1} of {amount.passes}: {group}/{each.case.name}")
+                for place, passes_of_case in due_cases:
+                    progress(done, total, f"pass {turn + 1} of {amount.passes}: {group}/{passes_of_case.case.name}")
                     found = next(answers)
-                    done, each.error = done + 1, found.error
-                    each.found += [] if found.error else [found]
-                    if kept is not None and not found.error:
-                        kept.keep(place, turn, BlockOutcome(msgspec.json.encode(found).decode(), 0.0))
+                    done, passes_of_case.error = done + 1, found.error
+                    passes_of_case.found += [] if found.error else [found]
+                    if kept_blocks is not None and not found.error:
+                        kept_blocks.keep(place, turn, BlockOutcome(msgspec.json.encode(found).decode(), 0.0))
             finally:
                 answers.close()  # ends its process
     return earlier
@@ -159,12 +181,14 @@ def _same(source: object, names: Sequence[str]) -> dict[str, Any]:
 
 def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> FormRecord:
     roles: dict[str, Role] = {**dict.fromkeys(case.peers, "peer"), case.limit: "limit", YARDSTICK: "yardstick"}
-    times = [found.times.get(name, FormTimes()) for found in passes]
+    times = [measured.times.get(name, FormTimes()) for measured in passes]
     return FormRecord(
         name=name,
         role=roles.get(name, "measured"),
-        missing=next((found.missing[name] for found in passes if name in found.missing), ""),
-        samples=[each.seconds for each in times],  # empty where a sparse form was left out: passes keep their places
-        added=[each.added for each in times if each.added is not None],
-        peaks=[peak for each in times for peak in each.peaks],
+        missing=next((measured.missing[name] for measured in passes if name in measured.missing), ""),
+        samples=[
+            form_times.seconds for form_times in times
+        ],  # empty where a sparse form was left out: passes keep their places
+        added=[form_times.added for form_times in times if form_times.added is not None],
+        peaks=[peak for form_times in times for peak in form_times.peaks],
     )

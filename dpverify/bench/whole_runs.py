@@ -65,8 +65,8 @@ def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0
         code, peak, seconds, cores = (float(word) for word in told_by_it.read().split() or (1, 0, 0, 0))
         if code not in codes:
             errors.seek(0)
-            told = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
-            raise CommandError(f"python {' '.join(words)}: exit code {code:.0f}: {told[-1]}")
+            error_lines = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
+            raise CommandError(f"python {' '.join(words)}: exit code {code:.0f}: {error_lines[-1]}")
     return Usage(int(peak) * (1 if sys.platform == "darwin" else 1024), seconds, cores)
 
 
@@ -91,15 +91,19 @@ def verify(*words: str, cache: Path) -> VerifyRun:
     """Run ``dpverify verify``."""
     with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
         file, store = Path(folder) / "run.json", Path(folder) / "evidence.sqlite"
-        kept = "--json", str(file), "--store", str(store)  # nothing is taken from an earlier run
-        used = run_python("-m", "dpverify", "verify", *words, *kept, cache=cache, codes=JUDGED)
+        store_options = "--json", str(file), "--store", str(store)  # nothing is taken from an earlier run
+        used = run_python("-m", "dpverify", "verify", *words, *store_options, cache=cache, codes=JUDGED)
         return VerifyRun(used, *read_results(json.loads(file.read_bytes())["results"]))
 
 
 def read_results(results: Sequence[Mapping[str, Any]]) -> tuple[float, list[tuple[str, str, str]]]:
     """Seconds of all checks of a run, those of amendments too, and its verdicts."""
-    checks = [check for each in results for part in (each, each["amendment"] or {}) for check in part.get("checks", [])]
-    verdicts = [(each["claim"], json.dumps(each["reading"], sort_keys=True), each["status"]) for each in results]
+    checks = [
+        check for result in results for part in (result, result["amendment"] or {}) for check in part.get("checks", [])
+    ]
+    verdicts = [
+        (result["claim"], json.dumps(result["reading"], sort_keys=True), result["status"]) for result in results
+    ]
     return sum(float(check["seconds"]) for check in checks), verdicts
 
 
@@ -157,7 +161,9 @@ def cold_at_once(claim: str, processes: int) -> Usage:
     ):
         runs = [threads.submit(verify, claim, "--jobs", "1", cache=Path(folder)) for _ in range(processes)]
         done = [run.result() for run in runs]
-    told = {json.dumps(each.verdicts, sort_keys=True) for each in done}
-    if len(told) != 1:
-        raise CommandError(f"{processes} processes that compiled at once came to {len(told)} different verdicts")
-    return Usage(max(each.used.peak for each in done))
+    verdict_texts = {json.dumps(finished.verdicts, sort_keys=True) for finished in done}
+    if len(verdict_texts) != 1:
+        raise CommandError(
+            f"{processes} processes that compiled at once came to {len(verdict_texts)} different verdicts"
+        )
+    return Usage(max(finished.used.peak for finished in done))

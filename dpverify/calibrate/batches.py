@@ -250,11 +250,11 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     )
 
 
-def _row(run: BatchRun, found: Bought, epsilon: float) -> NoiseRow:
-    first, later = run.deviations(found.noise)
-    ends = real(found.epsilon.lower), real(found.epsilon.upper)
-    certified = found.epsilon.upper <= epsilon
-    return NoiseRow(noise=real(found.noise), std_0=real(first), std=real(later), epsilon=ends, certified=certified)
+def _row(run: BatchRun, bought: Bought, epsilon: float) -> NoiseRow:
+    first, later = run.deviations(bought.noise)
+    ends = real(bought.epsilon.lower), real(bought.epsilon.upper)
+    certified = bought.epsilon.upper <= epsilon
+    return NoiseRow(noise=real(bought.noise), std_0=real(first), std=real(later), epsilon=ends, certified=certified)
 
 
 ROWS = {

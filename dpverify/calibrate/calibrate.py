@@ -59,8 +59,8 @@ def calibrate(request: CalibrateRequest) -> Calibration:
 
 def accounted_run(request: CalibrateRequest, theorem: TheoremParameters) -> AccountedRun:
     """Fill in what was not given; alpha is what the theorem prints, if that can be."""
-    asked = request.asked_steps
-    steps = asked if asked is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))
+    requested_steps = request.asked_steps
+    steps = requested_steps if requested_steps is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))
     check.whole(1, MOST_STEPS - 1, steps=steps)
     printed = min(1.0, max(1.0 / request.n, theorem.alpha))
     return AccountedRun(
@@ -87,13 +87,13 @@ def _trio(values: Mapping[str, float], unit: float = 1.0) -> Trio:
 def _warnings(request: CalibrateRequest, setting: AccountedRun) -> list[str]:
     """Conditions of the privacy theorems, printed or needed, that fail."""
     N, T = setting.examples, setting.steps
-    found = []
+    warnings = []
     if setting.alpha * N < 1.0 - 1e-9:
-        found.append(f"alpha = {setting.alpha:.4g} is below 1/N, on which the printed sensitivities rest")
+        warnings.append(f"alpha = {setting.alpha:.4g} is below 1/N, on which the printed sensitivities rest")
     if T % N:
-        found.append(f"N does not divide T: the printed V counts T/N = {T / N:.4g} visits, up to {-(-T // N)} occur")
+        warnings.append(f"N does not divide T: the printed V counts T/N = {T / N:.4g} visits, up to {-(-T // N)} occur")
     if request.prints_condition and request.log_delta > request.epsilon:
-        found.append("the printed condition delta >= exp(-epsilon) fails; the proof needs the opposite, which holds")
+        warnings.append("the printed condition delta >= exp(-epsilon) fails; the proof needs the opposite, which holds")
     if request.log_delta < request.epsilon:
-        found.append("delta >= exp(-epsilon): the last step of the proof of the printed sigma fails here")
-    return found
+        warnings.append("delta >= exp(-epsilon): the last step of the proof of the printed sigma fails here")
+    return warnings

@@ -63,14 +63,16 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
         return accounting.epsilon(sigma, delta, **run)
     check_delta(delta)
     noise = check.positive(sigma=sigma)
-    found = _run(algorithm, run)
-    if not isinstance(found, BatchRun):
+    accounted = _run(algorithm, run)
+    if not isinstance(accounted, BatchRun):
         from dpverify.papers.tran2022.accounting.noise import epsilon_for
 
-        return Bounds(missed_epsilon(found.mu.lower / noise / UP, delta), epsilon_for(found, noise, delta), exact=False)
-    factor = _factor(found, noise)
-    upper = upper_epsilon(found.steps_at(factor / UP), delta)
-    return Bounds(min(batch_epsilon(found.steps_at(factor * UP), delta).lower, upper), upper, exact=False)
+        return Bounds(
+            missed_epsilon(accounted.mu.lower / noise / UP, delta), epsilon_for(accounted, noise, delta), exact=False
+        )
+    factor = _factor(accounted, noise)
+    upper = upper_epsilon(accounted.steps_at(factor / UP), delta)
+    return Bounds(min(batch_epsilon(accounted.steps_at(factor * UP), delta).lower, upper), upper, exact=False)
 
 
 def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any) -> float:
@@ -104,12 +106,12 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
         return accounting.sigma(epsilon, delta, **run)
     check_epsilon(epsilon)
     check_delta(delta)
-    found = _run(algorithm, run)
-    if not isinstance(found, BatchRun):
+    accounted = _run(algorithm, run)
+    if not isinstance(accounted, BatchRun):
         from dpverify.papers.tran2022.accounting.noise import sigma_for
 
-        return sigma_for(found, epsilon, delta)
-    return found.deviations(needed(found, epsilon, delta).noise)[1] * UP**2
+        return sigma_for(accounted, epsilon, delta)
+    return accounted.deviations(needed(accounted, epsilon, delta).noise)[1] * UP**2
 
 
 def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
@@ -141,18 +143,18 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
     if algorithm is None:
         return accounting.event(sigma, **run)
     noise = check.positive(sigma=sigma)
-    found = _run(algorithm, run)
-    if not isinstance(found, BatchRun):
+    accounted = _run(algorithm, run)
+    if not isinstance(accounted, BatchRun):
         raise check.ArgumentError("algorithm", algorithm, "has no event: its nodes are no independent Gaussian steps")
     import dp_accounting
 
     parts = []
-    for step in found.steps_at(_factor(found, noise)):
-        one = dp_accounting.GaussianDpEvent(step.noise)
+    for step in accounted.steps_at(_factor(accounted, noise)):
+        step_event = dp_accounting.GaussianDpEvent(step.noise)
         if step.rate < 1.0:
-            size = found.examples // found.parties
-            one = dp_accounting.SampledWithoutReplacementDpEvent(size, round(step.rate * size), one)
-        parts.append(dp_accounting.SelfComposedDpEvent(one, step.count))
+            size = accounted.examples // accounted.parties
+            step_event = dp_accounting.SampledWithoutReplacementDpEvent(size, round(step.rate * size), step_event)
+        parts.append(dp_accounting.SelfComposedDpEvent(step_event, step.count))
     return dp_accounting.ComposedDpEvent(parts)
 
 

@@ -64,8 +64,8 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps is not None and self.epochs is not None:
-            both = f"steps={self.steps} and epochs={self.epochs}"
-            raise check.ArgumentError("steps or epochs", both, "must be given, not both")
+            lengths = f"steps={self.steps} and epochs={self.epochs}"
+            raise check.ArgumentError("steps or epochs", lengths, "must be given, not both")
         if self.epochs is not None:
             check.whole(1, (MOST_STEPS - 1) // self.n, epochs=self.epochs)
 

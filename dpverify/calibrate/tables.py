@@ -27,10 +27,10 @@ def calibration_table(result: Calibration) -> ResultTable:
             "epsilon": float(getattr(result.bought, name)),
             "certified": result.certified[name],
         })  # fmt: skip
-    found = f"sigma {show_float(float(result.sigma.exact))} is certified"
+    certified = f"sigma {show_float(float(result.sigma.exact))} is certified"
     printed = f"the paper prints {show_float(float(result.sigma.printed))}"
     run = f"N = {result.run.n}, T = {result.run.steps}"
-    return ResultTable(f"{_request(result)}, {run}: {found}; {printed}", rows)
+    return ResultTable(f"{_request(result)}, {run}: {certified}; {printed}", rows)
 
 
 def batch_calibration_table(result: BatchCalibration) -> ResultTable:
@@ -45,9 +45,9 @@ def batch_calibration_table(result: BatchCalibration) -> ResultTable:
         }
         for name, row in result.noise.items()
     ]
-    found = f"deviation {show_float(float(result.noise['exact'].std))} is certified"
+    certified = f"deviation {show_float(float(result.noise['exact'].std))} is certified"
     run = f"N = {result.n}, T = {result.steps}, batches of {result.batch}"
-    return ResultTable(f"{_request(result)}, {run}: {found}", rows)
+    return ResultTable(f"{_request(result)}, {run}: {certified}", rows)
 
 
 def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
@@ -62,8 +62,8 @@ def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
         }
         for name, row in result.budget.items()
     ]
-    found = f"budget rho = {show_float(float(result.budget['exact'].rho))} is certified"
-    return ResultTable(f"{_request(result)}, N = {result.n}, at most T = {result.steps}: {found}", rows)
+    certified = f"budget rho = {show_float(float(result.budget['exact'].rho))} is certified"
+    return ResultTable(f"{_request(result)}, N = {result.n}, at most T = {result.steps}: {certified}", rows)
 
 
 def settings_calibration_table(result: SettingsCalibration) -> ResultTable:

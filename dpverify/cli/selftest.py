@@ -159,7 +159,7 @@ def _modules(
     with rounds_on_stderr() as progress:
         run = change_modules(
             root.resolve(), state, only, jobs=jobs or usable_cores(), report=progress,
-            known=before.changes if before else (),
+            earlier_outcomes=before.changes if before else (),
         )  # fmt: skip
     if not any(fnmatchcase(name, only) for name in run.modules):
         raise BadInput("--only", only, "no module that the catalogue leaves out has such a name")

@@ -30,14 +30,14 @@ def run_compare(
     With ``experiment`` a paper's table is made again instead. What is None has its default. ``means``: where runs are
     made and kept; here, and nowhere, by default.
     """
-    given = {name: value for name, value in asked.items() if value is not None}
+    arguments = {name: value for name, value in asked.items() if value is not None}
     if experiment is not None:
         from dpverify.compare.tables.report import run_experiment
 
-        return run_experiment(json=json, figure=figure, report=report, means=means, experiment=experiment, **given)
+        return run_experiment(json=json, figure=figure, report=report, means=means, experiment=experiment, **arguments)
 
     def work() -> bool:
-        request = _request(given)
+        request = _request(arguments)
         check_report(report)
         with rounds_on_stderr() as progress:
             result = compare(request, progress, means=means)
@@ -48,15 +48,15 @@ def run_compare(
     return answer(work, json, figure)
 
 
-def _request(given: dict[str, Any]) -> CompareRequest:
+def _request(arguments: dict[str, Any]) -> CompareRequest:
     """Check what is asked of a comparison."""
     for name in ("epsilon", "delta"):
-        if name not in given:
+        if name not in arguments:
             raise ArgumentError(name, None, f"must be given as --{name} unless --experiment is given")
     for name in ("test_data", "budget"):
-        if name in given:
-            raise ArgumentError(name, given[name], "goes with an experiment")
-    return CompareRequest(**given)
+        if name in arguments:
+            raise ArgumentError(name, arguments[name], "goes with an experiment")
+    return CompareRequest(**arguments)
 
 
 def _report(request: CompareRequest, result: CompareResult, folder: Path | None, out: TextIO) -> None:

@@ -34,11 +34,13 @@ def _panel(axes: Axes, result: CompareResult, measure: str, *, named: bool) -> N
     for place, (method, color) in enumerate(zip(result.methods, COLORS, strict=True)):
         values = [float(getattr(outcome, measure)) for outcome in method.outcomes]
         axes.plot([place - 0.22] * len(values), values, ".", color=color, alpha=0.3, markersize=4, clip_on=False)
-        found = method.means[measure]
-        if found.low is not None and found.high is not None:
-            around = [[found.mean - found.low], [found.high - found.mean]]
-            axes.errorbar([place], [found.mean], yerr=around, color=color, linewidth=1.4, capsize=4, capthick=1.2)
-        axes.plot([place], [found.mean], "o", color=color, markersize=3)
+        mean_interval = method.means[measure]
+        if mean_interval.low is not None and mean_interval.high is not None:
+            around = [[mean_interval.mean - mean_interval.low], [mean_interval.high - mean_interval.mean]]
+            axes.errorbar(
+                [place], [mean_interval.mean], yerr=around, color=color, linewidth=1.4, capsize=4, capthick=1.2
+            )
+        axes.plot([place], [mean_interval.mean], "o", color=color, markersize=3)
     axes.set_title(HEADS[measure], fontsize=9.0, fontweight="normal", pad=6)
     names = [method.name if named else "" for method in result.methods]
     axes.set_xticks(range(len(result.methods)), names, rotation=40, ha="right")
@@ -50,10 +52,10 @@ def _panel(axes: Axes, result: CompareResult, measure: str, *, named: bool) -> N
 
 def subtitle(result: CompareResult) -> str:
     """Say in one line what is shown, and what its privacy is."""
-    asked = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
+    budget = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
     seeds = f"{result.done} seeds: dots; mean, 95% interval" if result.done > 1 else "1 seed, no interval"
     uncertified = " (not certified)" if result.data.standardised else ""
-    return f"N = {result.data.n}, d = {result.data.d}; {seeds}; all but nsgd at {asked}{uncertified}"
+    return f"N = {result.data.n}, d = {result.data.d}; {seeds}; all but nsgd at {budget}{uncertified}"
 
 
 def svg(result: CompareResult) -> bytes:

@@ -101,12 +101,12 @@ def descend(problem: Regression, run: Descent, seed: int) -> Iterates:
 
 def watch(run: LongRun, steps: int) -> Iterates:
     """Do all of a run, and look at it on the way."""
-    some = []
+    iterates = []
     for step in looks(steps):
         run.advance(step - run.t)
-        some.append(run.w)
+        iterates.append(run.w)
     run.advance()
-    return Iterates(some, run.w)
+    return Iterates(iterates, run.w)
 
 
 @dataclass(frozen=True)

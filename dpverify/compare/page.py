@@ -40,9 +40,9 @@ def differences(result: CompareResult, level: float) -> Differences:
     """Every difference of a comparison, its interval corrected for all that are judged together."""
     outcomes = {method.name: method.outcomes for method in result.methods}
     return {
-        (first, second, measure): found
+        (first, second, measure): difference
         for first, second in PAIRS
-        for measure, found in between(outcomes[first], outcomes[second], level).items()
+        for measure, difference in between(outcomes[first], outcomes[second], level).items()
     }
 
 
@@ -70,9 +70,9 @@ QUESTIONS = (
 def seen(results: Sequence[CompareResult]) -> list[str]:
     """Say what is seen."""
     level = corrected_level(family(results))
-    found = [differences(result, level) for result in results]
-    answers = [_answers(result, told) for result, told in zip(results, found, strict=True)]
-    return [_intervals(results), _often(found), _overview(results), *answers]
+    all_differences = [differences(result, level) for result in results]
+    answers = [_answers(result, of_result) for result, of_result in zip(results, all_differences, strict=True)]
+    return [_intervals(results), _often(all_differences), _overview(results), *answers]
 
 
 def named(result: CompareResult) -> str:
@@ -101,41 +101,41 @@ def _overview(results: Sequence[CompareResult]) -> str:
     return md.table(["data", "method", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
-def _often(found: Sequence[Differences]) -> str:
+def _often(all_differences: Sequence[Differences]) -> str:
     """How many of the comparisons show which difference, pair by pair; the intervals are in the sentences."""
     rows = []
-    for first, second, asked in QUESTIONS:
-        cells = [_counted([told[first, second, measure] for told in found]) for measure in MEASURES]
-        rows.append([f"{md.code(first)} against {md.code(second)}\n{asked}", *cells])
+    for first, second, question in QUESTIONS:
+        cells = [_counted([of_result[first, second, measure] for of_result in all_differences]) for measure in MEASURES]
+        rows.append([f"{md.code(first)} against {md.code(second)}\n{question}", *cells])
     return md.table(["pair", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
-def _counted(told: Sequence[MeanInterval]) -> str:
-    number = Counter(one.seen for one in told)
-    return "\n".join(f"{seen} in {count} of {len(told)}" for seen, count in sorted(number.items()))
+def _counted(intervals: Sequence[MeanInterval]) -> str:
+    number = Counter(difference.seen for difference in intervals)
+    return "\n".join(f"{seen} in {count} of {len(intervals)}" for seen, count in sorted(number.items()))
 
 
-def _answers(result: CompareResult, found: Differences) -> str:
+def _answers(result: CompareResult, all_differences: Differences) -> str:
     """Say for one comparison what each difference is."""
     lines = [
         f"{md.code(first)} against {md.code(second)}: "
-        + "; ".join(_said(PHRASES[measure], found[first, second, measure]) for measure in MEASURES)
+        + "; ".join(_said(PHRASES[measure], all_differences[first, second, measure]) for measure in MEASURES)
         for first, second, _ in QUESTIONS
     ]
     return f"On {named(result)}:\n\n{md.bullets(lines)}"
 
 
-def _said(measure: str, one: MeanInterval) -> str:
+def _said(measure: str, difference: MeanInterval) -> str:
     """One difference in words, with its interval."""
-    if one.seen == "no difference seen":
-        return f"{measure} no difference seen ({show_interval(one, '+')})"
-    return f"{measure} **{one.seen}** by {show_interval(_without_sign(one))}"
+    if difference.seen == "no difference seen":
+        return f"{measure} no difference seen ({show_interval(difference, '+')})"
+    return f"{measure} **{difference.seen}** by {show_interval(_without_sign(difference))}"
 
 
-def _without_sign(one: MeanInterval) -> MeanInterval:
-    if one.low is None or one.high is None or one.mean >= 0:
-        return one
-    return MeanInterval(mean=-one.mean, low=-one.high, high=-one.low)
+def _without_sign(difference: MeanInterval) -> MeanInterval:
+    if difference.low is None or difference.high is None or difference.mean >= 0:
+        return difference
+    return MeanInterval(mean=-difference.mean, low=-difference.high, high=-difference.low)
 
 
 WHAT = (
@@ -153,7 +153,7 @@ STANDARDISED = "Its columns were standardised with the training part's means and
 
 def page(comparisons: Comparisons) -> str:
     """Write ``comparison.md``, the same text for the same numbers."""
-    results = [one.result for one in comparisons.comparisons]
+    results = [comparison.result for comparison in comparisons.comparisons]
     level = corrected_level(family(results))
     pictured = zip(comparisons.comparisons, figure_names(comparisons), strict=True)
     return md.document(
@@ -165,7 +165,7 @@ def page(comparisons: Comparisons) -> str:
             *seen(results),
             "What nobody should read into this:",
             _notes(results),
-            *(block for one, name in pictured for block in _section(one, name, level)),
+            *(block for comparison, name in pictured for block in _section(comparison, name, level)),
         ]
     )
 
@@ -173,8 +173,8 @@ def page(comparisons: Comparisons) -> str:
 def figure_names(comparisons: Comparisons) -> list[str]:
     """Names of the figures' files, one for each comparison."""
     names: list[str] = []
-    for one in comparisons.comparisons:
-        stem = slug("comparison", one.result.data.name, "epsilon", show_float(one.result.epsilon))
+    for comparison in comparisons.comparisons:
+        stem = slug("comparison", comparison.result.data.name, "epsilon", show_float(comparison.result.epsilon))
         name, number = f"{stem}.svg", 2
         while name in names:
             name, number = f"{stem}-run-{number}.svg", number + 1
@@ -182,8 +182,8 @@ def figure_names(comparisons: Comparisons) -> list[str]:
     return names
 
 
-def _section(one: RecordedComparison, name: str, level: float) -> Iterator[str]:
-    result = one.result
+def _section(comparison: RecordedComparison, name: str, level: float) -> Iterator[str]:
+    result = comparison.result
     where = f"{result.data.name}, epsilon = {show_float(result.epsilon)}"
     yield f"## {md.prose(where)}"
     yield _setting(result)
@@ -191,22 +191,27 @@ def _section(one: RecordedComparison, name: str, level: float) -> Iterator[str]:
     yield _methods(result)
     yield f"First minus second, mean over {result.done} seeds, intervals of level {level:.6f}:"
     yield _differences(differences(result, level))
-    yield f"Made with:\n\n```sh\n{one.command}\n```"
-    made = [("data", one.source), ("commit", one.commit), *sorted(one.versions.items()), *sorted(one.machine.items())]
-    yield md.bullets([", ".join(f"{key} {md.code(value)}" for key, value in made if value)])
+    yield f"Made with:\n\n```sh\n{comparison.command}\n```"
+    origin = [
+        ("data", comparison.source),
+        ("commit", comparison.commit),
+        *sorted(comparison.versions.items()),
+        *sorted(comparison.machine.items()),
+    ]
+    yield md.bullets([", ".join(f"{key} {md.code(value)}" for key, value in origin if value)])
 
 
 def _setting(result: CompareResult) -> str:
     data = result.data
     numbers = [("G", result.lipschitz), ("L", result.smoothness), ("lam", result.lam), ("delta", result.delta)]
-    told = [
+    parts = [
         f"N = {data.n} examples to train on and {result.tested} to test on, d = {data.d} features,",
         f"classes {md.prose(data.called)}.",
         f"{', '.join(f'{name} = {show_float(value)}' for name, value in numbers)}, rows: {result.scale}.",
         f"{result.done} of {result.seeds} seeds; interrupted." if result.interrupted else f"{result.done} seeds.",
         STANDARDISED if data.standardised else "",
     ]
-    return " ".join(filter(None, told))
+    return " ".join(filter(None, parts))
 
 
 def _methods(result: CompareResult) -> str:
@@ -224,19 +229,19 @@ def _methods(result: CompareResult) -> str:
     return md.table(["method", "T", "batch", "eta", "deviation of the noise", "what is certified"], rows)
 
 
-def _differences(found: Differences) -> str:
+def _differences(all_differences: Differences) -> str:
     """Every pair of methods with every measure."""
     rows = []
     for first, second in PAIRS:
-        cells = [found[first, second, measure] for measure in MEASURES]
-        told = [f"{show_interval(one, '+')}\n{one.seen}" for one in cells]
-        rows.append([f"{md.code(first)} − {md.code(second)}", *told])
+        cells = [all_differences[first, second, measure] for measure in MEASURES]
+        texts = [f"{show_interval(difference, '+')}\n{difference.seen}" for difference in cells]
+        rows.append([f"{md.code(first)} − {md.code(second)}", *texts])
     return md.table(["difference", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
 def _notes(results: Sequence[CompareResult]) -> str:
     """What a reader should know, each note once; one that goes on in the next line is put together."""
-    whole: dict[str, None] = {}
+    notes: dict[str, None] = {}
     for result in results:
         joined: list[str] = []
         for note in result.notes:
@@ -244,5 +249,5 @@ def _notes(results: Sequence[CompareResult]) -> str:
                 joined[-1] += f" {note.strip()}"
             else:
                 joined.append(note)
-        whole |= dict.fromkeys(joined)
-    return md.bullets(map(md.prose, whole))
+        notes |= dict.fromkeys(joined)
+    return md.bullets(map(md.prose, notes))

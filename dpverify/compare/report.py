@@ -75,8 +75,8 @@ def _rendered(folder: Path) -> dict[str, bytes]:
 def render(comparisons: Comparisons) -> dict[str, bytes]:
     """Make every file but the data. Path below the folder to content."""
     files = {PAGE: page(comparisons).encode()}
-    for one, name in zip(comparisons.comparisons, figure_names(comparisons), strict=True):
-        files[f"figures/{name}"] = svg(one.result)
+    for comparison, name in zip(comparisons.comparisons, figure_names(comparisons), strict=True):
+        files[f"figures/{name}"] = svg(comparison.result)
     return files
 
 
@@ -120,7 +120,7 @@ def command(request: CompareRequest) -> str:
 
 def merged(old: Comparisons | None, new: RecordedComparison) -> Comparisons:
     """Add a comparison to those on a page; one made by the same command is replaced in its place."""
-    listed = {one.command: one for one in ([] if old is None else old.comparisons)}
+    listed = {comparison.command: comparison for comparison in ([] if old is None else old.comparisons)}
     return Comparisons(comparisons=list({**listed, new.command: new}.values()))
 
 

@@ -96,12 +96,12 @@ def compare(
 def _load(request: CompareRequest, report: Report | None = None, given: Dataset | None = None) -> Dataset:
     """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
 
-    def progress(done: int, whole: int) -> None:
+    def progress(done: int, size: int) -> None:
         if report is not None:
-            report(done, whole, f"reading {request.data}")
+            report(done, size, f"reading {request.data}")
 
-    wanted = given is None and is_bundled(request.data)
-    standardise = wanted if request.standardise is None else request.standardise
+    is_bundled_data = given is None and is_bundled(request.data)
+    standardise = is_bundled_data if request.standardise is None else request.standardise
     dataset = given or load_dataset(
         request.data, standardise=False, dense=standardise, most=MOST_CLASSES, progress=progress
     )
@@ -149,19 +149,19 @@ class Comparison:
 
 def _run(work: Comparison, report: Report | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
-    count, found, interrupted = len(work.names), dict[int, SeedOutcome](), False
+    count, outcomes, interrupted = len(work.names), dict[int, SeedOutcome](), False
     total = work.request.seeds * count
     try:
         for number, outcome in means.outcomes(work, total):
-            found[number] = outcome
+            outcomes[number] = outcome
             if report is not None:
-                report(len(found), total, f"seed {outcome.seed}, {work.names[number % count]}")
+                report(len(outcomes), total, f"seed {outcome.seed}, {work.names[number % count]}")
     except KeyboardInterrupt:
         interrupted = True
-    done = next((number for number in range(total) if number not in found), total) // count
+    done = next((number for number in range(total) if number not in outcomes), total) // count
     if done == 0:
         raise KeyboardInterrupt
-    return [[found[index * count + place] for index in range(done)] for place in range(count)], interrupted
+    return [[outcomes[index * count + place] for index in range(done)] for place in range(count)], interrupted
 
 
 def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
@@ -171,7 +171,7 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
         iterates = method.run(problem, seed)
         w = iterates.last
         loss, norm = measured(problem, w)
-        mean = math.fsum(gradient_norm(problem, one) for one in iterates.some) / len(iterates.some)
+        mean = math.fsum(gradient_norm(problem, iterate) for iterate in iterates.some) / len(iterates.some)
         wrong = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"

@@ -27,8 +27,8 @@ def _setting(result: CompareResult) -> Iterator[str]:
     yield f"{data.name}: N = {data.n} to train on, {result.tested} to test on, d = {data.d}, classes {data.called}"
     bounds = f"G = {result.lipschitz:.6g}, L = {result.smoothness:.6g}"
     yield f"certified: {bounds} (lam = {show_float(result.lam)}, rows: {result.scale})"
-    asked = f"epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
-    yield f"noise of every private method: the least certified for {asked}, for replacing one example"
+    budget = f"epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+    yield f"noise of every private method: the least certified for {budget}, for replacing one example"
     for method in result.methods:
         noise = ", ".join(f"{show_float(value)} ({kind})" for kind, value in method.noise_std.items())
         sizes = f"T = {method.steps}, batch {method.batch}, eta = {show_float(method.eta)}"
@@ -46,9 +46,15 @@ def _differences(result: CompareResult) -> Iterator[str]:
     yield "minus dp-nsgd, seed by seed on the same splits; * the interval leaves 0 out"
     for method in result.methods:
         if method.minus_dp_nsgd:
-            found = [method.minus_dp_nsgd[measure] for measure in MEASURES]
-            stars = ["" if one.seen == "no difference seen" else "*" for one in found]
-            yield _row(method.name, *(show_interval(one, "+") + star for one, star in zip(found, stars, strict=True)))
+            all_differences = [method.minus_dp_nsgd[measure] for measure in MEASURES]
+            stars = ["" if difference.seen == "no difference seen" else "*" for difference in all_differences]
+            yield _row(
+                method.name,
+                *(
+                    show_interval(difference, "+") + star
+                    for difference, star in zip(all_differences, stars, strict=True)
+                ),
+            )
 
 
 def show_interval(interval: MeanInterval, sign: str = "") -> str:

@@ -28,8 +28,8 @@ class TwoWorlds:
     def draws(self, count: int, seed: int) -> tuple[Any, Any]:
         """So many runs in each world; two arrays of shape (count, numbers released)."""
         sides = enumerate((self.one, self.other))
-        one, other = (np.array([run(np.random.default_rng([seed, k, i])) for i in range(count)]) for k, run in sides)
-        return one, other
+        first, second = (np.array([run(np.random.default_rng([seed, k, i])) for i in range(count)]) for k, run in sides)
+        return first, second
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
         def of_steps(delta: float) -> float:
             return epsilon(promise.deviation / promise.joint_sensitivity, delta, steps=STEPS).upper
 
-        for words, one, other, towards in all_pairs(promise):
-            yield TwoWorlds(words, _on(optimizer, one), _on(optimizer, other), of_steps, towards)
+        for words, first, second, towards in all_pairs(promise):
+            yield TwoWorlds(words, _on(optimizer, first), _on(optimizer, second), of_steps, towards)
     sampling = promise.sampling
     if optimizer.batches is None or sampling == "epochs":
         return
@@ -70,16 +70,16 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
     def of_runs(delta: float) -> float:
         return epsilon(promise.joint_multiplier, delta, steps=promise.steps, rate=rate, sampling=sampling).upper
 
-    other = mark[:0] if sampling == "poisson" else -mark
-    with_it, without = (_drawn(optimizer, promise, one) for one in (mark, other))
+    second = mark[:0] if sampling == "poisson" else -mark
+    with_it, without = (_drawn(optimizer, promise, first) for first in (mark, second))
     yield TwoWorlds("batches as drawn", with_it, without, of_runs, axis[0])
 
 
 def all_pairs(promise: Promise) -> Iterator[tuple[str, Any, Any, Any]]:
     """Neighbouring batches, those of the kit's own audit and one whose gradient has all coordinates; its direction."""
     axis = np.eye(1, promise.dimension)
-    for words, one, other in pairs_of_batches(promise):
-        yield words, one, other, axis[0]
+    for words, first, second in pairs_of_batches(promise):
+        yield words, first, second, axis[0]
     slant = np.ones((1, promise.dimension)) / np.sqrt(promise.dimension)
     mark = 1e6 * promise.clip * slant
     yield "all coordinates", mark, mark[:0] if promise.neighbours == "add-remove" else -mark, slant[0]

@@ -18,22 +18,22 @@ def judge(
 ) -> CatalogueEntry:  # fmt: skip
     """Run the kit with each seed until it finds a fault, and each auditor with the first seed; seconds of processor."""
     began = time.process_time()
-    found = list[str]()
+    failed_tests = list[str]()
     untested = set[str]()
-    for one in range(seed, seed + seeds):
-        for test in all_tests(optimizer, promise, one, alpha):
+    for seed_of_run in range(seed, seed + seeds):
+        for test in all_tests(optimizer, promise, seed_of_run, alpha):
             if test.status == "fault":
-                found.append(test.name)
+                failed_tests.append(test.name)
                 break
             if test.status == "not tested":
                 untested.add(test.name)
     seconds = (time.process_time() - began) / seeds
     answers = [_ask(auditor, audit, optimizer, promise, alpha, seed) for auditor, audit in auditors.items()]
-    by = max(set(found), key=found.count) if found else ""
+    by = max(set(failed_tests), key=failed_tests.count) if failed_tests else ""
     return CatalogueEntry(
         target=target,
         name=name,
-        found=len(found),
+        found=len(failed_tests),
         by=by,
         untested=sorted(untested),
         seconds=seconds,
@@ -47,8 +47,8 @@ def _ask(
     began, broken = time.process_time(), False
     try:
         with foreign_code(f"auditor {auditor}"):
-            says = str(audit(given(optimizer, promise, alpha, seed)))
+            answer = str(audit(given(optimizer, promise, alpha, seed)))
     except ForeignError as error:  # what an optimizer raises may be its mistake; the page says so
-        says, broken = error.reason.removeprefix("raised "), True
-    says = " ".join(says.split())[:200]
-    return Answer(auditor=auditor, says=says, broken=broken, seconds=time.process_time() - began)
+        answer, broken = error.reason.removeprefix("raised "), True
+    answer = " ".join(answer.split())[:200]
+    return Answer(auditor=auditor, says=answer, broken=broken, seconds=time.process_time() - began)

@@ -61,7 +61,7 @@ def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
             groups.append([test])
         else:
             group.append(test)
-    return [ConformanceFault(first, others) for first, *others in groups]
+    return [ConformanceFault(first, consequences) for first, *consequences in groups]
 
 
 def subject(test: ConformanceTest) -> str:
@@ -103,14 +103,14 @@ def report(
 
     ``verbose`` adds every test with its numbers; ``how`` tells where it is off how to switch it on.
     """
-    found = faults(tests)
-    lines = [line for fault in found for line in _fault(fault, width)]
+    fault_list = faults(tests)
+    lines = [line for fault in fault_list for line in _fault(fault, width)]
     if verbose:
         lines += [StyledLine("")] if lines else []
         lines += [line for test in tests for line in _test(test, width)]
     lines += [StyledLine("")] if lines else []
     hint = "" if verbose else f"{how} lists every test with the smallest fault that it detects."
-    for text, style in _totals(tests, found, alpha, hint):
+    for text, style in _totals(tests, fault_list, alpha, hint):
         lines += [StyledLine(line, style) for line in fitted([text], width, 99)]
     return lines
 
@@ -119,9 +119,9 @@ def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
     indent = " " * LABEL
     meaning = f" This test detects {fault.test.sees}." if subject(fault.test) in SAMPLING else ""
     text = f"{fault.test.name}: {fault.test.found}.{meaning}"
-    first, *others = fitted([text], width, 99, first="FAULT".ljust(LABEL), indent=indent)
+    first, *later_lines = fitted([text], width, 99, first="FAULT".ljust(LABEL), indent=indent)
     yield StyledLine(first, "bold red")
-    yield from map(StyledLine, others)
+    yield from map(StyledLine, later_lines)
     if fault.consequences:
         number = Counter(subject(test) or test.name for test in fault.consequences)
         names = ", ".join(f"{name} ({count} tests)" if count > 1 else name for name, count in number.items())
@@ -138,10 +138,10 @@ def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
 
 
 def _totals(
-    tests: Sequence[ConformanceTest], found: Sequence[ConformanceFault], alpha: float, hint: str
+    tests: Sequence[ConformanceTest], fault_list: Sequence[ConformanceFault], alpha: float, hint: str
 ) -> Iterator[tuple[str, str]]:
     untested = [test for test in tests if test.status == "not tested"]
-    yield headline(tests, alpha), "bold" if found else "bold yellow" if untested else "bold green"
+    yield headline(tests, alpha), "bold" if fault_list else "bold yellow" if untested else "bold green"
     if hint:
         yield from ((f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested)
         notes = (test for test in tests if test.found.startswith(NOTE))
@@ -151,14 +151,14 @@ def _totals(
 
 def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
     """Return the number of faults and tests, and the probability of a false alarm, in two sentences."""
-    found = faults(tests)
+    fault_list = faults(tests)
     number = Counter(test.status for test in tests)
     untested = number["not tested"]
     chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
-    if found:
+    if fault_list:
         missing = f", {untested} could not be run" if untested else ""
         counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
-        return f"{plural(len(found), 'fault')}: {counts}. {chance}"
+        return f"{plural(len(fault_list), 'fault')}: {counts}. {chance}"
     if untested:
         counts = f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
         return f"Incomplete: {counts}. No fault was found. {chance}"

@@ -35,8 +35,8 @@ def batch_sizes(promise: Promise) -> list[int]:
     typical = np.linspace(law.ppf(0.05), law.ppf(0.95), TYPICAL)
     tails = [law.ppf(TAIL), law.isf(TAIL), 4 * batch]
     sizes = {int(size) for size in [0, 1, 2, batch - 1, batch, batch + 1, *typical, *tails]}
-    most = max(batch + 1, MOST_GRADIENTS // promise.dimension)
-    return sorted({min(max(size, 0), examples) for size in sizes if size <= most})
+    largest = max(batch + 1, MOST_GRADIENTS // promise.dimension)
+    return sorted({min(max(size, 0), examples) for size in sizes if size <= largest})
 
 
 def noise_sizes(promise: Promise) -> list[int]:

@@ -34,12 +34,12 @@ def steps_of_runs(promise: Promise) -> int:
     return last if last <= ALL_STEPS else 3 * WINDOW
 
 
-def noise_runs(promise: Promise, size: int, wanted: int) -> int:
-    """Return how many whole runs with batches of this size can be kept and paid for, at most ``wanted``."""
+def noise_runs(promise: Promise, size: int, requested: int) -> int:
+    """Return how many whole runs with batches of this size can be kept and paid for, at most ``requested``."""
     steps = steps_of_runs(promise)
     fit = MOST_NUMBERS // (steps * promise.released_dimension)
     paid = affordable(RUNS / 3, promise, size * promise.dimension) // steps
-    return min(wanted, max(SHORTEST, min(fit, paid)))
+    return min(requested, max(SHORTEST, min(fit, paid)))
 
 
 def check_memory(promise: Promise, outputs: int = 0) -> None:

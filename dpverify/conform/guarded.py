@@ -109,11 +109,13 @@ class GuardedOptimizer:
 
     def finite_test(self) -> ConformanceTest:
         """Whether every number released so far was finite."""
-        found = f"each of {self.releases} released vectors is finite"
+        finding = f"each of {self.releases} released vectors is finite"
         if self.not_finite:
-            found = f"{self.not_finite} of {self.releases} released vectors are not finite; the first has {self._first}"
+            finding = (
+                f"{self.not_finite} of {self.releases} released vectors are not finite; the first has {self._first}"
+            )
         sees = "NaN and infinite numbers in any vector that these tests saw"
-        return ConformanceTest("finite numbers", not self.not_finite, found, sees)
+        return ConformanceTest("finite numbers", not self.not_finite, finding, sees)
 
 
 def copied(state: Any) -> Any:

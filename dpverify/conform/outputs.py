@@ -36,30 +36,30 @@ def output_tests(
     pairs = list(pairs_of_batches(promise))
 
     last = max(0, tested_steps(promise)[-1] + 1 - STEPS)
-    others = np.ones((promise.batch, promise.dimension)) * promise.clip
+    other_rows = np.ones((promise.batch, promise.dimension)) * promise.clip
     state = None  # before the last steps
 
     def released(gradients: Any, rng: np.random.Generator) -> Any:
         return run_on(optimizer, [gradients] * STEPS, rng, state)
 
-    for place, (words, one, other) in enumerate(pairs):
+    for place, (words, first, second) in enumerate(pairs):
         if place == len(pairs) - 1:
-            ((_, state),) = states_before(optimizer, [last], others, [seed, 15])
+            ((_, state),) = states_before(optimizer, [last], other_rows, [seed, 15])
         confidence = 1.0 - alpha / len(pairs)
         try:
-            found = audit(
-                released, (one, other), epsilon=allowed, delta=DELTA, n=outputs, confidence=confidence, seed=seed
+            audited = audit(
+                released, (first, second), epsilon=allowed, delta=DELTA, n=outputs, confidence=confidence, seed=seed
             )
         except AuditError as error:
             refused = f"no bound ({words}): {error}"
             yield ConformanceTest("outputs", False, refused, "outputs that cannot be audited")
             return
-        if found.interrupted:  # the bound is from fewer outputs than were asked for
+        if audited.interrupted:  # the bound is from fewer outputs than were asked for
             raise KeyboardInterrupt
-        refuted = refuted or found.verdict == "refuted"
-        power = min(power, float(found.power.largest_epsilon) if found.power else 0.0)
-        if found.epsilon > largest:
-            largest, where = found.epsilon, words
+        refuted = refuted or audited.verdict == "refuted"
+        power = min(power, float(audited.power.largest_epsilon) if audited.power else 0.0)
+        if audited.epsilon > largest:
+            largest, where = audited.epsilon, words
     if power <= allowed and not refuted:
         words = f"so few outputs cannot show an epsilon above {power:.3g}, and {allowed:.3g} is promised for two steps"
         yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
@@ -75,11 +75,11 @@ def output_tests(
 def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.Generator, state: Any = None) -> Any:
     """All vectors that are released on these batches, one after the other, from a state or from the start."""
     state = optimizer.start() if state is None else copied(state)
-    found = []
+    releases = []
     for gradients in batches:
         state, out = optimizer.step(state, gradients.copy(), rng)
-        found.append(np.asarray(out, dtype=float))
-    return np.concatenate(found)
+        releases.append(np.asarray(out, dtype=float))
+    return np.concatenate(releases)
 
 
 def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
@@ -99,7 +99,7 @@ def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
         "many equal gradients": np.tile(clip * axis, (many, 1)),
     }
     absent = np.zeros((1, d)) if promise.sampling == "batches" else axis[:0]
-    for words, rest in rests.items():
-        one = np.concatenate([rest, 1e6 * clip * axis])
-        other = np.concatenate([rest, absent if promise.neighbours == "add-remove" else -1e6 * clip * axis])
-        yield words, one, other
+    for words, other_rows in rests.items():
+        first = np.concatenate([other_rows, 1e6 * clip * axis])
+        second = np.concatenate([other_rows, absent if promise.neighbours == "add-remove" else -1e6 * clip * axis])
+        yield words, first, second

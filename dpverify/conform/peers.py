@@ -31,11 +31,11 @@ def says_of(function: Callable[..., Any], target: str) -> str:
     return " ".join((function.__doc__ or target).split())
 
 
-def with_tests(peer: Peer, found: Conformance) -> Peer:
+def with_tests(peer: Peer, conformance: Conformance) -> Peer:
     """Return the record of an optimizer with what its tests found."""
     tests = [
         PeerTest(name=test.name, passed=test.passed, found=test.found, sees=test.sees, tested=test.is_tested)
-        for test in found.tests
+        for test in conformance.tests
     ]
     return msgspec.structs.replace(peer, tests=tests)
 
@@ -50,17 +50,22 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
         and promise.covariance is None
         and promise.memory is None
     ):
-        both = epsilon(promise.joint_multiplier, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
-        bounds = [both.lower, both.upper]
-    said = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
+        bounds_of_epsilon = epsilon(promise.joint_multiplier, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
+        bounds = [bounds_of_epsilon.lower, bounds_of_epsilon.upper]
+    promise_text = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
     return Peer(
-        target=short_target(target), says=says, promise=said, epsilon=bounds, versions=versions_of(module), tests=[]
+        target=short_target(target),
+        says=says,
+        promise=promise_text,
+        epsilon=bounds,
+        versions=versions_of(module),
+        tests=[],
     )
 
 
 def versions_of(module: ModuleType) -> dict[str, str]:
     """The distributions that a module's source imports, also in functions, and that are loaded, without dpverify."""
-    found, distributions = {}, packages_distributions()
+    version_of, distributions = {}, packages_distributions()
     try:
         tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError, SyntaxError):  # there is no source
@@ -70,9 +75,9 @@ def versions_of(module: ModuleType) -> dict[str, str]:
     names |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
     for top in {name.partition(".")[0] for name in names} & sys.modules.keys():
         for distribution in distributions.get(top, []):
-            found[distribution] = version(distribution)
-    found.pop("dpverify", None)
-    return dict(sorted(found.items()))
+            version_of[distribution] = version(distribution)
+    version_of.pop("dpverify", None)
+    return dict(sorted(version_of.items()))
 
 
 def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
@@ -130,9 +135,9 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     catalogue = old.catalogue if old else None
     card = old.card if old else None
     seeded = old.seeded if old else []
-    whole = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
+    command = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
     if run.card:
-        card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=whole, peers=peers, entries=entries)
+        card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=command, peers=peers, entries=entries)
         peers = []
     elif entries and not run.auditors:
         tested = {entry.target for entry in entries}
@@ -143,7 +148,7 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
             seed=run.seed,
             seeds=run.seeds,
             alpha=run.alpha,
-            command=whole,
+            command=command,
             auditors=run.auditors,
             entries=entries,
         )

@@ -123,7 +123,7 @@ class Promise:
                 )
 
     @classmethod
-    def of_event(cls, event: Any, *, clip: float, examples: int | None = None, **more: Any) -> Promise:
+    def of_event(cls, event: Any, *, clip: float, examples: int | None = None, **fields: Any) -> Promise:
         """Read a promise from a dp-accounting event.
 
         Parameters
@@ -153,7 +153,7 @@ class Promise:
         batch = round(rate * examples)
         if abs(batch - rate * examples) > 1e-9 * examples:
             raise ValueError(f"examples must be such that rate={rate} of them is whole, got examples={examples}.")
-        return cls(sigma=sigma, clip=clip, examples=examples, batch=batch, sampling="poisson", **more)
+        return cls(sigma=sigma, clip=clip, examples=examples, batch=batch, sampling="poisson", **fields)
 
     @property
     def deviation(self) -> float:

@@ -121,9 +121,9 @@ def all_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
 ) -> Iterator[ConformanceTest]:
     """All tests in turn; who wants the first fault alone need not wait for the rest."""
-    for found in announced_tests(optimizer, promise, seed, alpha, outputs):
-        if isinstance(found, ConformanceTest):
-            yield found
+    for item in announced_tests(optimizer, promise, seed, alpha, outputs):
+        if isinstance(item, ConformanceTest):
+            yield item
 
 
 def announced_tests(
@@ -145,22 +145,22 @@ def _in_turn(
         yield generator_test(sources)
     except ForeignError as error:
         yield failed_call("generator", error)
-    told = False  # whether releases that are not finite have been reported
+    is_reported = False  # whether releases that are not finite have been reported
     kinds = list(_kinds(guarded.optimizer, promise, sources, share, seed, outputs))
     total = len(kinds) + (optimizer.at_clip is not None)
     for number, (name, tests) in enumerate(kinds):
         yield TestFamily(number, total, name)
-        if name == "outputs" and not told:
-            told = True  # an audit refuses later ones itself
+        if name == "outputs" and not is_reported:
+            is_reported = True  # an audit refuses later ones itself
             yield guarded.finite_test()
         try:
             yield from tests
         except ForeignError as error:
             yield failed_call(name, error)
-        if guarded.not_finite and not told:
-            told = True
+        if guarded.not_finite and not is_reported:
+            is_reported = True
             yield guarded.finite_test()
-    if not told:
+    if not is_reported:
         yield guarded.finite_test()
     if optimizer.at_clip is not None:
         yield TestFamily(len(kinds), total, "a second clip length")

@@ -40,19 +40,19 @@ def sampling_tests(
         "every seed gives the same batches" if counts.same else "seeds give different batches",
         "a generator that is not the one that was given",
     )
-    again = _next_epoch(batches, promise, alpha / 10, seed, runs) if promise.sampling == "epochs" else []
-    yield from _tests(counts, promise, 0.9 * alpha if again else alpha)
-    yield from again
+    epoch_tests = _next_epoch(batches, promise, alpha / 10, seed, runs) if promise.sampling == "epochs" else []
+    yield from _tests(counts, promise, 0.9 * alpha if epoch_tests else alpha)
+    yield from epoch_tests
 
 
 _FORM = "an index that is out of range or repeated, a wrong batch size, an example twice in an epoch"
 
 
 def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[Any]:
-    found = _taken(batches, promise, promise.steps, rng)
-    if len(found) < promise.steps:
-        raise ValueError(f"batches must give {promise.steps} batches, got {len(found)}.")
-    return found
+    batches_of_run = _taken(batches, promise, promise.steps, rng)
+    if len(batches_of_run) < promise.steps:
+        raise ValueError(f"batches must give {promise.steps} batches, got {len(batches_of_run)}.")
+    return batches_of_run
 
 
 def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Generator) -> list[Any]:
@@ -72,17 +72,17 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
         return []
     same = together = 0
     for run in range(runs):
-        taken = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
-        if len(taken) < 2 * epoch:
+        batches_of_run = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
+        if len(batches_of_run) < 2 * epoch:
             return []
-        one = (run * 7) % n
+        example = (run * 7) % n
         places = (range(first, first + epoch) for first in (0, epoch))
-        before, after = (next((t for t in place if one in taken[t]), None) for place in places)
+        before, after = (next((t for t in place if example in batches_of_run[t]), None) for place in places)
         if before is None or after is None:
             continue
-        mate = next((i for i in taken[before] if i != one), (one + 1) % n)
+        mate = next((i for i in batches_of_run[before] if i != example), (example + 1) % n)
         same += after - before == epoch
-        together += mate in taken[after]
+        together += mate in batches_of_run[after]
     sizes = np.array([min(b, n - t * b) for t in range(epoch)])
     place, pair = np.sum((sizes / n) ** 2), np.sum(sizes * (sizes - 1)) / (n * (n - 1))
     words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
@@ -94,7 +94,7 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
 
 def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
     epoch = -(-promise.examples // promise.batch)
-    seen = np.zeros(promise.examples, dtype=int)
+    counts = np.zeros(promise.examples, dtype=int)
     for t, batch in enumerate(run):
         if batch.ndim != 1 or (batch.size and not np.issubdtype(batch.dtype, np.integer)):
             yield f"step {t + 1} has no list of whole numbers"
@@ -109,14 +109,14 @@ def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
         if promise.sampling == "epochs":
             if len(batch) > promise.batch:
                 yield f"step {t + 1} has {len(batch)} examples, more than {promise.batch}"
-            seen = np.zeros(promise.examples, dtype=int) if t % epoch == 0 else seen
-            seen[batch] += 1
-            if seen.max() > 1:
+            counts = np.zeros(promise.examples, dtype=int) if t % epoch == 0 else counts
+            counts[batch] += 1
+            if counts.max() > 1:
                 yield f"step {t + 1} has an example for the second time in its epoch"
 
 
-def _alike(one: list[Any], other: list[Any]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+def _alike(first: list[Any], second: list[Any]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
 class _Counts:
@@ -202,15 +202,15 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
         two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
         words = f"batches that come back within {steps} steps"
         tests.append(("any two steps", two, counts.runs, rate**2, words))
-    for name, seen, trials, probability, words in tests:
-        yield _binomial(name, seen, trials, float(probability), alpha / len(tests), words)
+    for name, counts_of_test, trials, probability, words in tests:
+        yield _binomial(name, counts_of_test, trials, float(probability), alpha / len(tests), words)
 
 
 def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:
     """The most surprising of some counts, each two-sided, at a level for all of them."""
-    each = alpha / len(counts) / 2
-    low, high = binom.ppf(each, of, probability), binom.isf(each, of, probability)
+    level = alpha / len(counts) / 2
+    low, high = binom.ppf(level, of, probability), binom.isf(level, of, probability)
     bad = counts[(counts < low) | (counts > high)]
-    shown = bad[0] if len(bad) else counts[np.argmax(np.abs(counts - of * probability))]
-    found = f"{shown} of {of}; {of * probability:.6g} expected, {low:.0f} to {high:.0f} allowed"
-    return ConformanceTest(name, not len(bad), found, words, alpha)
+    count = bad[0] if len(bad) else counts[np.argmax(np.abs(counts - of * probability))]
+    finding = f"{count} of {of}; {of * probability:.6g} expected, {low:.0f} to {high:.0f} allowed"
+    return ConformanceTest(name, not len(bad), finding, words, alpha)

@@ -55,22 +55,22 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
     search = _Search(optimizer, promise, seed)
     search.run()
     allowed = promise.sensitivity
-    found = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
-    found += "" if promise.dtype == "float64" else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
-    found += f" ({search.where})" if search.where else ""
+    finding = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
+    finding += "" if promise.dtype == "float64" else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
+    finding += f" ({search.where})" if search.where else ""
     if search.moved:
-        found = f"one example changes the clip length of its own step ({search.moved})"
+        finding = f"one example changes the clip length of its own step ({search.moved})"
     if search.not_finite:
-        found += f"; what is released is not finite for some batches ({search.not_finite})"
-    found += f"; tested: {steps_and_sizes(promise, search.steps, sorted(search.sizes))}"
-    found += f", {search.tried} of {search.possible} pairs of batches" if search.tried < search.possible else ""
+        finding += f"; what is released is not finite for some batches ({search.not_finite})"
+    finding += f"; tested: {steps_and_sizes(promise, search.steps, sorted(search.sizes))}"
+    finding += f", {search.tried} of {search.possible} pairs of batches" if search.tried < search.possible else ""
     small = search.largest <= 1.0 and not search.moved
     because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
     measured = search.change if search.finite and not search.moved else None
     if search.finite:
         passed = small and not search.not_finite
-        yield ConformanceTest("sensitivity", passed, found, sees, because=because, measured=measured)
+        yield ConformanceTest("sensitivity", passed, finding, sees, because=because, measured=measured)
     else:
         yield not_tested("sensitivity", "no release is finite" if search.not_finite else "no call returned")
     sees = "a batch that raises, such as an empty one"
@@ -117,8 +117,8 @@ class _Search:
             except ForeignError as error:
                 self._fail(f"the step before step {step + 1}", error)
                 return
-            known = worst if share < 1.0 or step not in few else []
-            tried = [pair for pair in known if chosen.random() < OFTENER * share] or known[-1:]
+            pairs = worst if share < 1.0 or step not in few else []
+            tried = [pair for pair in pairs if chosen.random() < OFTENER * share] or pairs[-1:]
             tried += [pair for pair in every if chosen.random() < share] if step in few else []
             for neighbours in tried:
                 self._try(state, step, neighbours)
@@ -141,10 +141,10 @@ class _Search:
     def _try(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
         words = neighbours.words + (f", step {step + 1}" if step else "")
         for rng, same in zip(self._generators(), self._generators(), strict=True):
-            batch, other = neighbours.batches()  # a step may change them
+            batch, neighbour = neighbours.batches()  # a step may change them
             try:
                 released, length = self._released(state, batch, rng)
-                without, other_length = self._released(state, other, same)
+                without, other_length = self._released(state, neighbour, same)
             except ForeignError as error:  # whatever it raises is the finding
                 self._fail(words, error)
                 return
@@ -217,17 +217,17 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
                         yield pair
                         yield from pair.at_other_places() if kind == "zero" and length in LENGTHS_ELSEWHERE else ()
     if promise.dtype != "float64":
-        others = _rows(0.0 * axis, _others(promise)[0])
+        other_rows = _rows(0.0 * axis, _others(promise)[0])
         for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
-            yield from _changes(promise, others, 0.0, "zero", length, _unit(rng, d))
+            yield from _changes(promise, other_rows, 0.0, "zero", length, _unit(rng, d))
 
 
 def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
     """Yield those neighbouring batches that show most mistakes, of the smallest and of the usual size."""
     d = promise.dimension
     slant = _unit(rng, d)
-    others = _others(promise)
-    for size in sorted({others[0], promise.batch - 1} & set(others)):
+    counts_of_others = _others(promise)
+    for size in sorted({counts_of_others[0], promise.batch - 1} & set(counts_of_others)):
         kinds = {"zero": (0.0, _rows(0.0 * slant, size)), "opposite": (1.0, _rows(-promise.clip * slant, size))}
         for kind, (length_of_each, batch) in kinds.items():
             for length in (1.0, longest(promise.dtype, promise.clip)):
@@ -260,12 +260,12 @@ def _others(promise: Promise) -> list[int]:
 
 
 def _changes(
-    promise: Promise, others: Any, length_of_each: float, kind: str, length: float, direction: Any
+    promise: Promise, other_rows: Any, length_of_each: float, kind: str, length: float, direction: Any
 ) -> Iterator[NeighbouringBatches]:
     alone = f"one gradient of {length:g} clip lengths"
-    words = f"{alone} with {len(others)} others ({kind})" if len(others) else f"{alone} alone"
-    clipped = length_of_each * len(others)
-    pair = NeighbouringBatches(words, others, clipped, length * promise.clip, direction, None)
+    words = f"{alone} with {len(other_rows)} others ({kind})" if len(other_rows) else f"{alone} alone"
+    clipped = length_of_each * len(other_rows)
+    pair = NeighbouringBatches(words, other_rows, clipped, length * promise.clip, direction, None)
     if promise.neighbours == "add-remove" and promise.sampling != "batches":
         yield pair
         return

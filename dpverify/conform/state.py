@@ -49,10 +49,10 @@ def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Ite
     chosen = every[:: _stride(promise, every)]
     results = [_result(optimizer, promise, seed, _case(promise, seed, *case)) for case in chosen]
     text = steps_and_sizes(promise, sorted({at for at, _, _ in chosen}), sorted({size for _, size, _ in chosen}))
-    shown = worst(results)
-    if shown.is_tested:
-        shown = replace(shown, found=f"{shown.found}; tested: {text}", sees=_sees(promise, chosen))
-    yield shown
+    worst_result = worst(results)
+    if worst_result.is_tested:
+        worst_result = replace(worst_result, found=f"{worst_result.found}; tested: {text}", sees=_sees(promise, chosen))
+    yield worst_result
 
 
 def _stride(promise: Promise, cases: list[tuple[int, int, float]]) -> int:
@@ -115,9 +115,9 @@ def _case(promise: Promise, seed: int, at: int, size: int, length: float) -> Sta
     d = promise.dimension
     later = promise.clip * rng.standard_normal((size, d)) / np.sqrt(d)
     gradients = length * later
-    other = gradients.copy()
-    other[0] = -3.0 * promise.clip * np.eye(1, d)[0]
-    return StateCase(at, gradients, other, later)
+    changed = gradients.copy()
+    changed[0] = -3.0 * promise.clip * np.eye(1, d)[0]
+    return StateCase(at, gradients, changed, later)
 
 
 def _result(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase) -> ConformanceTest:
@@ -146,29 +146,29 @@ def _replayed(
         after, released = optimizer.step(copied(state), batch.copy(), tape)
         return copied(after), np.asarray(released, dtype=float)
 
-    kept, released = first(case.gradients, noise)
+    original, released = first(case.gradients, noise)
     _, without = first(case.other, noise)
     if not (np.isfinite(released).all() and np.isfinite(without).all()):
         return _not_tested("what is released is not finite")
     replayed = solve_noise(lambda numbers: first(case.other, numbers)[1], noise, released, without)
     if not np.isfinite(replayed).all():
         return _not_tested("what is released is not finite")
-    moved, again = first(case.other, replayed)
-    left = float(np.abs(again - released).max())
+    moved, replayed_release = first(case.other, replayed)
+    left = float(np.abs(replayed_release - released).max())
     largest = float(np.abs(released).max())
     if not left <= max(TOLERANCE * promise.sensitivity, ROUNDINGS * _unit(promise) * largest):
         return None
     change = 0.0
     for t in _later_steps(promise, case.at):
         numbers = _numbers(promise, seed, 5, t)
-        kept, one = optimizer.step(kept, case.later * (t - case.at), Tape(numbers))
+        original, release = optimizer.step(original, case.later * (t - case.at), Tape(numbers))
         moved, two = optimizer.step(moved, case.later * (t - case.at), Tape(numbers))
-        lengths = clip_length(kept), clip_length(moved)
-        kept, moved = copied(kept), copied(moved)
-        if not (np.isfinite(one).all() and np.isfinite(two).all()):
+        lengths = clip_length(original), clip_length(moved)
+        original, moved = copied(original), copied(moved)
+        if not (np.isfinite(release).all() and np.isfinite(two).all()):
             return _not_tested(f"what is released in step {t + 1} is not finite")
-        largest = max(largest, float(np.abs(one).max()))
-        change = max(change, float(np.abs(np.asarray(one) - np.asarray(two)).max()))
+        largest = max(largest, float(np.abs(release).max()))
+        change = max(change, float(np.abs(np.asarray(release) - np.asarray(two)).max()))
         change = max(change, abs(lengths[0] - lengths[1]) / promise.divisor)
     return _judged(promise, case, change, largest, left, "although all earlier releases are equal")
 
@@ -182,13 +182,13 @@ def _with_memory(optimizer: PrivateOptimizer, promise: Promise, seed: int, case:
     """Compare runs with the same noise: later releases must change as the promised memory says, by default not."""
     before = _before(optimizer, seed, case)
     released = _released(optimizer, promise, seed, case, before, case.gradients)
-    other = _released(optimizer, promise, seed, case, before, case.other)
-    if not (np.isfinite(released).all() and np.isfinite(other).all()):
+    changed = _released(optimizer, promise, seed, case, before, case.other)
+    if not (np.isfinite(released).all() and np.isfinite(changed).all()):
         return _not_tested("what is released is not finite")
-    changes = other - released
-    own = changes[0] / promise.weight(case.at, case.at)
-    expected = np.array([promise.weight(case.at + t, case.at) * own for t in range(len(changes))])
-    largest = max(float(np.abs(released).max()), float(np.abs(other).max()))
+    changes = changed - released
+    contribution = changes[0] / promise.weight(case.at, case.at)
+    expected = np.array([promise.weight(case.at + t, case.at) * contribution for t in range(len(changes))])
+    largest = max(float(np.abs(released).max()), float(np.abs(changed).max()))
     weights = [abs(promise.weight(case.at + t, case.at)) for t in range(len(changes))]
     left = 2.0 * _unit(promise) * largest * max(weights) / weights[0]  # of the changes in the step itself
     change = float(np.abs(changes - expected).max())
@@ -203,14 +203,14 @@ def _without_replay(optimizer: PrivateOptimizer, promise: Promise, seed: int, ca
     same, repeated = (_released(optimizer, promise, seed, case, before, case.gradients) for _ in range(2))
     if not np.array_equal(same, repeated):
         return _not_tested(FOREIGN)
-    other = _released(optimizer, promise, seed, case, before, case.other)
+    changed = _released(optimizer, promise, seed, case, before, case.other)
     noise = [_released(optimizer, promise, seed, case, before, case.gradients, draw) for draw in range(1, DRAWS + 1)]
-    if not all(np.isfinite(run).all() for run in (same, other, *noise)):
+    if not all(np.isfinite(run).all() for run in (same, changed, *noise)):
         return _not_tested("what is released is not finite")
     fixed = any(not np.abs(run[0] - same[0]).all() for run in noise)  # some number has no noise that a seed moves
     if fixed or max(np.abs(run[1:] - same[1:]).max() for run in noise) > TOLERANCE * promise.sensitivity:
         return _not_tested(FOREIGN)  # later releases depend on the noise, perhaps through what was released
-    change = float(np.abs(other[1:] - same[1:]).max())
+    change = float(np.abs(changed[1:] - same[1:]).max())
     return _judged(
         promise, case, change, float(np.abs(same).max()), 0.0, "although other noise in that step changes none"
     )
@@ -227,20 +227,20 @@ def _released(
 ) -> Any:
     """Return what is released from this batch on; ``draw`` numbers the noise of its step."""
     state = copied(before)
-    found = []
+    releases = []
     for t in (case.at, *_later_steps(promise, case.at)):
         gradients = batch if t == case.at else case.later * (t - case.at)
         rng = np.random.default_rng([seed, 14, t, draw if t == case.at else 0])
         state, released = optimizer.step(state, gradients.copy(), rng)
-        found.append(np.asarray(released, dtype=float))
-    return np.array(found)
+        releases.append(np.asarray(released, dtype=float))
+    return np.array(releases)
 
 
 def _judged(
     promise: Promise, case: StateCase, change: float, largest: float, left: float, condition: str
 ) -> ConformanceTest:
-    found = f"an example of step {case.at + 1} changes a later release by {change:.3g}, {condition}"
-    return ConformanceTest("state", change <= _tolerance(promise, largest, left), found, SEES)
+    finding = f"an example of step {case.at + 1} changes a later release by {change:.3g}, {condition}"
+    return ConformanceTest("state", change <= _tolerance(promise, largest, left), finding, SEES)
 
 
 def _not_tested(reason: str) -> ConformanceTest:

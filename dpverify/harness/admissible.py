@@ -67,15 +67,15 @@ def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[s
         unmet = unmet_conditions(statement, point)
         tested = {name: check.meets[name] for name in _asked(statement, point) if name in check.meets}
         unmet += [f"{name} ({p.words})" for name, p in tested.items() if not p.is_met(point)]
-        shown = ", ".join(f"{name}={value}" for name, value in point.items())
-        faults += [f"the counterexample {shown} does not meet {text}" for text in unmet]
+        point_text = ", ".join(f"{name}={value}" for name, value in point.items())
+        faults += [f"the counterexample {point_text} does not meet {text}" for text in unmet]
     return faults
 
 
 def undeclared(check: Check, statement: Statement, points: Sequence[Point]) -> list[str]:
     """List the assumptions, and the conditions that arithmetic cannot test, of which a check declares no property."""
-    asked = dict.fromkeys(name for point in points or [{}] for name in _asked(statement, point))
-    return [f"check {check.name} declares no property that meets {name}" for name in asked if name not in check.meets]
+    names = dict.fromkeys(name for point in points or [{}] for name in _asked(statement, point))
+    return [f"check {check.name} declares no property that meets {name}" for name in names if name not in check.meets]
 
 
 def point_of(example: Counterexample) -> dict[str, Fraction]:
@@ -109,26 +109,26 @@ def _decidable(statement: Statement, names: frozenset[str]) -> list[Statement]:
     if entry is None or entry[0] is not statement:
         if len(_parts) > 256:
             _parts.clear()
-        known = _letters(statement, names)
-        domains = [statement.domains[name] for name in sorted(known & statement.domains.keys())]
+        letters = _letters(statement, names)
+        domains = [statement.domains[name] for name in sorted(letters & statement.domains.keys())]
         conditions = [*(c for domain in domains for c in domain.constraints), *statement.requires]
-        let = tuple((name, formula) for name, formula in statement.let if name in known and name not in names)
-        parts = [replace(statement, requires=(c,), let=let) for c in conditions if free_names(c) <= known]
+        let = tuple((name, formula) for name, formula in statement.let if name in letters and name not in names)
+        parts = [replace(statement, requires=(c,), let=let) for c in conditions if free_names(c) <= letters]
         entry = _parts[id(statement), names] = (statement, parts)
     return entry[1]
 
 
 def _asked(statement: Statement, point: Point) -> list[str]:
     """List the names of the assumptions and the texts of the conditions that a point alone does not decide."""
-    known = _letters(statement, frozenset(point))
-    open_conditions = [to_text(c) for c in statement.requires if not free_names(c) <= known]
+    letters = _letters(statement, frozenset(point))
+    open_conditions = [to_text(c) for c in statement.requires if not free_names(c) <= letters]
     return [*(tag.name for tag in statement.assumes), *open_conditions]
 
 
 def _letters(statement: Statement, names: frozenset[str]) -> set[str]:
     """Return the letters that have a value where some have one: these, and what the definitions make of them."""
-    known = set(names)
+    letters = set(names)
     for name, formula in statement.let:
-        if free_names(formula) <= known:
-            known.add(name)
-    return known
+        if free_names(formula) <= letters:
+            letters.add(name)
+    return letters

@@ -96,29 +96,31 @@ def certify_claims(
     """
     keys = [claim.key for claim in claims if _has_one(claim)]
     stored = None if tenth is None else Stored.read()
-    asked = [(key, None if place % 10 == tenth else stored) for place, key in enumerate(keys)]
+    requests = [(key, None if place % 10 == tenth else stored) for place, key in enumerate(keys)]
     if jobs == 1:
         _suites[:] = [Suite(specs, "smoke", 0, source)]
-        for each in asked:
-            yield from _of_claim(each)
+        for request in requests:
+            yield from _of_claim(request)
         return
     with process_pool(jobs, _load, (directory, source), wait=True) as pool:
-        for found in pool.map(_of_claim, asked):
-            yield from found
+        for certified in pool.map(_of_claim, requests):
+            yield from certified
 
 
 def _load(directory: Path | None, source: str) -> None:
     _suites[:] = [Suite(load_specs(directory), "smoke", 0, source)]
 
 
-def _of_claim(asked: tuple[str, Stored | None]) -> list[Certified]:
-    (suite,), (key, stored) = _suites, asked
-    return [found for case in suite.cases(suite.specs.claim(key)) for found in _of_case(case, stored)]
+def _of_claim(request: tuple[str, Stored | None]) -> list[Certified]:
+    (suite,), (key, stored) = _suites, request
+    return [certified for case in suite.cases(suite.specs.claim(key)) for certified in _of_case(case, stored)]
 
 
 def _has_one(claim: ClaimSpec) -> bool:
     """Whether a statement of a claim is pinned as proved or derived."""
-    return any(claim.pinned(one, variant) in PROVED for one in claim.readings() for variant in get_args(Variant))
+    return any(
+        claim.pinned(reading, variant) in PROVED for reading in claim.readings() for variant in get_args(Variant)
+    )
 
 
 def _of_case(case: JudgedReading, stored: Stored | None) -> Iterator[Certified]:
@@ -130,10 +132,10 @@ def _of_case(case: JudgedReading, stored: Stored | None) -> Iterator[Certified]:
             name = certificate_name(case.claim.key, case.reading, variant)
             text = None if stored is None else stored.find(name, evidence)
             if text is None:
-                found = _certified(case, variant, jobs)
+                certified = _certified(case, variant, jobs)
             else:
-                found = Certified(case.claim.key, case.reading, variant, text, stored=True)
-            yield replace(found, status=status, evidence=evidence)
+                certified = Certified(case.claim.key, case.reading, variant, text, stored=True)
+            yield replace(certified, status=status, evidence=evidence)
 
 
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
@@ -149,14 +151,14 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
             continue
         statement = reworded(job.context.statement)
         try:
-            found = certify(statement, check.build(statement))
+            outcome = certify(statement, check.build(statement))
         except ProofError as error:
             reasons.append(str(error))
             continue
-        if found.data is not None:
-            text = json.dumps(found.data, separators=(",", ":")) + "\n"
+        if outcome.data is not None:
+            text = json.dumps(outcome.data, separators=(",", ":")) + "\n"
             return Certified(case.claim.key, case.reading, variant, text)
-        reasons.append(found.reason)
+        reasons.append(outcome.reason)
     return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), derived=bool(reasons))
 
 
@@ -164,22 +166,24 @@ def faults(found: Sequence[Certified], allowed: Container[str]) -> list[str]:
     """Why a list of certificates is not what it must be: some are missing, listed in vain, or prove another word."""
     from dpverify.symbolic.certify.checker import k
 
-    written = {one.name: json.loads(one.text) for one in found if one.text is not None}
+    written = {certified.name: json.loads(certified.text) for certified in found if certified.text is not None}
     seals = {data["statement"]["seal"]: k.given_in(data) for data in written.values()}
     wrong = []
-    for one in found:
-        listed = one.name in allowed
-        fault = "no certificate" if one.derived and not listed else ""
-        if one.text is not None:
-            data = written[one.name]
-            given = k.open_premises(seals, k.given_in(data))
-            other = bool(given) != (one.status == "proved given")
-            fault = f"pinned as {one.status}, and its certificate is given {given or 'nothing'}" if other else ""
+    for certified in found:
+        listed = certified.name in allowed
+        fault = "no certificate" if certified.derived and not listed else ""
+        if certified.text is not None:
+            data = written[certified.name]
+            premises = k.open_premises(seals, k.given_in(data))
+            other = bool(premises) != (certified.status == "proved given")
+            fault = (
+                f"pinned as {certified.status}, and its certificate is given {premises or 'nothing'}" if other else ""
+            )
             fault = "is listed, and has one" if listed else fault
-        elif listed != (one.status == "derived"):
-            fault = fault or f"pinned as {one.status}, and {'is' if listed else 'is not'} listed"
+        elif listed != (certified.status == "derived"):
+            fault = fault or f"pinned as {certified.status}, and {'is' if listed else 'is not'} listed"
         if fault:
-            wrong.append(f"{one.name}: {fault}")
+            wrong.append(f"{certified.name}: {fault}")
     return wrong
 
 
@@ -220,6 +224,8 @@ def _is_evidence(path: Path) -> bool:
 
 def write_evidence(found: Sequence[Certified], directory: Path) -> None:
     """Write beside certificates in a folder what each rests on; of those that were there before it stays."""
-    rests = Stored.read(directory).evidence | {one.file: one.evidence for one in found if one.text is not None}
+    rests = Stored.read(directory).evidence | {
+        certified.file: certified.evidence for certified in found if certified.text is not None
+    }
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(rests.items()))
     (directory / EVIDENCE).write_text(text, encoding="utf-8")

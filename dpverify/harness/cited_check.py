@@ -48,21 +48,21 @@ class CitedDerivationCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check and perturb the derivation; it proves a premise, so that the most it says is "not refuted"."""
         chain = self.build(context.statement)
-        found = checked_once(chain, context.budget.points, context.seed)
-        tried = list(perturbations(chain))[::-1][:MOST_TRIED] if found.complete else []
-        around = (_around_the_fault(chain, one) for one in tried)
+        checked = checked_once(chain, context.budget.points, context.seed)
+        tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
+        around = (_around_the_fault(chain, perturbation) for perturbation in tried)
         controls, slack = judge_moved(around, context.seed, most=context.budget.perturbed)
         missed = missed_controls(controls)
-        fine = found.complete and not missed
-        ends = f"from {found.steps[0].expression} to {found.steps[-1].expression}"
-        message = f"complete: a premise of others, {ends}" if found.complete else "not complete"
+        fine = checked.complete and not missed
+        ends = f"from {checked.steps[0].expression} to {checked.steps[-1].expression}"
+        message = f"complete: a premise of others, {ends}" if checked.complete else "not complete"
         return self.result(
             status="not refuted" if fine else "inconclusive",
-            message="; ".join(filter(None, [message, missed if found.complete else "", *slack])),
-            error="" if found.complete else f"our derivation {found.name!r} is not complete",
-            n=sum(step.points for step in found.steps),
+            message="; ".join(filter(None, [message, missed if checked.complete else "", *slack])),
+            error="" if checked.complete else f"our derivation {checked.name!r} is not complete",
+            n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain, or not proven",
             leaves_out=self.leaves_out or "all of the statement but this premise",
-            derivation=found,
+            derivation=checked,
             controls=controls,
         )

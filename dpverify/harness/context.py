@@ -44,9 +44,11 @@ class Context:
     @cached_property
     def taken(self) -> tuple[str, ...]:
         """Hashes of what there is of a recorded run: another one may give another result."""
-        found = [msgspec.json.encode(one) for one in (self.proof and self.proof.result, self.recorded) if one]
-        found += [self.proof.certificate.read_bytes()] if self.proof and self.proof.certificate.is_file() else []
-        return tuple(hashlib.sha256(content).hexdigest() for content in found)
+        contents = [
+            msgspec.json.encode(record) for record in (self.proof and self.proof.result, self.recorded) if record
+        ]
+        contents += [self.proof.certificate.read_bytes()] if self.proof and self.proof.certificate.is_file() else []
+        return tuple(hashlib.sha256(content).hexdigest() for content in contents)
 
     def entropy(self, stream: str = "") -> list[int]:
         """Words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""

@@ -34,11 +34,11 @@ def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
     """Check a cited derivation; several statements may rest on the same one."""
     from dpverify.symbolic.derive.derivation import check_derivation
 
-    known = _checked.setdefault((chain.name, points, seed), [])
-    found = next((result for other, result in known if other == chain), None)
+    checked_chains = _checked.setdefault((chain.name, points, seed), [])
+    found = next((result for checked_chain, result in checked_chains if checked_chain == chain), None)
     if found is None:
         found = check_derivation(chain, points=points, seed=seed)
-        known.append((chain, found))
+        checked_chains.append((chain, found))
     return found
 
 
@@ -61,8 +61,8 @@ class DerivationCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
-        if context.proof is not None and (known := context.proof.checked()) is not None:
-            return known
+        if context.proof is not None and (recorded := context.proof.checked()) is not None:
+            return recorded
         from dpverify.symbolic.derive.cited import (
             definitions_used,
             derivations_under,
@@ -82,20 +82,20 @@ class DerivationCheck(Check):
         relation = conclusion.relation
         cited = [chain for _, chain in derivations_under(derivation)]
         under = [checked_once(chain, points, seed) for chain in cited]
-        broken = [one.name for one in under if not one.complete]
+        broken = [checked_part.name for checked_part in under if not checked_part.complete]
         proves = checked.complete and relation in IMPLIED and not broken
         controls, slack = list[ControlResult](), list[str]()
         if proves:
             controls, slack = self._controls(context, derivation)
         missed = missed_controls(controls) if proves else ""
-        given = taken_for_granted(without_letters(derivation, meant_by(statement)))
+        premises = taken_for_granted(without_letters(derivation, meant_by(statement)))
         meaning = statement.definition(statement.quantity) if statement.quantity else None
         if statement.quantity and meaning is None:
             start = str(derivation.start)  # no record says in a formula what is measured
             start = start if len(start) < LONGEST else "what the derivation starts from"
-            given.append(f"{statement.quantity} is {start}")
+            premises.append(f"{statement.quantity} is {start}")
         measured = [] if meaning is None else [str(meaning)]
-        holds: Status = "proved given" if given else "proved"
+        proof_status: Status = "proved given" if premises else "proved"
         rests = f"cites the derivations {'; '.join(chain.name for chain in cited)}" if cited else ""
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing and checked.whose == "ours" else []
@@ -104,12 +104,12 @@ class DerivationCheck(Check):
         if borne := sorted(claims.intersection(typed_by_hand(derivation))):
             errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
         return self.result(
-            status=holds if proves and not missed and not errors else "inconclusive",
+            status=proof_status if proves and not missed and not errors else "inconclusive",
             message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack, rests])),
             error="; ".join(errors),
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
-            given=given if proves else [],
+            given=premises if proves else [],
             definitions=[*measured, *definitions_used(derivation)] if proves else [],
             references=referred_to(derivation) if proves else [],
             derivation=checked,
@@ -151,15 +151,15 @@ def judge_moved(
     """Judge derivations with one constant moved: one that is refused is a control, one that passes has slack."""
     controls: list[ControlResult] = []
     slack: list[str] = []
-    for one in moved:
-        refused, why = one.judged(seed=seed)
+    for perturbation in moved:
+        refused, why = perturbation.judged(seed=seed)
         if refused:
             name = f"constant moved {first + len(controls)}"
             controls.append(
-                ControlResult(name=name, fault=one.fault, at_declared_size=True, refuted=True, statistic=why)
+                ControlResult(name=name, fault=perturbation.fault, at_declared_size=True, refuted=True, statistic=why)
             )
         else:
-            slack.append(f"with {one.fault} it {why}")
+            slack.append(f"with {perturbation.fault} it {why}")
         if len(controls) == most:
             break
     return controls, slack

@@ -15,9 +15,9 @@ from dpverify.symbolic.exact.evaluate import holds_compiled, values
 
 def edge_at(edges: Sequence[Compare], point: Mapping[str, Fraction]) -> str | None:
     """The first edge that holds at a point; empty where none does, None where the point has the letters of none."""
-    known = [edge for edge in edges if free_names(edge) <= point.keys()]
-    held = (to_text(edge) for edge in known if holds_compiled(compile_relation(edge), values(point)) is True)
-    return next(held, "" if known else None)
+    decidable = [edge for edge in edges if free_names(edge) <= point.keys()]
+    held = (to_text(edge) for edge in decidable if holds_compiled(compile_relation(edge), values(point)) is True)
+    return next(held, "" if decidable else None)
 
 
 def with_edge(example: Counterexample, edges: Sequence[Compare]) -> Counterexample:

@@ -54,65 +54,65 @@ class FiniteCheck(Check):
         """Go through all points; nothing is proved where one is left open, or where there is none."""
         del block
         statement = context.statement
-        found, unsure = _go_through(statement)
+        findings, unsure = _go_through(statement)
         controls: list[ControlResult] = []
-        if not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
+        if not findings.violations and (sharper := sharper_statement(statement, findings, FACTORS[0])):
             fault, faulty = sharper
             controls = [_go_through(faulty)[0].as_control("sharper", fault, True)]
-        missed = "" if found.violations or not found.probes else missed_controls(controls)
-        message = f"all {len(found.probes)} points of the stated domain, {len(found.violations)} violations"
+        missed = "" if findings.violations or not findings.probes else missed_controls(controls)
+        message = f"all {len(findings.probes)} points of the stated domain, {len(findings.violations)} violations"
         open_ends = [
             f"{count} {what}"
             for count, what in (
                 (unsure, "of which it is not decided whether they meet the conditions"),
-                (found.undecided, "not decided"),
-                (found.undefined, "with an undefined side"),
+                (findings.undecided, "not decided"),
+                (findings.undefined, "with an undefined side"),
             )
             if count
         ]
-        whole = found.probes and not open_ends and not missed
+        is_complete = findings.probes and not open_ends and not missed
         return self.result(
-            status="refuted" if found.violations else "proved" if whole else "untested",
+            status="refuted" if findings.violations else "proved" if is_complete else "untested",
             message="; ".join(filter(None, [", ".join([message, *open_ends]), missed])),
-            n=len(found.probes),
+            n=len(findings.probes),
             detects="a violation at any point",
             region="; ".join(f"{name}: {domain}" for name, domain in sorted(statement.domains.items()))
             + "".join(f"; {to_text(condition)}" for condition in statement.requires),
-            counterexamples=first_and_largest(found.violations, statement.edges),
-            slack=slack_of(found, statement.relation or "="),
+            counterexamples=first_and_largest(findings.violations, statement.edges),
+            slack=slack_of(findings, statement.relation or "="),
             controls=controls,
-            true_neighbours=_neighbours(statement, found) if found.violations else [],
+            true_neighbours=_neighbours(statement, findings) if findings.violations else [],
         )
 
 
 def _go_through(statement: Statement) -> tuple[Findings, int]:
     """Probe every point of the domain; with how many of which it is not decided whether they belong to it."""
-    found, prober, unsure = Findings(), Prober(statement, None), 0
+    findings, prober, unsure = Findings(), Prober(statement, None), 0
     for point in Box(statement).points():
         inside = _belongs(point, statement)
         if inside is not True:
             unsure += inside is None
             continue
         if (probe := prober.probe(point)) is not None:
-            found.probes.append(probe)
+            findings.probes.append(probe)
             if probe.holds is False:
-                found.violations.append(probe)
-    found.undefined = prober.undefined
-    return found, unsure
+                findings.violations.append(probe)
+    findings.undefined = prober.undefined
+    return findings, unsure
 
 
-def _neighbours(statement: Statement, found: Findings) -> list[ControlResult]:
-    return true_neighbours(statement, found, "formulas", decide=Prober(statement, None).probe)
+def _neighbours(statement: Statement, findings: Findings) -> list[ControlResult]:
+    return true_neighbours(statement, findings, "formulas", decide=Prober(statement, None).probe)
 
 
 def _belongs(point: dict[str, Fraction], statement: Statement) -> bool | None:
     """Whether a point meets all domains and conditions; None where that is not decided, or a side of one undefined."""
     try:
-        known = definitions(statement, point)
-        whole = (known[name] for name, domain in statement.domains.items() if domain.kind == "integer")
-        if not all(isinstance(value, Fraction | int) for value in whole):
+        values = definitions(statement, point)
+        integers = (values[name] for name, domain in statement.domains.items() if domain.kind == "integer")
+        if not all(isinstance(value, Fraction | int) for value in integers):
             return None
-        return conjunction((domains_hold(statement.domains, known), requires_hold(statement, point)))
+        return conjunction((domains_hold(statement.domains, values), requires_hold(statement, point)))
     except EvaluationError:
         return None
 
@@ -133,12 +133,12 @@ class Box:
     @cached_property
     def order(self) -> tuple[str, ...]:
         """Letters in an order in which each has both ends from those before it; shorter where there is none."""
-        found: list[str] = []
-        rest = [name for name in self.statement.free if self.statement.domains[name].kind == "integer"]
-        while name := next((one for one in rest if all(self._ends(one, found))), ""):
-            found.append(name)
-            rest.remove(name)
-        return tuple(found)
+        order: list[str] = []
+        remaining = [name for name in self.statement.free if self.statement.domains[name].kind == "integer"]
+        while name := next((letter for letter in remaining if all(self._ends(letter, order))), ""):
+            order.append(name)
+            remaining.remove(name)
+        return tuple(order)
 
     @property
     def finite(self) -> bool:
@@ -163,23 +163,23 @@ class Box:
                 raise NoEndError(f"{self.statement.key}: its domain has too many points.")
             yield from self.points({**known, name: Fraction(value)})
 
-    def _ends(self, name: str, known: list[str]) -> tuple[list[Inequality], list[Inequality]]:
+    def _ends(self, name: str, assigned: list[str]) -> tuple[list[Inequality], list[Inequality]]:
         """What bounds a letter from below and from above by letters that are known; ends may be left out."""
         turned = [link if link.left == Name(name) else _turned(link) for link in self.links]
-        own = [one for one in turned if one.left == Name(name)]
-        usable = [one for one in own if free_names(one.right) <= set(known)]
-        below = [one for one in usable if one.op in {">", ">=", "=="}]
-        return below, [one for one in usable if one.op in {"<", "<=", "=="}]
+        about_letter = [inequality for inequality in turned if inequality.left == Name(name)]
+        usable = [inequality for inequality in about_letter if free_names(inequality.right) <= set(assigned)]
+        below = [inequality for inequality in usable if inequality.op in {">", ">=", "=="}]
+        return below, [inequality for inequality in usable if inequality.op in {"<", "<=", "=="}]
 
 
 def _turned(link: Inequality) -> Inequality:
     return Inequality(FLIPPED[link.op], link.right, link.left)
 
 
-def _value(link: Inequality, known: dict[str, Fraction]) -> Iterator[Fraction]:
+def _value(link: Inequality, assigned: dict[str, Fraction]) -> Iterator[Fraction]:
     """An end, where it is a fraction: an interval that holds an irrational one might leave a whole number out."""
     try:
-        value = evaluate(link.right, known)
+        value = evaluate(link.right, assigned)
     except EvaluationError:
         return
     if isinstance(value, Fraction | int):

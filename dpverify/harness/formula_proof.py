@@ -46,11 +46,11 @@ def _accepted(statement: Statement) -> Callable[[Derivation], bool]:
         from dpverify.symbolic.certify.certificates import certify
         from dpverify.symbolic.certify.checker import k, rules
 
-        found = certify(statement, derivation)
-        if found.data is None:
+        outcome = certify(statement, derivation)
+        if outcome.data is None:
             return False
         try:
-            k.run(found.data, rules())
+            k.run(outcome.data, rules())
         except k.Refused:
             return False
         return True
@@ -83,16 +83,16 @@ class FormulaProof(DerivationCheck):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search; what is found is checked like any derivation."""
-        if context.proof is not None and (known := context.proof.checked()) is not None:
-            return known
+        if context.proof is not None and (recorded := context.proof.checked()) is not None:
+            return recorded
         from dpverify.symbolic.derive.by_rules import SECONDS, derived_by_rules
 
         seconds = SMOKE_SECONDS if context.budget.name == "smoke" else SECONDS
         with Meter(WORK).running():
-            found = derived_by_rules(context.statement, _accepted(context.statement), seconds)
-        if found is None:
+            derivation = derived_by_rules(context.statement, _accepted(context.statement), seconds)
+        if derivation is None:
             return self.result(status="untested", message=NOT_FOUND)
-        once = replace(self, build=lambda _: found)
+        once = replace(self, build=lambda _: derivation)
         result = super(FormulaProof, once).run_block(replace(context, proof=None), block)
         if result.status != "inconclusive" or result.error:
             return result
@@ -100,15 +100,15 @@ class FormulaProof(DerivationCheck):
 
     def _controls(self, context: Context, derivation: Derivation) -> tuple[list[ControlResult], list[str]]:
         """Where no factor makes the printed side false, as where a side is 0, set it on the other side of the left."""
-        (printed, *others), slack = super()._controls(context, derivation)
+        (printed, *remaining), slack = super()._controls(context, derivation)
         if printed.refuted:
-            return [printed, *others], slack
+            return [printed, *remaining], slack
         from dpverify.symbolic.derive.derivation import conclude
 
         fault, faulty = _turned(context.statement)
         relation = conclude(derivation, faulty)
         refuted = relation not in IMPLIED
-        return [msgspec.structs.replace(printed, fault=fault, refuted=refuted, statistic=relation), *others], slack
+        return [msgspec.structs.replace(printed, fault=fault, refuted=refuted, statistic=relation), *remaining], slack
 
 
 def _turned(statement: Statement) -> tuple[str, Statement]:

@@ -168,8 +168,8 @@ def _sizes(node: Node) -> frozenset[str]:
     """Names with which a formula grows faster than a logarithm of them."""
     if isinstance(node, Call) and node.name in SHORT:
         return frozenset()
-    own = free_names(node) if not children(node) else frozenset[str]()
-    return own.union(*(_sizes(child) for child in children(node)))
+    names = free_names(node) if not children(node) else frozenset[str]()
+    return names.union(*(_sizes(child) for child in children(node)))
 
 
 def _end(statement: Statement, name: str, length: int) -> str:

@@ -32,7 +32,7 @@ MOST_POINTS = 5  # violations at which the neighbour below is decided
 
 def true_neighbours(
     statement: Statement,
-    found: Findings,
+    findings: Findings,
     judged_by: JudgedBy,
     given: Iterable[tuple[TrueNeighbour, Callable[[], Findings]]] = (),
     *,
@@ -45,14 +45,14 @@ def true_neighbours(
     list is empty. ``given``: neighbours, and what a search of each gives. ``decide``: decides the statement at a point
     again. ``lhs``: the left side that code measures.
     """
-    neighbours = other_points(found, decide)
+    neighbours = other_points(findings, decide)
     neighbours += [_as_neighbour(neighbour, search()) for neighbour, search in given]
     if judged_by != "formulas" and not neighbours:
         return []
     if lhs is not None:
-        neighbours += measured_for_printed(statement, lhs, found.violations)
+        neighbours += measured_for_printed(statement, lhs, findings.violations)
     if judged_by != "rule":
-        neighbours += printed_for_measured(statement, [probe.point for probe in found.violations])
+        neighbours += printed_for_measured(statement, [probe.point for probe in findings.violations])
     return neighbours
 
 
@@ -89,8 +89,8 @@ def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterab
             value = Fraction(measured)
             room = ROOM * (abs(value) or 1)
             granted = replace(statement, rhs=Num(value + sign * room))
-            again = Prober(granted, lhs).probe(probe.point)
-            decided += [] if again is None else [again.holds]
+            probe_of_granted = Prober(granted, lhs).probe(probe.point)
+            decided += [] if probe_of_granted is None else [probe_of_granted.holds]
     if not decided:
         return []
     words = f"the measured side in the place of the printed one, with {float(ROOM):.0%} of room"
@@ -114,37 +114,37 @@ def _inside(point: Point, statement: Statement) -> Exact:
     return printed + sign * ROOM * (abs(printed) + 1)
 
 
-def other_points(found: Findings, decide: Callable[[Point], Probe | None]) -> list[ControlResult]:
+def other_points(findings: Findings, decide: Callable[[Point], Probe | None]) -> list[ControlResult]:
     """Decide the statement again at the points that are most like a counterexample; empty if it holds at none."""
-    kept = [probe.point for probe in found.probes if probe.holds is True]
-    if not kept or not found.violations:
+    points = [probe.point for probe in findings.probes if probe.holds is True]
+    if not points or not findings.violations:
         return []
-    violated = found.violations[0].point
-    nearest = sorted(kept, key=lambda point: len(_apart(point, violated)))[:MOST_POINTS]
+    violated = findings.violations[0].point
+    nearest = sorted(points, key=lambda point: len(_apart(point, violated)))[:MOST_POINTS]
     refuted = any(probe is not None and probe.holds is False for probe in map(decide, nearest))
     changes = ", ".join(f"{name} = {nearest[0].get(name)}" for name in _apart(nearest[0], violated))
-    words = f"the statement at {len(kept)} of {len(found.probes)} points: a counterexample but for {changes}"
+    words = f"the statement at {len(points)} of {len(findings.probes)} points: a counterexample but for {changes}"
     return [as_control("other points", words, refuted=refuted, statistic=f"{len(nearest)} points")]
 
 
-def _apart(point: Point, other: Point) -> list[str]:
+def _apart(point: Point, other_point: Point) -> list[str]:
     """The numbers in which two points differ."""
-    return sorted(name for name in point.keys() | other.keys() if point.get(name) != other.get(name))
+    return sorted(name for name in point.keys() | other_point.keys() if point.get(name) != other_point.get(name))
 
 
-def _as_neighbour(neighbour: TrueNeighbour, found: Findings) -> ControlResult:
+def _as_neighbour(neighbour: TrueNeighbour, findings: Findings) -> ControlResult:
     """The result of a neighbour; one that has a value at no point shows nothing."""
     words = neighbour.rhs or ("another left side" if neighbour.lhs is not None else "another rule")
-    refuted = bool(found.violations) or not found.probes
-    return as_control(neighbour.name, words, refuted=refuted, statistic=f"{len(found.probes)} points")
+    refuted = bool(findings.violations) or not findings.probes
+    return as_control(neighbour.name, words, refuted=refuted, statistic=f"{len(findings.probes)} points")
 
 
-def searched_again(statement: Statement, found: Findings, lhs: LeftSide | None) -> Findings:
+def searched_again(statement: Statement, findings: Findings, lhs: LeftSide | None) -> Findings:
     """Decide a changed statement at the points of a search."""
-    prober, again = Prober(statement, lhs), Findings()
-    for point in (probe.point for probe in found.probes):
+    prober, new_findings = Prober(statement, lhs), Findings()
+    for point in (probe.point for probe in findings.probes):
         if (probe := prober.probe(point)) is not None:
-            again.probes.append(probe)
+            new_findings.probes.append(probe)
             if probe.holds is False:
-                again.violations.append(probe)
-    return again
+                new_findings.violations.append(probe)
+    return new_findings

@@ -41,8 +41,8 @@ class ChangedStatement:
     kind: ClassVar[str] = "changed statement"
 
     def __post_init__(self) -> None:
-        given = [bool(self.rhs), self.lhs is not None, self.holds is not None]
-        if sum(given) != 1:
+        changes = [bool(self.rhs), self.lhs is not None, self.holds is not None]
+        if sum(changes) != 1:
             raise ValueError(f"{self.kind} {self.name!r} must give exactly one of rhs, lhs and holds.")
         if self.rhs and PRINTED not in free_names(parse(self.rhs)):
             raise ValueError(f"{self.kind} {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")

@@ -51,19 +51,19 @@ class RecordedProof:
             self.reference.variant,
         ):
             return None
-        given = list(statement.given)
-        premises = [one for proof in checker.lemmas.values() for one in proof.data["premises"].values()]
+        premises_given = list(statement.given)
+        premises = [premise for proof in checker.lemmas.values() for premise in proof.data["premises"].values()]
         references = [
-            Reference(claim=one["claim"], reading=one["reading"], variant=one["variant"])
-            for one in premises
-            if one["kind"] == "claim"
+            Reference(claim=premise["claim"], reading=premise["reading"], variant=premise["variant"])
+            for premise in premises
+            if premise["kind"] == "claim"
         ]
-        definitions = [statement.meaning, *(one["name"] for one in premises if one["kind"] == "definition")]
+        definitions = [statement.meaning, *(premise["name"] for premise in premises if premise["kind"] == "definition")]
         return msgspec.structs.replace(
             self.result,
-            status="proved given" if given else "proved",
-            given=given,
-            references=list({str(one): one for one in references}.values()),
+            status="proved given" if premises_given else "proved",
+            given=premises_given,
+            references=list({str(premise): premise for premise in references}.values()),
             definitions=list(dict.fromkeys(filter(None, definitions))),
             by_certificate=True,
         )
@@ -99,8 +99,10 @@ class RecordedRun:
         result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=statement.reading)))
         if result is None or result.evidence_hash != evidence:
             return None
-        said = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
-        return next((one for one in (said.checks if said else ()) if one.name == check), None)
+        judged = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
+        return next(
+            (check_result for check_result in (judged.checks if judged else ()) if check_result.name == check), None
+        )
 
     def manifest(self, claim: ClaimSpec, reading: dict[str, str]) -> RunInfo | None:
         """The manifest of the run that judged a claim: the recorded one, or an earlier one whose verdict stands."""
@@ -124,7 +126,9 @@ class RecordedRun:
         if paper not in self._results:
             run = self._run(paper)
             results = [] if run is None else run.results
-            self._results[paper] = {str(Reference(claim=one.claim, reading=one.reading)): one for one in results}
+            self._results[paper] = {
+                str(Reference(claim=result.claim, reading=result.reading)): result for result in results
+            }
         return self._results[paper]
 
     def _run(self, paper: str) -> Run | None:

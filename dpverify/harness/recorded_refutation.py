@@ -22,12 +22,12 @@ def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe
     recorded = context.recorded
     if recorded is None or recorded.status != "refuted" or not recorded.counterexamples:
         return None
-    again = list[Counterexample]()
+    confirmed = list[Counterexample]()
     for example in recorded.counterexamples:
         exact = {name: number.exact for name, number in example.parameters.items()}
         point = {name: Fraction(text) for name, text in exact.items() if text is not None}
-        found = probe(point) if len(point) == len(exact) else None
-        if found is None or found.holds is not False:
+        probed = probe(point) if len(point) == len(exact) else None
+        if probed is None or probed.holds is not False:
             return None
-        again.append(counterexample(example.kind, found))
-    return msgspec.structs.replace(recorded, counterexamples=again, by_certificate=True)
+        confirmed.append(counterexample(example.kind, probed))
+    return msgspec.structs.replace(recorded, counterexamples=confirmed, by_certificate=True)

@@ -80,27 +80,27 @@ class ReplayCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Measure, compare, and plant the faults; "refuted" where a measured output is beyond the statement."""
         statement, runs = context.statement, self.random_runs[context.budget.name]
-        own = list(self.replays(statement))
-        low, high, disagreement = _compare(own)
+        replays = list(self.replays(statement))
+        low, high, disagreement = _compare(replays)
 
         def again(point: dict[str, Fraction]) -> Probe | None:
-            return next(_beyond(statement, (one for one in own if one.point == point)), None)
+            return next(_beyond(statement, (replay for replay in replays if replay.point == point)), None)
 
-        if not disagreement and (known := refuted_again(context, again)) is not None:
-            return known
-        most, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda found: found[0])
-        if most > 1.0 + TOLERANCE:
-            disagreement = disagreement or f"a random run ({run}) moves a node by {most:.12g} of its most"
+        if not disagreement and (recorded := refuted_again(context, again)) is not None:
+            return recorded
+        largest, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda found: found[0])
+        if largest > 1.0 + TOLERANCE:
+            disagreement = disagreement or f"a random run ({run}) moves a node by {largest:.12g} of its most"
         controls = [_control(control, statement) for control in self.controls]
         missed = missed_controls(controls)
-        violations = [] if disagreement else list(_beyond(statement, own))
+        violations = [] if disagreement else list(_beyond(statement, replays))
         return self.result(
             status="refuted" if violations else "inconclusive" if missed or disagreement else "not refuted",
             message="; ".join(filter(None, [disagreement, missed])),
-            n=len(own) + runs,
+            n=len(replays) + runs,
             detects=f"a node that moves by more or less than the closed form, by a share of {self.share:g}",
-            statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {len(own)} nodes of the worst-case "
-            f"problem; at most {most:.6g} over {runs} random runs",
+            statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {len(replays)} nodes of the "
+            f"worst-case problem; at most {largest:.6g} over {runs} random runs",
             region=self.region,
             kernel_disagrees=bool(disagreement),
             counterexamples=first_and_largest(violations, statement.edges),
@@ -110,10 +110,10 @@ class ReplayCheck(Check):
         )
 
 
-def _compare(found: Iterable[Moved]) -> tuple[float, float, str]:
+def _compare(measured: Iterable[Moved]) -> tuple[float, float, str]:
     """Smallest and largest measured/exact, and the first output that is off, in words."""
     low, high, off = 1.0, 1.0, ""
-    for moved in found:
+    for moved in measured:
         exact = float(moved.law())
         ratio = moved.ratio(exact)
         low, high = min(low, ratio), max(high, ratio)
@@ -133,9 +133,9 @@ def _control(control: ReplayControl, statement: Statement) -> ControlResult:
     )
 
 
-def _beyond(statement: Statement, found: Iterable[Moved]) -> Iterator[Probe]:
+def _beyond(statement: Statement, measured: Iterable[Moved]) -> Iterator[Probe]:
     """Measured outputs at which the statement fails, in the order of the runs, with what was measured."""
-    for moved in found:
+    for moved in measured:
         if requires_hold(statement, moved.point) is not True:
             continue
         probe = Prober(statement, _side(moved)).probe(moved.point)

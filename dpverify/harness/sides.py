@@ -81,11 +81,11 @@ class Prober:
 
     def _probe(self, point: dict[str, Fraction]) -> Probe:
         side = None if self.lhs is None else _measured(self.lhs, point, self.statement)
-        left, right, holds = self._sides(point, side)
-        if holds is None:  # the balls overlap at that precision: with more bits, perhaps they do not
-            holds = decide_statement(self.statement, point, side)
+        left, right, is_true = self._sides(point, side)
+        if is_true is None:  # the balls overlap at that precision: with more bits, perhaps they do not
+            is_true = decide_statement(self.statement, point, side)
         lhs, rhs = to_number(left), to_number(right)
-        return Probe(point, holds, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
+        return Probe(point, is_true, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
 
     def _sides(
         self, point: dict[str, Fraction], side: Callable[[int], Exact] | None
@@ -95,9 +95,9 @@ class Prober:
             raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
         for bits in PRECISIONS:
             with working_precision(bits):
-                own = None if side is None else side(bits)  # first: what is wrong with it must not stay unseen
+                measured = None if side is None else side(bits)  # first: what is wrong with it must not stay unseen
                 left, right = evaluate_statement(self.statement, point, precision=bits)
-                left = left if own is None else own
+                left = left if measured is None else measured
                 if left is not None and _is_sharp(left) and _is_sharp(right):
                     relation = self.statement.relation
                     return left, right, None if relation is None else compare(to_value(left), relation, to_value(right))
@@ -106,14 +106,14 @@ class Prober:
 
 def _measured(lhs: LeftSide, point: Point, statement: Statement) -> Callable[[int], Exact]:
     """A left side as a function of the precision; a rational number depends on none, and is computed once."""
-    known = list[Exact]()
+    exact_value = list[Exact]()
 
     def side(_bits: int) -> Exact:
-        if known:
-            return known[0]
+        if exact_value:
+            return exact_value[0]
         value = lhs(point, statement)
         if isinstance(value, int | Fraction):
-            known.append(value)
+            exact_value.append(value)
         return value
 
     return side

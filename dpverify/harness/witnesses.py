@@ -66,8 +66,8 @@ class Witness:
     @property
     def losses(self) -> list[LineLoss]:
         """The losses of all examples, each once."""
-        both = Counter(self.data) + Counter(self.neighbour or {})
-        return list(both)
+        examples = Counter(self.data) + Counter(self.neighbour or {})
+        return list(examples)
 
     @property
     def steepest(self) -> Fraction:
@@ -82,16 +82,16 @@ class Witness:
     @property
     def gap(self) -> Fraction | None:
         """R, as small as both data sets allow: F(0) - inf F; None where one has no lower bound."""
-        here = _gap(self.data)
-        there = here if self.neighbour is None else _gap(self.neighbour)
-        return None if here is None or there is None else max(here, there)
+        gap_of_data = _gap(self.data)
+        gap_of_neighbour = gap_of_data if self.neighbour is None else _gap(self.neighbour)
+        return None if gap_of_data is None or gap_of_neighbour is None else max(gap_of_data, gap_of_neighbour)
 
     def replaces_one(self, examples: Fraction | None) -> bool:
         """Whether the neighbour replaces exactly one example of as many as there are to be."""
-        here = Counter(self.data)
-        there = Counter(self.neighbour or {})
-        apart = (here - there).total() == (there - here).total() == 1
-        return apart and examples in {None, here.total()}
+        data = Counter(self.data)
+        neighbour = Counter(self.neighbour or {})
+        differs_by_one = (data - neighbour).total() == (neighbour - data).total() == 1
+        return differs_by_one and examples in {None, data.total()}
 
 
 def _gap(data: DataSet) -> Fraction | None:
@@ -121,10 +121,10 @@ def shown_by(make: Callable[[Point], Witness], words: str) -> dict[str, Property
         gap = make(point).gap
         return gap is not None and ("R" not in point or gap <= point["R"])
 
-    one = Fraction(1)
+    unit = Fraction(1)
     return {
-        "lipschitz": Property(f"largest slope of {words}", lambda p: make(p).steepest <= p.get("G", one)),
-        "smooth": Property(f"curvature of {words}", lambda p: make(p).curvature <= p.get("L", one)),
+        "lipschitz": Property(f"largest slope of {words}", lambda p: make(p).steepest <= p.get("G", unit)),
+        "smooth": Property(f"curvature of {words}", lambda p: make(p).curvature <= p.get("L", unit)),
         "bounded-gap": Property(f"gap of {words}", has_gap),
         "neighbour-replace-one": Property(f"examples that differ: {words}", lambda p: make(p).replaces_one(p.get("N"))),
     }

@@ -63,21 +63,21 @@ def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
     """
     ((variable, value),) = named.items()
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
-    wanted = f"({lengths},)" if len(shape) == 1 else f"({lengths})"
+    required_shape = f"({lengths},)" if len(shape) == 1 else f"({lengths})"
     try:
-        found = np.ascontiguousarray(value, dtype=np.float64)
+        result = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError(variable, value, f"must be an array of numbers of shape {wanted}") from None
+        raise ArgumentError(variable, value, f"must be an array of numbers of shape {required_shape}") from None
     fits = np.ndim(value) == len(shape) and all(
-        have == want or (want is None and have > 0) for have, want in zip(found.shape, shape, strict=True)
+        have == want or (want is None and have > 0) for have, want in zip(result.shape, shape, strict=True)
     )
     if not fits:
-        raise ArgumentError(variable, f"an array of shape {np.shape(value)}", f"must have shape {wanted}")
-    if not np.isfinite(found).all():
-        place = np.unravel_index(int(np.argmin(np.isfinite(found))), found.shape)
+        raise ArgumentError(variable, f"an array of shape {np.shape(value)}", f"must have shape {required_shape}")
+    if not np.isfinite(result).all():
+        place = np.unravel_index(int(np.argmin(np.isfinite(result))), result.shape)
         where = ", ".join(str(int(index)) for index in place)
-        raise ArgumentError(variable, f"{found[place]} at [{where}]", "must be finite everywhere")
-    return found
+        raise ArgumentError(variable, f"{result[place]} at [{where}]", "must be finite everywhere")
+    return result
 
 
 def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArray[np.float64]:
@@ -89,7 +89,7 @@ def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArr
         raise ArgumentError(variable, _form(value), f"must be an array of float64 of shape {shape}")
     if not (value.flags.c_contiguous and value.flags.aligned and value.flags.writeable):
         raise ArgumentError(variable, _form(value), "must be contiguous, aligned and writeable")
-    if any(np.may_share_memory(value, other) for other in apart):
+    if any(np.may_share_memory(value, operand) for operand in apart):
         raise ArgumentError(variable, _form(value), "must not share memory with what is read")
     return value
 

@@ -97,8 +97,8 @@ def clipped_sum(slope: Slope) -> ClippedSum:
         for i in range(min(AHEAD, B)):
             prefetch_row(flat, np.uint64(batch[i] * width), p)
         for done in range(0, B, GROUP):
-            here = min(GROUP, B - done)
-            for i in range(here):
+            size = min(GROUP, B - done)
+            for i in range(size):
                 if done + i + AHEAD < B:
                     prefetch_row(flat, np.uint64(batch[done + i + AHEAD] * width), p)
                 at[i] = batch[done + i] * width
@@ -107,9 +107,9 @@ def clipped_sum(slope: Slope) -> ClippedSum:
                 s = slope(add_up(folded, q), flat[first + p - np.uint64(2)])
                 length = abs(s) * flat[first + p - np.uint64(1)]
                 weights[i] = s * min(1.0, clip / length) if length > 0.0 else s  # NaN stays NaN
-            for i in range(here, GROUP):
+            for i in range(size, GROUP):
                 weights[i], at[i] = 0.0, at[0]
-            for i in range(0, here, 4):
+            for i in range(0, size, 4):
                 add_four(flat, at, weights, i, p, out)
         out[width - 2] = out[width - 1] = 0.0
 

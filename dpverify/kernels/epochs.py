@@ -104,12 +104,12 @@ def check_schedule(schedule: Indices, examples: int, steps: int) -> Indices:
 
     Shapes: ``schedule`` (T,), returns (T,).
     """
-    found = np.array(schedule)
-    if found.shape != (steps,) or found.dtype.kind not in "iu":
-        value = f"an array of shape {found.shape} of {found.dtype}"
+    examples_of_steps = np.array(schedule)
+    if examples_of_steps.shape != (steps,) or examples_of_steps.dtype.kind not in "iu":
+        value = f"an array of shape {examples_of_steps.shape} of {examples_of_steps.dtype}"
         raise check.ArgumentError("schedule", value, f"must have shape ({steps},) and hold integers")
-    bad = np.flatnonzero((found < 0) | (found >= examples))
+    bad = np.flatnonzero((examples_of_steps < 0) | (examples_of_steps >= examples))
     if len(bad):
-        value = f"{found[bad[0]]} at [{bad[0]}]"
+        value = f"{examples_of_steps[bad[0]]} at [{bad[0]}]"
         raise check.ArgumentError("schedule", value, f"must hold numbers of examples, 0 to {examples - 1}")
-    return found.astype(np.int64)
+    return examples_of_steps.astype(np.int64)

@@ -24,21 +24,21 @@ def fingerprint(function: Any) -> str:
     return digest.hexdigest()
 
 
-def _function(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    if id(function) in seen:
+def _function(function: FunctionType, visited: set[int]) -> Iterator[str]:
+    if id(function) in visited:
         yield f"again {function.__qualname__}"
         return
-    seen.add(id(function))
+    visited.add(id(function))
     yield f"function {function.__module__} {function.__qualname__}"
     yield f"defaults {function.__defaults__!r} {function.__kwdefaults__!r}"
     yield from _code(function.__code__)
     for cell in function.__closure__ or ():
-        yield from _value(cell.cell_contents, (), seen)
+        yield from _value(cell.cell_contents, (), visited)
     names = tuple(_names(function.__code__))
     for name in names:
         if name in function.__globals__:
             yield name
-            yield from _value(function.__globals__[name], names, seen)
+            yield from _value(function.__globals__[name], names, visited)
 
 
 def _code(code: CodeType) -> Iterator[str]:
@@ -61,31 +61,31 @@ def _overloads(function: FunctionType) -> Iterator[FunctionType]:
     """Yield what compiled code runs in the place of a plain function: numba keeps it beside the function, not in it."""
     context = cpu_target.typing_context
     context.refresh()  # takes in what was overloaded since
-    known = context._lookup_global(function)
-    for template in getattr(known, "templates", ()):
+    registered = context._lookup_global(function)
+    for template in getattr(registered, "templates", ()):
         if isinstance(body := getattr(template, "_overload_func", None), FunctionType):
             yield body
 
 
-def _value(value: Any, names: tuple[str, ...], seen: set[int]) -> Iterator[str]:
+def _value(value: Any, names: tuple[str, ...], visited: set[int]) -> Iterator[str]:
     """Describe something that a function refers to; ``names`` are those it looks up, in case of a module of ours."""
     body = getattr(value, "py_func", getattr(value, "_defn", value))  # of a kernel, of an intrinsic
     if isinstance(body, FunctionType):
         yield f"options {sorted(getattr(value, 'targetoptions', {}).items())}"
-        yield from _function(body, seen)
+        yield from _function(body, visited)
         for replacement in _overloads(body) if body is value else ():
-            yield from _function(replacement, seen)
+            yield from _function(replacement, visited)
     elif isinstance(value, ModuleType):
         yield f"module {value.__name__}"
         if value.__name__.partition(".")[0] == __name__.partition(".")[0]:
             for name in names:
                 if hasattr(value, name):
-                    yield from _value(getattr(value, name), names, seen)
+                    yield from _value(getattr(value, name), names, visited)
     elif isinstance(value, np.ndarray):
         yield f"array {value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
     elif isinstance(value, tuple):
         for item in value:
-            yield from _value(item, names, seen)
+            yield from _value(item, names, visited)
     elif isinstance(value, type) and hasattr(value, "_fields"):  # a record: its fields decide what a name reads
         yield f"{value!r} {value._fields}"
     else:  # a number, a type, a function of numpy; a name with an address in it is never found again, which is safe

@@ -38,8 +38,8 @@ def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
     stream, least = check.whole(0, (1 << 32) - 1, stream=stream), int(seeds.min(initial=0))
     if least < 0:
         raise check.ArgumentError("seeds", least, "must be at least 0")
-    whole, none = seeds.astype(np.uint64), np.zeros(len(seeds), dtype=np.uint32)
-    entropy = [(whole & _LOW_32).astype(np.uint32), (whole >> _BY_32).astype(np.uint32), none, none, none + stream]
+    numbers, none = seeds.astype(np.uint64), np.zeros(len(seeds), dtype=np.uint32)
+    entropy = [(numbers & _LOW_32).astype(np.uint32), (numbers >> _BY_32).astype(np.uint32), none, none, none + stream]
     with wrapping():
         words = np.ones((len(seeds), 4), dtype=np.uint64)  # the source's counter starts at 1
         words[:, :3] = np.stack(_read(_pool([half.astype(np.uint32) for half in entropy]), 6)).T.copy().view(np.uint64)

@@ -74,12 +74,12 @@ def point_of(word: np.uint64) -> tuple[bool, float]:
 @inner_kernel
 def number_after(words: Words, word: np.uint64, x: float) -> float:
     """Give the number that follows from a point outside that part, from the state after its word; advance the state."""
-    found, x, a, b, c, count = seldom(word, x, words[0], words[1], words[2], words[3])
-    while not found:
+    accepted, x, a, b, c, count = seldom(word, x, words[0], words[1], words[2], words[3])
+    while not accepted:
         word, a, b, c, count = next_word(a, b, c, count)
-        found, x = point_of(word)
-        if not found:
-            found, x, a, b, c, count = seldom(word, x, a, b, c, count)
+        accepted, x = point_of(word)
+        if not accepted:
+            accepted, x, a, b, c, count = seldom(word, x, a, b, c, count)
     words[0], words[1], words[2], words[3] = a, b, c, count
     return x
 
@@ -90,8 +90,8 @@ def fill_normal_from(words: Words, out: Vector) -> None:
     a, b, c, count = words[0], words[1], words[2], words[3]
     for j in range(out.shape[0]):
         word, a, b, c, count = next_word(a, b, c, count)
-        found, x = point_of(word)
-        if unlikely(not found):
+        accepted, x = point_of(word)
+        if unlikely(not accepted):
             words[0], words[1], words[2], words[3] = a, b, c, count
             x = number_after(words, word, x)
             a, b, c, count = words[0], words[1], words[2], words[3]

@@ -91,9 +91,9 @@ def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], n
 
 def without_dispatch(compiled: Any, arguments: tuple[object, ...]) -> Any:
     """Compile for the types of these arguments, and give what a call would find: it looks at no types again."""
-    found = tuple(_type_of(argument) for argument in arguments)
-    compiled.compile(found)
-    return compiled.get_overload(found)
+    argument_types = tuple(_type_of(argument) for argument in arguments)
+    compiled.compile(argument_types)
+    return compiled.get_overload(argument_types)
 
 
 class KernelCache(FunctionCache):
@@ -108,11 +108,11 @@ class KernelCache(FunctionCache):
         In ``NUMBA_CACHE_DIR``, else beside the source file, else in the user's cache folder.
         """
         try:
-            made = cls(compiled.py_func)
+            cache = cls(compiled.py_func)
         except (RuntimeError, OSError):
             return NullCache()
-        made.compiled = compiled
-        return made
+        cache.compiled = compiled
+        return cache
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         arguments = _arguments(sig)
@@ -179,8 +179,8 @@ def _count_zeros(_: Any, t: Any) -> Any:
     """Emit the one instruction that does it: a loop would be mispredicted at every other number."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = context.cast(builder, arguments[0], signature.args[0], types.int64)
-        return builder.cttz(whole, ir.Constant(ir.IntType(1), 0))
+        number = context.cast(builder, arguments[0], signature.args[0], types.int64)
+        return builder.cttz(number, ir.Constant(ir.IntType(1), 0))
 
     return types.int64(t), emit
 
@@ -238,9 +238,9 @@ def _ask(_: Any, values: Any, place: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        wanted = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         insert: Any = cgutils.get_or_insert_function  # numba gives it no types
-        function = insert(builder.module, wanted, "llvm.prefetch.p0")
+        function = insert(builder.module, function_type, "llvm.prefetch.p0")
         address = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
         builder.call(function, [address, word(0), word(3), word(1)])
         return context.get_dummy_value()
@@ -272,9 +272,9 @@ def _put(_: Any, values: Any, place: Any, row: Any, at: Any) -> Any:
         into = context.make_array(signature.args[0])(context, builder, arguments[0])
         source = context.make_array(signature.args[2])(context, builder, arguments[2])
         line = ir.VectorType(ir.DoubleType(), LINE).as_pointer()
-        found = builder.load(builder.bitcast(builder.gep(source.data, [arguments[3]]), line), align=8)
+        loaded_line = builder.load(builder.bitcast(builder.gep(source.data, [arguments[3]]), line), align=8)
         address = builder.bitcast(builder.gep(into.data, [arguments[1]]), line)
-        stored = builder.store(found, address, align=8 * LINE)
+        stored = builder.store(loaded_line, address, align=8 * LINE)
         stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
         return context.get_dummy_value()
 

@@ -43,14 +43,14 @@ class PostponedLibrary(_library):  # type: ignore[misc]  # it has no types
 
     def _optimize_final_module(self) -> None:
         """Optimize what counts references, which are dropped before callers take it in; the rest waits for them."""
-        self._optimized = any(each.name.startswith(COUNTS) for each in self._final_module.functions)
+        self._optimized = any(function.name.startswith(COUNTS) for function in self._final_module.functions)
         if self._optimized:
             super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
-        variables = [each.name for each in self._final_module.global_variables]
+        variables = [item.name for item in self._final_module.global_variables]
         recursive = any(name.startswith(RuntimeLinker.PREFIX) for name in variables)  # asks for addresses unseen
-        python = any(each.name.startswith(MANGLED) for each in self.get_defined_functions())  # else a part of numba
+        python = any(item.name.startswith(MANGLED) for item in self.get_defined_functions())  # else a part of numba
         if recursive or not python or self._is_read():
             self._complete()
             return
@@ -68,15 +68,15 @@ class PostponedLibrary(_library):  # type: ignore[misc]  # it has no types
             self._final_module.verify()
         super()._finalize_final_module()
         for variable in self._final_module.global_variables:
-            if (found := _environment(variable.name)) is not None:
-                _set(self._codegen, variable.name, found)
+            if (environment := _environment(variable.name)) is not None:
+                _set(self._codegen, variable.name, environment)
         self._postponed = False
 
     def get_pointer_to_function(self, name: str) -> int:
         """Give the address of a function, whose machine code is made now if it is postponed; 0 for an unknown one."""
         with _lock:
             self._ensure_finalized()
-            if self._postponed and any(each.name == name for each in self.get_defined_functions()):
+            if self._postponed and any(function.name == name for function in self.get_defined_functions()):
                 self._complete()
             return int(super().get_pointer_to_function(name))
 

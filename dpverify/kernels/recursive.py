@@ -26,8 +26,8 @@ RecursiveSum: TypeAlias = Callable[[Matrix, Indices, Vector, Vector, float, floa
 @kernel
 def shortened(slope: float, length: float, clip: float) -> float:
     """``slope`` times ``min(1, clip / (|slope| length))``: the factor of a row of this length after clipping."""
-    whole = abs(slope) * length
-    return slope * min(1.0, clip / whole) if whole > 0.0 else slope  # NaN stays NaN
+    product = abs(slope) * length
+    return slope * min(1.0, clip / product) if product > 0.0 else slope  # NaN stays NaN
 
 
 @lru_cache(maxsize=32)
@@ -52,8 +52,8 @@ def recursive_sum(slope: Slope) -> RecursiveSum:
         for i in range(min(AHEAD, B)):
             prefetch_row(flat, np.uint64(batch[i] * width), p)
         for done in range(0, B, GROUP):
-            here = min(GROUP, B - done)
-            for i in range(here):
+            size = min(GROUP, B - done)
+            for i in range(size):
                 if done + i + AHEAD < B:
                     prefetch_row(flat, np.uint64(batch[done + i + AHEAD] * width), p)
                 at[i] = batch[done + i] * width
@@ -65,9 +65,9 @@ def recursive_sum(slope: Slope) -> RecursiveSum:
                 s_old = slope(add_up(folded, q), label)
                 now, change = shortened(s_new, length, clip), shortened(s_new - s_old, length, change_clip)
                 weights[i] = gamma * now + (1.0 - gamma) * change
-            for i in range(here, GROUP):
+            for i in range(size, GROUP):
                 weights[i], at[i] = 0.0, at[0]
-            for i in range(0, here, 4):
+            for i in range(0, size, 4):
                 add_four(flat, at, weights, i, p, out)
         out[width - 2] = out[width - 1] = 0.0
 

@@ -25,13 +25,13 @@ def norm(v: Vector) -> float:
     """
     a, b, c, e = 0.0, 0.0, 0.0, 0.0
     d = v.shape[0]
-    whole = d - d % 4
-    for j in range(0, whole, 4):
+    unrolled = d - d % 4
+    for j in range(0, unrolled, 4):
         a += v[j] * v[j]
         b += v[j + 1] * v[j + 1]
         c += v[j + 2] * v[j + 2]
         e += v[j + 3] * v[j + 3]
-    for j in range(whole, d):
+    for j in range(unrolled, d):
         a += v[j] * v[j]
     square = (a + b) + (c + e)
     if SMALL < square < LARGE or math.isnan(square):

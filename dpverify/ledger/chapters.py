@@ -54,11 +54,13 @@ class Passage(Record, frozen=True, kw_only=True):
 
     def conditions(self) -> list[PassageCondition]:
         """``rests_on``, read; raises ValueError where it cannot be."""
-        found = [_CONDITION.fullmatch(text) for text in self.rests_on]
-        if None in found:
-            text = self.rests_on[found.index(None)]
+        matches = [_CONDITION.fullmatch(text) for text in self.rests_on]
+        if None in matches:
+            text = self.rests_on[matches.index(None)]
             raise ValueError(f"{text!r}: it is a claim and a status, such as lemma-12 proved")
-        return [PassageCondition(m["reference"], m["statuses"].split(" or "), bool(m["corrected"])) for m in found if m]
+        return [
+            PassageCondition(m["reference"], m["statuses"].split(" or "), bool(m["corrected"])) for m in matches if m
+        ]
 
 
 class Chapter(Record, frozen=True, kw_only=True):
@@ -77,11 +79,11 @@ class ChaptersFile(Record, frozen=True, kw_only=True):
 
 def reference(text: str) -> tuple[str, dict[str, str]]:
     """Read a reference to a claim, ``lemma-17[ordering=once]``: its id, and the choices of readings that are meant."""
-    found = _REFERENCE.fullmatch(text)
-    pairs = [part.partition("=") for part in (found["reading"] or "").split(",") if part] if found else []
-    if found is None or not all(name and choice for name, _, choice in pairs):
+    match = _REFERENCE.fullmatch(text)
+    pairs = [part.partition("=") for part in (match["reading"] or "").split(",") if part] if match else []
+    if match is None or not all(name and choice for name, _, choice in pairs):
         raise ValueError(f"{text!r}: a claim may have readings, such as lemma-17[ordering=once]")
-    return found["claim"], {name: choice for name, _, choice in pairs}
+    return match["claim"], {name: choice for name, _, choice in pairs}
 
 
 def calls(template: str) -> list[tuple[str, list[str]]]:
@@ -92,48 +94,50 @@ def calls(template: str) -> list[tuple[str, list[str]]]:
         tree = Environment(autoescape=False).parse(template)
     except TemplateSyntaxError as error:
         raise ValueError(f"line {error.lineno} of the text: {error.message}") from error
-    found = []
+    calls_found = []
     for node in (node for output in tree.body for node in getattr(output, "nodes", [output])):
         if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and not node.kwargs:
-            found.append((node.node.name, [str(getattr(argument, "value", "")) for argument in node.args]))
+            calls_found.append((node.node.name, [str(getattr(argument, "value", "")) for argument in node.args]))
         elif not isinstance(node, nodes.TemplateData):
             raise ValueError(f"line {node.lineno} of the text: only calls such as status('lemma-1') stand in {{{{ }}}}")
-    return found
+    return calls_found
 
 
 def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with chapters, the first thing of each passage."""
     for chapter in file.chapter:
         for number, passage in enumerate(chapter.passage):
-            here = place.of(chapter.title).at(f"passage[{number}]")
+            passage_place = place.of(chapter.title).at(f"passage[{number}]")
             try:
                 for condition in passage.conditions():
                     for status in condition.statuses:
                         _one_of("a status", status, get_args(Status))
-                    yield from _reference_problems(condition.about, claims, here)
-                for name, given in calls(passage.text):
-                    _check_call(name, given)
-                    yield from _reference_problems(given[0], claims, here)
+                    yield from _reference_problems(condition.about, claims, passage_place)
+                for name, arguments in calls(passage.text):
+                    _check_call(name, arguments)
+                    yield from _reference_problems(arguments[0], claims, passage_place)
             except ValueError as error:
-                yield here.error("", str(error))
+                yield passage_place.error("", str(error))
 
 
-def _check_call(name: str, given: list[str]) -> None:
+def _check_call(name: str, arguments: list[str]) -> None:
     _one_of("a function", name, FUNCTIONS)
-    if len(given) != 1 + len(FUNCTIONS[name]) or not all(given):
-        raise ValueError(f"{name}({', '.join(map(repr, given))}): it takes {', '.join(['a claim', *FUNCTIONS[name]])}")
-    for argument, value in zip(FUNCTIONS[name], given[1:], strict=True):
+    if len(arguments) != 1 + len(FUNCTIONS[name]) or not all(arguments):
+        raise ValueError(
+            f"{name}({', '.join(map(repr, arguments))}): it takes {', '.join(['a claim', *FUNCTIONS[name]])}"
+        )
+    for argument, value in zip(FUNCTIONS[name], arguments[1:], strict=True):
         _one_of(argument, value, CHOICES.get(argument, (value,)))
 
 
-def _one_of(what: str, value: str, known: Collection[str]) -> None:
-    if value not in known:
-        raise ValueError(f"{shown(value)}: {what} is one of {', '.join(known)}{suggest(value, known)}")
+def _one_of(what: str, value: str, allowed: Collection[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{shown(value)}: {what} is one of {', '.join(allowed)}{suggest(value, allowed)}")
 
 
-def _reference_problems(text: str, claims: Mapping[str, ClaimSpec], here: Place) -> Iterator[SpecError]:
+def _reference_problems(text: str, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
     claim, reading = reference(text)
     if claim in claims:
-        yield from reading_problems(claims[claim].record, reading, here)
+        yield from reading_problems(claims[claim].record, reading, place)
     else:
-        yield here.error(shown(text), f"the paper has no such claim{suggest(claim, claims)}")
+        yield place.error(shown(text), f"the paper has no such claim{suggest(claim, claims)}")

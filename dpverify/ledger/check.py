@@ -50,9 +50,9 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
             for key, paper in specs.papers.items():
                 problems.extend(_trivial(paper, Place(shown_path(folder / key / VERDICTS))))
     if problems.found:
-        more = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
+        remark = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
         texts = [str(problem) for problem in problems.found]
-        return [Finding("error", text) for text in [*texts[:-1], texts[-1] + more]]
+        return [Finding("error", text) for text in [*texts[:-1], texts[-1] + remark]]
     warnings = [warning for key, paper in specs.papers.items() for warning in _warnings(paper, folder / key)]
     return [Finding("warning", str(warning)) for warning in warnings]
 
@@ -75,9 +75,9 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
         if name not in used:
             yield claims_place.at(f"symbols.{name}").error("", "no claim uses this symbol")
     for claim in paper.claims.values():
-        here = claims_place.of(claim.record.id)
+        claim_place = claims_place.of(claim.record.id)
         if not claim.record.quote.strip():
-            yield here.at("quote").error("", "the claim has no quote to hold beside the paper")
+            yield claim_place.at("quote").error("", "the claim has no quote to hold beside the paper")
         if pinned and any(claim.verdict(reading) is None for reading in claim.readings()):
             yield verdicts_place.of(claim.record.id).error("", "a reading of this claim has no verdict")
         for verdict in claim.verdicts:

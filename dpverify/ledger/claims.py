@@ -56,19 +56,22 @@ class ClaimSpec:
     @cached_property
     def below(self) -> dict[str, ClaimSpec]:
         """The claims of the same paper that this one rests on, at any depth, by id."""
-        found: dict[str, ClaimSpec] = {}
+        claims_below: dict[str, ClaimSpec] = {}
         todo = list(self.uses)
         while todo:
             paper, _, name = todo.pop(0).partition(":")
-            if paper == self.paper and name in self.siblings and name not in found:
-                found[name] = self.siblings[name]
-                todo += found[name].uses
-        return found
+            if paper == self.paper and name in self.siblings and name not in claims_below:
+                claims_below[name] = self.siblings[name]
+                todo += claims_below[name].uses
+        return claims_below
 
     @cached_property
     def corrected_hash(self) -> str:
         """The same of the record and all its amendments: of everything that a reference to the claim may mean."""
-        texts = [self.text(self.record), *(self.text(said) for verdict in self.verdicts for said in verdict.beside)]
+        texts = [
+            self.text(self.record),
+            *(self.text(statement) for verdict in self.verdicts for statement in verdict.beside),
+        ]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
     def text(self, record: Claim | Amendment | Regime) -> str:
@@ -89,10 +92,10 @@ class ClaimSpec:
 
     def complete(self, reading: Mapping[str, str] | None = None) -> dict[str, str]:
         """Fill a reading up with defaults; raises `SpecError` if the claim has no such reading or choice."""
-        given = dict(reading or {})
-        for error in reading_problems(self.record, given, Place(self.file, self.key, "reading")):
+        choices = dict(reading or {})
+        for error in reading_problems(self.record, choices, Place(self.file, self.key, "reading")):
             raise error
-        return {known.name: given.get(known.name, known.choices[0]) for known in self.record.reading}
+        return {offered.name: choices.get(offered.name, offered.choices[0]) for offered in self.record.reading}
 
     def verdict(self, reading: Mapping[str, str] | None = None) -> Verdict | None:
         """Our verdict that agrees with `reading` and names most of its choices; None where there is none."""
@@ -103,10 +106,10 @@ class ClaimSpec:
     def pinned(self, reading: Mapping[str, str], variant: Variant = "printed") -> Status:
         """The status that our verdict gives to a statement; "untested" where it gives none."""
         verdict = self.verdict(reading)
-        said: Verdict | Amendment | Regime | None = verdict
+        judged: Verdict | Amendment | Regime | None = verdict
         if verdict is not None and variant != "printed":
-            said = verdict.amendment if variant == "amended" else verdict.holds
-        return "untested" if said is None else said.status
+            judged = verdict.amendment if variant == "amended" else verdict.holds
+        return "untested" if judged is None else judged.status
 
     def statement(self, reading: Mapping[str, str] | None = None, variant: Variant = "printed") -> Statement:
         """Return what is to be judged."""
@@ -165,7 +168,7 @@ def full_id(claim: str, paper: str) -> str:
 
 def reading_problems(record: Claim, reading: Mapping[str, str], place: Place) -> Iterator[SpecError]:
     """Yield an error for each choice in `reading` that the claim does not offer."""
-    offered = {known.name: known.choices for known in record.reading}
+    offered = {declared.name: declared.choices for declared in record.reading}
     for name, choice in reading.items():
         if name not in offered:
             yield place.error(shown(name), f"the claim has no such reading{suggest(name, offered)}")

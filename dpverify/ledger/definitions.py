@@ -70,15 +70,15 @@ class Meaning:
     statement: Statement  # both sides, conditions and domains; a definition of a quantity has no left side
 
     def __str__(self) -> str:
-        record, asked = self.record, self.record.requires
+        record, conditions_required = self.record, self.record.requires
         if isinstance(record, Fact):
             return f"{record.words} ({record.citation})"
         domains = (letter.domain.partition(", ")[2] for letter in record.letters.values())
-        conditions = ", ".join(filter(None, [*domains, *asked]))
+        conditions = ", ".join(filter(None, [*domains, *conditions_required]))
         with_these = ", ".join(f"{let.symbol} = {let.value}" for let in record.let)
-        said = "argued in words: " if record.argued else ""
-        said += f"{record.at or record.name} = {record.formula}{f' with {with_these}' if with_these else ''}"
-        return " ".join((f"{said} for {conditions}" if conditions else said).split())
+        text = "argued in words: " if record.argued else ""
+        text += f"{record.at or record.name} = {record.formula}{f' with {with_these}' if with_these else ''}"
+        return " ".join((f"{text} for {conditions}" if conditions else text).split())
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class Glossary:
     def definition(self, name: str, claim: str, reading: Mapping[str, str], part: str = "") -> Meaning | None:
         """What a claim means by a name, in a choice of its readings; None where that is not defined."""
         fitting = [
-            (_weight(record), found)
-            for found in self.meanings
-            if isinstance(record := found.record, Definition)
+            (_weight(record), meaning)
+            for meaning in self.meanings
+            if isinstance(record := meaning.record, Definition)
             and (record.name, record.part) == (name, part)
             and (not record.claims or claim in record.claims)
             and record.reading.items() <= reading.items()
@@ -108,9 +108,9 @@ class Glossary:
         """What all formulas and conditions say, as text; quotes and words are left out."""
         prose = {"where", "quote", "words", "citation"}
         records = [msgspec.to_builtins(meaning.record) for meaning in self.meanings]
-        said = [{name: value for name, value in record.items() if name not in prose} for record in records]
-        domains = [{name: str(found) for name, found in m.statement.domains.items()} for m in self.meanings]
-        return json.dumps([said, domains], sort_keys=True, ensure_ascii=False) if said else ""
+        contents = [{name: value for name, value in record.items() if name not in prose} for record in records]
+        domains = [{name: str(domain) for name, domain in m.statement.domains.items()} for m in self.meanings]
+        return json.dumps([contents, domains], sort_keys=True, ensure_ascii=False) if contents else ""
 
 
 def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, problems: Problems) -> Glossary:
@@ -121,14 +121,17 @@ def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, p
 
 
 def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Meaning:
-    own = _with_letters(record, vocabulary, place, problems)
+    own_vocabulary = _with_letters(record, vocabulary, place, problems)
     quantity, left, relation = _left(record)
     wording = Wording(
         quantity, left, relation, record.formula, None, record.requires, [], record.let, printed="formula"
     )
-    statement = StatementReader(wording, own, place, problems).read(None, place.claim, {})
-    names = sorted(statement.domains.keys() | own.with_domains(record.letters))  # also letters of no formula
-    domains, symbols = {name: own.domains[name] for name in names}, {name: own.symbols[name] for name in names}
+    statement = StatementReader(wording, own_vocabulary, place, problems).read(None, place.claim, {})
+    names = sorted(statement.domains.keys() | own_vocabulary.with_domains(record.letters))  # also letters of no formula
+    domains, symbols = (
+        {name: own_vocabulary.domains[name] for name in names},
+        {name: own_vocabulary.symbols[name] for name in names},
+    )
     statement = replace(statement, domains=domains, symbols=symbols)
     if isinstance(record, Definition):
         problems.extend(_definition_problems(record, statement, vocabulary, place))
@@ -144,30 +147,32 @@ def _left(record: Definition | Fact) -> tuple[str | None, str | None, Relation]:
 
 def _with_letters(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Vocabulary:
     """The paper's vocabulary, and the letters that a record introduces."""
-    own = replace(vocabulary, symbols=vocabulary.symbols | record.letters, domains=dict(vocabulary.domains))
+    own_vocabulary = replace(vocabulary, symbols=vocabulary.symbols | record.letters, domains=dict(vocabulary.domains))
     for name, letter in record.letters.items():
-        here = place.at(f"letters.{name}")
-        own.domains[name] = Domain("real")
+        letter_place = place.at(f"letters.{name}")
+        own_vocabulary.domains[name] = Domain("real")
         if name in vocabulary.symbols or name in vocabulary.functions:
-            problems.append(here.error(shown(name), "a letter is new: the paper's own are in claims.toml"))
+            problems.append(letter_place.error(shown(name), "a letter is new: the paper's own are in claims.toml"))
         try:
-            own.domains[name] = own.domain(letter.domain, name)
+            own_vocabulary.domains[name] = own_vocabulary.domain(letter.domain, name)
         except FormulaError as error:
-            problems.append(here.at(f"letters.{name}.domain").formula_error(error))
-    return own
+            problems.append(letter_place.at(f"letters.{name}.domain").formula_error(error))
+    return own_vocabulary
 
 
-def _definition_problems(record: Definition, said: Statement, paper: Vocabulary, place: Place) -> Iterator[SpecError]:
+def _definition_problems(
+    record: Definition, statement: Statement, paper: Vocabulary, place: Place
+) -> Iterator[SpecError]:
     """Yield what is wrong with the left side of a definition, and where its words are missing."""
     if record.at is not None and record.name not in paper.functions:
         rule = f"claims.toml has no such function{suggest(record.name, paper.functions)}"
         yield place.at("name").error(shown(record.name), rule)
-    elif record.at is not None and not (isinstance(said.lhs, Call) and said.lhs.name == record.name):
+    elif record.at is not None and not (isinstance(statement.lhs, Call) and statement.lhs.name == record.name):
         yield place.at("at").error(shown(record.at), f"the left side is {record.name}, applied")
     for field in ("where", "quote", "words"):
         if not getattr(record, field).strip():
             yield place.at(field).error("", "a definition says where the paper has it, in its words and in ours")
-    letters = Counter(place.id for place in children(said.lhs) if isinstance(place, Name)) if said.lhs else {}
+    letters = Counter(place.id for place in children(statement.lhs) if isinstance(place, Name)) if statement.lhs else {}
     if twice := [name for name, count in letters.items() if count > 1]:
         yield place.at("at").error(shown(twice[0]), "each place of the left side has a letter of its own")
 
@@ -178,12 +183,16 @@ def _weight(record: Definition) -> tuple[bool, int]:
 
 def _repeated(file: DefinitionsFile, place: Place) -> Iterator[SpecError]:
     """Yield an error where two records may be meant by one name."""
-    for one, two in itertools.combinations(file.definition, 2):
-        same = (one.name, one.part, _weight(one)) == (two.name, two.part, _weight(two))
-        apart = one.claims and not set(one.claims) & set(two.claims)
-        differ = any(two.reading.get(name, choice) != choice for name, choice in one.reading.items())
-        if same and not apart and not differ:
-            yield place.of(one.name).at("name").error(shown(one.part or one.name), "two definitions fit equally well")
+    for first, second in itertools.combinations(file.definition, 2):
+        same = (first.name, first.part, _weight(first)) == (second.name, second.part, _weight(second))
+        is_disjoint = first.claims and not set(first.claims) & set(second.claims)
+        differ = any(second.reading.get(name, choice) != choice for name, choice in first.reading.items())
+        if same and not is_disjoint and not differ:
+            yield (
+                place.of(first.name)
+                .at("name")
+                .error(shown(first.part or first.name), "two definitions fit equally well")
+            )
     for name, count in Counter(fact.name for fact in file.fact).items():
         if count > 1:
             yield place.of(name).at("name").error(shown(name), "a fact is given once, this one twice")

@@ -29,36 +29,41 @@ def display(statement: Statement) -> list[Line]:
     return [*_sides(statement), *_conditions(statement), *_meanings(statement)]
 
 
-def _sides(said: Statement) -> Iterator[Line]:
-    if said.rhs is None or said.relation is None:
-        yield Line(word="in words:", text=" ".join((said.words or "").split()))
+def _sides(statement: Statement) -> Iterator[Line]:
+    if statement.rhs is None or statement.relation is None:
+        yield Line(word="in words:", text=" ".join((statement.words or "").split()))
         return
-    left, right = to_text(said.lhs) if said.lhs is not None else said.quantity or "", to_text(said.rhs)
-    order = said.relation in ORDERS
-    text = f"{left} = {said.relation}({right})" if order else f"{left} {said.relation} {right}"
-    yield Line(text=text, latex=said.latex())
+    left, right = (
+        to_text(statement.lhs) if statement.lhs is not None else statement.quantity or "",
+        to_text(statement.rhs),
+    )
+    order = statement.relation in ORDERS
+    text = f"{left} = {statement.relation}({right})" if order else f"{left} {statement.relation} {right}"
+    yield Line(text=text, latex=statement.latex())
 
 
-def _conditions(said: Statement) -> Iterator[Line]:
-    for name, value in said.let:
-        latex = rf"{said.symbols[name].latex} = {said.formula_latex(value)}"
+def _conditions(statement: Statement) -> Iterator[Line]:
+    for name, value in statement.let:
+        latex = rf"{statement.symbols[name].latex} = {statement.formula_latex(value)}"
         yield Line(word="with", text=f"{name} = {to_text(value)}", latex=latex)
-    for condition in said.requires:
-        yield Line(word="if", text=to_text(condition), latex=said.formula_latex(condition))
-    yield from (Line(word="assuming", text=str(tag)) for tag in said.assumes)
-    yield from (Line(word="constant may depend on", text=name) for name in sorted(said.hides))
-    for name, domain in said.domains.items():
-        latex = r",\ ".join(map(said.formula_latex, domain.constraints)) or said.symbols[name].latex
+    for condition in statement.requires:
+        yield Line(word="if", text=to_text(condition), latex=statement.formula_latex(condition))
+    yield from (Line(word="assuming", text=str(tag)) for tag in statement.assumes)
+    yield from (Line(word="constant may depend on", text=name) for name in sorted(statement.hides))
+    for name, domain in statement.domains.items():
+        latex = r",\ ".join(map(statement.formula_latex, domain.constraints)) or statement.symbols[name].latex
         yield Line(word="where", text=f"{name} {domain}", latex=latex)
 
 
-def _meanings(said: Statement) -> Iterator[Line]:
+def _meanings(statement: Statement) -> Iterator[Line]:
     """What the measured quantity is, in the paper's words, and which reading this is of those that there are."""
-    if said.measured is not None and said.quantity is not None:
-        yield Line(word="measured:", text=said.quantity, latex=said.measured.latex, about=said.measured.meaning)
-    claim = said.siblings.get(said.key.partition(":")[2])
+    if statement.measured is not None and statement.quantity is not None:
+        yield Line(
+            word="measured:", text=statement.quantity, latex=statement.measured.latex, about=statement.measured.meaning
+        )
+    claim = statement.siblings.get(statement.key.partition(":")[2])
     about = {reading.name: reading.meaning for reading in claim.record.reading} if claim else {}
-    for name, choice in said.reading.items():
+    for name, choice in statement.reading.items():
         yield Line(word="reading", text=f"{name} = {choice}", about=about.get(name, ""))
 
 

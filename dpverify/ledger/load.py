@@ -121,13 +121,13 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
         content(folder / name, place) if name == CLAIMS or _is_there(folder / name) else None
         for name, place in zip(FILES, places, strict=True)
     ]
-    whole = [data for data in contents if not isinstance(data, SpecError)]
-    key = key_of(folder.name, whole) if len(whole) == len(FILES) else ""
-    kept = recall_records(folder.name, key) if key else None
-    if kept is not None:
+    readable = [data for data in contents if not isinstance(data, SpecError)]
+    key = key_of(folder.name, readable) if len(readable) == len(FILES) else ""
+    recalled = recall_records(folder.name, key) if key else None
+    if recalled is not None:
         reader = PaperReader(folder.name, places[:4], problems, checked=True)
-        paper = reader.read(kept.claims, kept.verdicts, kept.definitions, kept.proofs)
-        return replace(paper, chapters=tuple(kept.chapters.chapter))
+        paper = reader.read(recalled.claims, recalled.verdicts, recalled.definitions, recalled.proofs)
+        return replace(paper, chapters=tuple(recalled.chapters.chapter))
     before = len(problems)
     claims = records_in(contents[0] or b"", ClaimsFile, places[0], problems)
     verdicts = _optional(contents[1], VerdictsFile(), places[1], problems)

@@ -20,7 +20,7 @@ def lost_proofs(result: Result) -> list[str]:
     the literature for granted; premises that are other statements may only not have been judged in this run.
     """
     judged = [(result.pinned, result.status, result.checks)]
-    judged += [(said.pinned, said.status, said.checks) for said in result.beside]
+    judged += [(statement.pinned, statement.status, statement.checks) for statement in result.beside]
     lost = list[str]()
     for pinned, status, checks in judged:
         if any(map(_not_run, checks)):
@@ -47,4 +47,4 @@ def _fails(check: CheckResult) -> bool:
 def _granted(check: CheckResult) -> list[str]:
     """Premises of a proof that are no statements of ours, or refuted."""
     ours = tuple(str(reference).removesuffix(")") for reference in check.references)
-    return [one for one in check.given if not one.startswith(ours) or REFUTED.search(one)]
+    return [premise for premise in check.given if not premise.startswith(ours) or REFUTED.search(premise)]

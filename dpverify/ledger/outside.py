@@ -29,13 +29,13 @@ def outside_papers(folder: Path) -> dict[str, Path]:
     Packages that a pyproject.toml names can be imported from then on. Two with one key are refused, as Python would
     import the code of one of them for the records of both.
     """
-    found: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
     for package in (*_installed(), *_of_project(folder)):
         specs = package.resolve() / "specs" / package.name
-        if found.setdefault(package.name, specs) != specs:
-            rule = f"two papers have this key: {found[package.name]} and {specs}; uninstall or rename one"
+        if folders.setdefault(package.name, specs) != specs:
+            rule = f"two papers have this key: {folders[package.name]} and {specs}; uninstall or rename one"
             raise SpecError("papers outside of dpverify", "", "", shown(package.name), rule)
-    return found
+    return folders
 
 
 def _installed() -> Iterator[Path]:

@@ -61,12 +61,12 @@ class PaperReader:
         self.problems.extend(unknown_claims(definitions, specs, self.definitions_place))
         if not self.checked:
             self.problems.extend(book_problems(proofs, specs, self.proofs_place))
-        known = {spec.key: spec for spec in specs.values()}
-        for key, found in by_claim.items():
-            if key not in known:
-                rule = f"the paper has no such claim{suggest(found[0].claim, specs)}"
-                place = self.verdicts_place.of(found[0].claim).at("claim")
-                self.problems.append(place.error(shown(found[0].claim), rule))
+        claim_of_key = {spec.key: spec for spec in specs.values()}
+        for key, verdicts_of_claim in by_claim.items():
+            if key not in claim_of_key:
+                rule = f"the paper has no such claim{suggest(verdicts_of_claim[0].claim, specs)}"
+                place = self.verdicts_place.of(verdicts_of_claim[0].claim).at("claim")
+                self.problems.append(place.error(shown(verdicts_of_claim[0].claim), rule))
         return PaperSpec(claims.paper, vocabulary, specs, strict_pins=verdicts.strict_pins)
 
     def edges(self, edges: Sequence[Edge], vocabulary: Vocabulary) -> Iterator[tuple[Compare, list[Kind]]]:
@@ -113,11 +113,11 @@ def _edges_of(kind: Kind, edges: Iterable[tuple[Compare, list[Kind]]]) -> tuple[
 
 def _paper_problems(info: PaperInfo, folder: str, place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with a paper's key."""
-    here = place.at("paper.key")
+    key_place = place.at("paper.key")
     if not _KEY.fullmatch(info.key):
-        yield here.error(shown(info.key), "a key is a small letter, then small letters, digits and underscores")
+        yield key_place.error(shown(info.key), "a key is a small letter, then small letters, digits and underscores")
     elif info.key != folder:
-        yield here.error(shown(info.key), f"the key is the name of the folder, {folder!r}")
+        yield key_place.error(shown(info.key), f"the key is the name of the folder, {folder!r}")
 
 
 def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
@@ -128,15 +128,15 @@ def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
     for name in _twice(reading.name for reading in record.reading):
         yield place.at("reading").error(shown(name), "a reading is given once, this one twice")
     for i, reading in enumerate(record.reading):
-        here = place.at(f"reading[{i}].choices")
+        choices_place = place.at(f"reading[{i}].choices")
         for word in (reading.name, *reading.choices):
             if not _CHOICE.fullmatch(word):
                 rule = "a reading and its choices are words of letters, digits, dots, dashes and underscores"
                 yield place.at(f"reading[{i}]").error(shown(word), rule)
         for choice in _twice(reading.choices):
-            yield here.error(shown(choice), "a choice is given once, this one twice")
+            yield choices_place.error(shown(choice), "a choice is given once, this one twice")
         if len(reading.choices) < 2:
-            yield here.error(shown(", ".join(reading.choices)), "a reading offers two choices or more")
+            yield choices_place.error(shown(", ".join(reading.choices)), "a reading offers two choices or more")
     count = math.prod(len(reading.choices) for reading in record.reading)
     if count > MAX_READINGS:
         yield place.at("reading").error(shown(count), f"a claim has at most {MAX_READINGS} combinations of choices")

@@ -69,9 +69,9 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
     )
 
 
-def held_wording(claim: Claim, holds: Regime) -> Wording:
+def held_wording(claim: Claim, regime: Regime) -> Wording:
     """Return the text of a claim as printed, under more conditions."""
-    return replace(printed_wording(claim), requires=[*claim.requires, *holds.requires])
+    return replace(printed_wording(claim), requires=[*claim.requires, *regime.requires])
 
 
 def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
@@ -124,7 +124,7 @@ class StatementReader:
             let,
             [
                 *(side for side in (lhs, rhs) if side is not None),
-                *(side for each in requires for side in each.operands),
+                *(side for condition in requires for side in condition.operands),
             ],
         )
         names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
@@ -191,11 +191,11 @@ class StatementReader:
             return ()
         return tuple((name, values[name]) for name in TopologicalSorter(graph).static_order())
 
-    def refusal(self, symbol: str, seen: Mapping[str, Formula]) -> str:
+    def refusal(self, symbol: str, solved: Mapping[str, Formula]) -> str:
         """Return the rule that the symbol of a definition breaks, or nothing."""
         if symbol not in self.vocabulary.symbols:
             return f"unknown symbol{suggest(symbol, self.vocabulary.symbols)}"
-        return "a symbol is solved for once, this one twice" if symbol in seen else ""
+        return "a symbol is solved for once, this one twice" if symbol in solved else ""
 
     def hidden(self, claim: Claim | None) -> frozenset[str]:
         """Look up the letters on which the constant of an order may depend."""
@@ -208,12 +208,12 @@ class StatementReader:
 
     def measured(self) -> Quantity | None:
         """Look up the quantity on the left side."""
-        name, known = self.wording.quantity, self.vocabulary.quantities
-        if name is not None and name not in known:
+        name, quantities = self.wording.quantity, self.vocabulary.quantities
+        if name is not None and name not in quantities:
             self.problems.append(
-                self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, known)}")
+                self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, quantities)}")
             )
-        return known.get(name) if name is not None else None
+        return quantities.get(name) if name is not None else None
 
 
 def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:

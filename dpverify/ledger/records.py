@@ -186,7 +186,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     @property
     def beside(self) -> list[Amendment | Regime]:
         """What it says beside the printed statement."""
-        return [said for said in (self.amendment, self.holds) if said is not None]
+        return [statement for statement in (self.amendment, self.holds) if statement is not None]
 
 
 class Edge(Record, frozen=True, kw_only=True):

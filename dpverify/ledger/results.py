@@ -226,12 +226,12 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     @property
     def beside(self) -> list[AmendmentResult]:
         """What is said beside the printed statement: its amendment and where it holds, those that are there."""
-        return [said for said in (self.amendment, self.holds) if said is not None]
+        return [statement for statement in (self.amendment, self.holds) if statement is not None]
 
     @property
     def all_checks(self) -> list[CheckResult]:
         """The checks of the printed statement, of its amendment and of where it holds."""
-        return [*self.checks, *(check for said in self.beside for check in said.checks)]
+        return [*self.checks, *(check for statement in self.beside for check in statement.checks)]
 
     @property
     def loosened(self) -> list[str]:

@@ -84,15 +84,15 @@ class Specs:
 
     def _unknown(self, pattern: str, paper: str | None) -> UnknownClaim:
         """Make the error for a claim that is not there."""
-        known = [name for claim in self.claims(paper) for name in (claim.key, claim.record.id)]
+        names = [name for claim in self.claims(paper) for name in (claim.key, claim.record.id)]
         prefix = pattern.partition(":")[0]
         unread = f"; no paper {prefix} is known here{OUTSIDE}" if ":" in pattern and prefix not in self.papers else ""
-        rule = f"unknown claim{suggest(pattern, known)}{unread}"
+        rule = f"unknown claim{suggest(pattern, names)}{unread}"
         return UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)
 
 
-def several_claims(claims: Sequence[ClaimSpec], most: int = 5) -> str:
+def several_claims(claims: Sequence[ClaimSpec], name_limit: int = 5) -> str:
     """Name several claims in a message: their number and the first ones."""
-    names = ", ".join(claim.key for claim in claims[:most])
-    others = f" and {len(claims) - most} more" if len(claims) > most else ""
-    return f"{len(claims)} claims: {names}{others}"
+    names = ", ".join(claim.key for claim in claims[:name_limit])
+    remainder = f" and {len(claims) - name_limit} more" if len(claims) > name_limit else ""
+    return f"{len(claims)} claims: {names}{remainder}"

@@ -64,7 +64,7 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
         if condition not in printed.requires
     }
     positive = _positive_letters(statement)
-    found: list[Compare] = []
+    conditions_found: list[Compare] = []
     for part in _conjunction(Compare((claimed,), (left, right))):
         same = [
             said
@@ -73,8 +73,8 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
         ]
         if not same:
             return ()
-        found.append(same[0])
-    return tuple(dict.fromkeys(found))
+        conditions_found.append(same[0])
+    return tuple(dict.fromkeys(conditions_found))
 
 
 def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> Iterator[SpecError]:
@@ -83,10 +83,10 @@ def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> It
     if verdict is None:
         return
     if sides := identical_sides(statement):
-        said = {"amended": "amendment.formula", "held": "holds"}.get(statement.variant, "status")
-        if said != "status" or verdict.status in HOLDS:
+        field = {"amended": "amendment.formula", "held": "holds"}.get(statement.variant, "status")
+        if field != "status" or verdict.status in HOLDS:
             rule = "both sides are this formula once definitions are put in: identical sides prove nothing"
-            yield place.at(said).error(sides, rule)
+            yield place.at(field).error(sides, rule)
     if statement.variant != "amended" or verdict.amendment is None or verdict.amendment.only_restates:
         return
     if conditions := restated_conditions(statement, claim.statement(statement.reading)):
@@ -107,9 +107,9 @@ def _left_side(statement: Statement) -> Formula | None:
 def _expanded(node: Formula, statement: Statement) -> Formula:
     """A formula with the statement's definitions, and those of the paper's functions, put in."""
     for _ in range(MOST_ROUNDS):
-        known = node
+        previous = node
         node = _with_functions(_with_let(node, statement), statement)
-        if node == known:
+        if node == previous:
             break
     return node
 
@@ -129,10 +129,10 @@ def _with_functions(node: Formula, statement: Statement) -> Formula:
             record = None if meaning is None else meaning.record
             if meaning is None or not isinstance(record, Definition) or record.at is None or record.requires:
                 return Call(name, inner)
-            said = meaning.statement
-            if not isinstance(said.lhs, Call) or said.rhs is None or _captures(said.rhs, inner):
+            definition = meaning.statement
+            if not isinstance(definition.lhs, Call) or definition.rhs is None or _captures(definition.rhs, inner):
                 return Call(name, inner)
-            return substitute(_with_let(said.rhs, said), dict(zip(said.lhs.args, inner, strict=True)))
+            return substitute(_with_let(definition.rhs, definition), dict(zip(definition.lhs.args, inner, strict=True)))
         case Neg(arg):
             return Neg(_with_functions(arg, statement))
         case Bin(op, left, right):
@@ -164,13 +164,15 @@ def _conjunction(claimed: Compare) -> Iterator[Compare]:
 
 def _positive_letters(statement: Statement) -> frozenset[str]:
     """The letters of a statement whose domains say that they are positive, by a number or by another such letter."""
-    known: frozenset[str] = frozenset()
+    previous: frozenset[str] = frozenset()
     while True:
         domains = statement.domains.items()
-        found = {name for name, domain in domains if any(_bounds_below(c, name, known) for c in domain.constraints)}
-        if found == known:
-            return known
-        known = frozenset(found)
+        positive = {
+            name for name, domain in domains if any(_bounds_below(c, name, previous) for c in domain.constraints)
+        }
+        if positive == previous:
+            return previous
+        previous = frozenset(positive)
 
 
 def _bounds_below(condition: Compare, name: str, positive: frozenset[str]) -> bool:

@@ -80,18 +80,18 @@ class Tag:
         return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
 
 
-def parse_tag(text: str, known: Mapping[str, Assumption] = ASSUMPTIONS) -> Tag:
+def parse_tag(text: str, assumptions: Mapping[str, Assumption] = ASSUMPTIONS) -> Tag:
     """Parse a tag; whether the symbols that it names are declared is for the loader to say."""
     match = _TAG.fullmatch(text.strip())
     if match is None:
         raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")
     name, inside = match[1], match[2]
-    if name not in known:
-        raise FormulaError(text, f"unknown assumption {name!r}{suggest(name, known)}")
+    if name not in assumptions:
+        raise FormulaError(text, f"unknown assumption {name!r}{suggest(name, assumptions)}")
     arguments = tuple(argument.strip() for argument in inside.split(",")) if inside is not None else ()
-    wanted = known[name].arguments
-    if len(arguments) != wanted:
-        raise FormulaError(text, f"{name} names {wanted} symbol(s), got {len(arguments)}")
+    expected = assumptions[name].arguments
+    if len(arguments) != expected:
+        raise FormulaError(text, f"{name} names {expected} symbol(s), got {len(arguments)}")
     return Tag(name, arguments)
 
 
@@ -189,12 +189,12 @@ class Vocabulary:
 
     def with_domains(self, names: Iterable[str]) -> set[str]:
         """Return symbols, and those that their domains mention, and so on."""
-        seen: set[str] = set()
+        collected: set[str] = set()
         todo = set(names)
         while todo:
-            seen |= todo
-            todo = {other for name in todo for other in self.domains[name].names} - seen
-        return seen
+            collected |= todo
+            todo = {mentioned for name in todo for mentioned in self.domains[name].names} - collected
+        return collected
 
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
         """The domains, and the roles if given, of all symbols among the words of formulas; nothing is parsed."""
@@ -216,8 +216,8 @@ def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Voc
     """Read what a paper declares: all names, also the faulty ones, so that one fault is reported once."""
     problems.extend(_name_problems(claims, place))
     problems.extend(_tag_problems(claims, place))
-    own = {name: Assumption(said.meaning, said.arguments) for name, said in claims.assumptions.items()}
-    vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities, own | ASSUMPTIONS)
+    declared = {name: Assumption(tag.meaning, tag.arguments) for name, tag in claims.assumptions.items()}
+    vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities, declared | ASSUMPTIONS)
     for name, symbol in claims.symbols.items():
         try:
             vocabulary.domains[name] = domain = vocabulary.domain(symbol.domain, name)
@@ -231,16 +231,16 @@ def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Voc
 
 def _tag_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with the tags that a paper declares."""
-    for name, said in claims.assumptions.items():
-        here = place.at(f"assumptions.{name}")
+    for name, tag in claims.assumptions.items():
+        tag_place = place.at(f"assumptions.{name}")
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-            yield here.error(shown(name), "a tag is made of small letters, digits and single hyphens")
+            yield tag_place.error(shown(name), "a tag is made of small letters, digits and single hyphens")
         elif name in ASSUMPTIONS:
-            yield here.error(shown(name), f"this tag is there for all papers: {ASSUMPTIONS[name].meaning}")
-        if not said.meaning.strip():
-            yield here.error(shown(said.meaning), "the meaning must not be empty")
-        if said.arguments < 0:
-            yield here.error(str(said.arguments), "a tag names 0 symbols or more")
+            yield tag_place.error(shown(name), f"this tag is there for all papers: {ASSUMPTIONS[name].meaning}")
+        if not tag.meaning.strip():
+            yield tag_place.error(shown(tag.meaning), "the meaning must not be empty")
+        if tag.arguments < 0:
+            yield tag_place.error(str(tag.arguments), "a tag names 0 symbols or more")
 
 
 def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
@@ -252,11 +252,13 @@ def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
     }
     for table, entries in tables.items():
         for name, entry in entries.items():
-            here = place.at(f"{table}.{name}")
+            name_place = place.at(f"{table}.{name}")
             if not _NAME.fullmatch(name):
-                yield here.error(shown(name), "a name is a letter, then up to 59 letters, digits and underscores")
+                yield name_place.error(shown(name), "a name is a letter, then up to 59 letters, digits and underscores")
             elif name in RESERVED or (table == "functions" and name in BUILTINS) or keyword.iskeyword(name):
-                yield here.error(shown(name), "this word belongs to the formula language or to Python; choose another")
+                yield name_place.error(
+                    shown(name), "this word belongs to the formula language or to Python; choose another"
+                )
             if not entry.latex.strip():
                 yield place.at(f"{table}.{name}.latex").error(shown(entry.latex), "the LaTeX must not be empty")
     for name, function in claims.functions.items():

@@ -87,11 +87,11 @@ def encode(values: Vector, unit: float, parties: int) -> Indices:
     if not np.isfinite(values).all():
         raise check.ArgumentError("gradient", float(values[~np.isfinite(values)][0]), "must be finite")
     scaled = np.rint(values / unit)
-    most = RANGE // (2 * parties)
-    if (size := float(np.abs(scaled).max(initial=0.0))) > most:
-        raise check.ArgumentError("gradient", size * unit, f"must be within the fixed-point range, {most * unit:g}")
-    whole: Indices = scaled.astype(np.int64)
-    return whole
+    limit = RANGE // (2 * parties)
+    if (size := float(np.abs(scaled).max(initial=0.0))) > limit:
+        raise check.ArgumentError("gradient", size * unit, f"must be within the fixed-point range, {limit * unit:g}")
+    units: Indices = scaled.astype(np.int64)
+    return units
 
 
 def to_residues(values: Indices) -> list[int]:

@@ -82,17 +82,21 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         if len(self.bytes) < begin:
             return False
         label, size = HEADER.unpack_from(self.bytes, greeting)
-        whole = bool(len(self.bytes) >= begin + size)
-        if label != HELLO or size > MOST_HELLO or (whole and not is_greeting(bytes(self.bytes[begin : begin + size]))):
+        is_complete = bool(len(self.bytes) >= begin + size)
+        if (
+            label != HELLO
+            or size > MOST_HELLO
+            or (is_complete and not is_greeting(bytes(self.bytes[begin : begin + size])))
+        ):
             self._drop()
             return False
-        if whole:
+        if is_complete:
             self.runtime._prss_keys_from_peer(peer, self.bytes[PARTY.size : greeting])
             del self.bytes[:greeting]
             self.peer_pid = peer  # type: ignore[misc]  # a slot of MPyC's class
             self.runtime.set_protocol(peer, self)
             self.send(HELLO, self.watch.hello)
-        return whole
+        return is_complete
 
     def _drop(self) -> None:
         self.bytes.clear()
@@ -104,8 +108,8 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         while len(self.bytes) >= HEADER.size and not self.transport.is_closing():
             label, size = HEADER.unpack_from(self.bytes)
             if size > self._most(label):
-                most = self._most(label)
-                self.watch.fail(f"party {self.peer_pid} sent a message of {size} bytes, and {most} is the most")
+                limit = self._most(label)
+                self.watch.fail(f"party {self.peer_pid} sent a message of {size} bytes, and {limit} is the most")
                 self.bytes.clear()
                 self.transport.abort()
                 return
@@ -127,12 +131,12 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
             return MOST_HELLO
         return 8 * max(MOST_INSIDE, self.watch.opening, self.opening)
 
-    def ours(self, label: int, said: bytes) -> None:
+    def ours(self, label: int, message: bytes) -> None:
         """Take a message that is not MPyC's."""
         if label == HELLO and not self.hello.done():
-            self.hello.set_result(said)
+            self.hello.set_result(message)
         elif label == OPENS:
-            announced = said.decode("utf-8", "replace")
+            announced = message.decode("utf-8", "replace")
             self.opening = numbers_of(announced)
             self.theirs.append(announced)
             self.watch.match(self)
@@ -140,7 +144,7 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
             self.done = True
         elif label == FAILED:
             self.knows = True
-            self.watch.fail(said.decode("utf-8", "replace"))
+            self.watch.fail(message.decode("utf-8", "replace"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Name the peer, unless it is done; MPyC would raise here."""
@@ -151,16 +155,16 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
             self.watch.fail(f"party {self.peer_pid} left, or died")
 
 
-def is_greeting(said: bytes) -> bool:
+def is_greeting(message: bytes) -> bool:
     """Whether a message has the form of the settings that parties send each other first."""
     try:
-        same, own = json.loads(said)
+        same, personal = json.loads(message)
     except (ValueError, TypeError, RecursionError):
         return False
-    return isinstance(same, dict) and isinstance(own, dict)
+    return isinstance(same, dict) and isinstance(personal, dict)
 
 
 def numbers_of(announced: str) -> int:
     """How many numbers an announced opening has; 0 where the words are not those of an announcement."""
-    found = re.match(r"([0-9]{1,8}) numbers", announced)
-    return min(int(found[1]), MOST_NUMBERS) if found else 0
+    match = re.match(r"([0-9]{1,8}) numbers", announced)
+    return min(int(match[1]), MOST_NUMBERS) if match else 0

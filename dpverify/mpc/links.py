@@ -46,7 +46,7 @@ class Peers:
     def add(self, link: Link) -> None:
         """Note a connection; of those that have not greeted yet only the latest are kept."""
         self.made.append(link)
-        strangers = [each for each in self.made if each.peer_pid is None]
+        strangers = [candidate for candidate in self.made if candidate.peer_pid is None]
         if len(strangers) > MOST_STRANGERS:
             self.forget(strangers[0])
             strangers[0].transport.abort()
@@ -98,7 +98,7 @@ class Peers:
         try:
             await self.until(asyncio.wait_for(asyncio.shield(self._connected), patience))
             left = max(deadline - time.monotonic(), 0.1)
-            told = {link.peer_pid: await self.until(asyncio.wait_for(link.hello, left)) for link in self.links}
+            greetings = {link.peer_pid: await self.until(asyncio.wait_for(link.hello, left)) for link in self.links}
         except TimeoutError:
             missing = [p.pid for p in parties if p.pid != pid and not isinstance(p.protocol, Link)]
             places = (f"{i} ({parties[i].host}:{parties[i].port})" if i > pid else f"{i}" for i in missing)
@@ -108,8 +108,10 @@ class Peers:
                 call.cancel()
             if server is not None:
                 server.close()
-        own = {peer: self._compare(peer, said) for peer, said in sorted(told.items())} | {pid: self._own}
-        return [own[i] for i in range(len(parties))]
+        descriptions = {peer: self._compare(peer, greeting) for peer, greeting in sorted(greetings.items())} | {
+            pid: self._own
+        }
+        return [descriptions[i] for i in range(len(parties))]
 
     async def _call(self, peer: int, host: str, port: int) -> None:
         """Try to reach a party, all of them at once, so that one that is late keeps no other waiting."""
@@ -123,10 +125,10 @@ class Peers:
             return False
         return True
 
-    def _compare(self, peer: int, said: bytes) -> dict[str, Any]:
+    def _compare(self, peer: int, greeting: bytes) -> dict[str, Any]:
         """Refuse a peer whose settings differ, with the first that does; else what it says of itself."""
         try:
-            theirs, own = json.loads(said)
+            theirs, description = json.loads(greeting)
             mine, names = json.loads(self.hello)[0], sorted(self._same.keys() | theirs.keys())
         except (ValueError, AttributeError, TypeError):
             raise PartyError(f"party {peer} sent what is no greeting") from None
@@ -134,7 +136,7 @@ class Peers:
             if mine.get(name) != theirs.get(name):
                 low, high = sorted(((self.runtime.pid, mine.get(name)), (peer, theirs.get(name))), key=lambda x: x[0])
                 raise PartyError(f"party {low[0]} has {name} = {low[1]}, and party {high[0]} has {high[1]}")
-        return dict(own)
+        return dict(description)
 
     async def until(self, work: Any) -> Any:
         """Wait for work of all parties, showing signs of life; a PartyError once one of them fails."""

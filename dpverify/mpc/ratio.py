@@ -31,18 +31,18 @@ HALF: Final = pow(2, -SHIFT_BITS, MODULUS)  # 2^-37 modulo p
 
 async def ratio_noise(mpc: Any, field: Any, size: int) -> Any:
     """Share a vector of independent numbers, shape (size,), of the law in :mod:`dpverify.privacy.ratio_noise`."""
-    made, left = [], size
+    parts, left = [], size
     while left:
         pairs = min(CHUNK, math.ceil(left / acceptance()) + 8)
         sizes = await _accepted(mpc, field, pairs, left)
         if len(sizes):
-            made.append(_finished(mpc, field, sizes))
+            parts.append(_finished(mpc, field, sizes))
             left -= len(sizes)
-    return mpc.np_concatenate(made)
+    return mpc.np_concatenate(parts)
 
 
-async def _accepted(mpc: Any, field: Any, pairs: int, most: int) -> Any:
-    """Rounded sizes of those of so many pairs that are accepted, at most ``most``."""
+async def _accepted(mpc: Any, field: Any, pairs: int, limit: int) -> Any:
+    """Rounded sizes of those of so many pairs that are accepted, at most ``limit``."""
     accepted, reciprocal = tables()
     drawn = FIRST_BITS + CELL_BITS + PLACE_BITS
     bits = mpc.np_random_bits(field, pairs * drawn).reshape(pairs, drawn)
@@ -51,11 +51,11 @@ async def _accepted(mpc: Any, field: Any, pairs: int, most: int) -> Any:
     place = bits[:, FIRST_BITS + CELL_BITS :] @ _weights(PLACE_BITS)
     edge = mpc.np_sum(first * (cell @ accepted.T.astype(object)), axis=1)
     inside = await mpc.output(await shifted(mpc, field, edge - place + ((1 << SHIFT_BITS) - 1)))
-    kept = np.flatnonzero(inside.value)[:most]
-    if not len(kept):
-        return kept
-    factor = (cell[kept] @ reciprocal.astype(object)) * (first[kept] @ _weights(FIRST_BITS))
-    ratio = (2 * place[kept] + 1) * factor + (1 << (SHIFT_BITS - 1))
+    selected = np.flatnonzero(inside.value)[:limit]
+    if not len(selected):
+        return selected
+    factor = (cell[selected] @ reciprocal.astype(object)) * (first[selected] @ _weights(FIRST_BITS))
+    ratio = (2 * place[selected] + 1) * factor + (1 << (SHIFT_BITS - 1))
     return await shifted(mpc, field, ratio)
 
 
@@ -77,11 +77,11 @@ def first_one(mpc: Any, bits: Any) -> Any:
 
 def unit_vector(mpc: Any, bits: Any) -> Any:
     """Of each row's number, lowest bit first, shape (n, k), a one at its place among 2^k."""
-    found = mpc.np_concatenate((1 - bits[:, :1], bits[:, :1]), axis=1)
+    vector = mpc.np_concatenate((1 - bits[:, :1], bits[:, :1]), axis=1)
     for at in range(1, bits.shape[1]):
-        high = found * bits[:, at : at + 1]
-        found = mpc.np_concatenate((found - high, high), axis=1)
-    return found
+        high = vector * bits[:, at : at + 1]
+        vector = mpc.np_concatenate((vector - high, high), axis=1)
+    return vector
 
 
 async def shifted(mpc: Any, field: Any, values: Any) -> Any:
@@ -93,14 +93,14 @@ async def shifted(mpc: Any, field: Any, values: Any) -> Any:
     count = len(values)
     mask = mpc.np_random_bits(field, count * MASK_BITS).reshape(count, MASK_BITS)
     opened = (await mpc.output(values + mask @ _weights(MASK_BITS))).value
-    shown = (opened[:, None] >> np.arange(MASK_BITS).astype(object)) & 1
-    less, same = mask * (1 - shown), 1 - mask - shown + 2 * (mask * shown)
+    opened_bits = (opened[:, None] >> np.arange(MASK_BITS).astype(object)) & 1
+    less, same = mask * (1 - opened_bits), 1 - mask - opened_bits + 2 * (mask * opened_bits)
     low = compared(mpc, less[:, :SHIFT_BITS], same[:, :SHIFT_BITS])
     high = compared(mpc, less[:, SHIFT_BITS:], same[:, SHIFT_BITS:])
     wraps = high[:, 0] + high[:, 1] * low[:, 0]
     borrows = low[:, 0] + low[:, 1] * wraps
-    rest = (opened & ((1 << SHIFT_BITS) - 1)) - mask[:, :SHIFT_BITS] @ _weights(SHIFT_BITS) - wraps
-    return (values - rest - borrows * (1 << SHIFT_BITS)) * HALF
+    remainder = (opened & ((1 << SHIFT_BITS) - 1)) - mask[:, :SHIFT_BITS] @ _weights(SHIFT_BITS) - wraps
+    return (values - remainder - borrows * (1 << SHIFT_BITS)) * HALF
 
 
 def compared(mpc: Any, less: Any, same: Any) -> Any:
@@ -111,12 +111,12 @@ def compared(mpc: Any, less: Any, same: Any) -> Any:
     while (width := less.shape[1]) > 1:
         odd = width % 2  # the lowest waits
         decides = same[:, odd + 1 :: 2]
-        both = mpc.np_concatenate((decides, decides), axis=1) * mpc.np_concatenate(
+        products = mpc.np_concatenate((decides, decides), axis=1) * mpc.np_concatenate(
             (less[:, odd:-1:2], same[:, odd:-1:2]), axis=1
         )
         half = width // 2
-        less = mpc.np_concatenate((less[:, :odd], less[:, odd + 1 :: 2] + both[:, :half]), axis=1)
-        same = mpc.np_concatenate((same[:, :odd], both[:, half:]), axis=1)
+        less = mpc.np_concatenate((less[:, :odd], less[:, odd + 1 :: 2] + products[:, :half]), axis=1)
+        same = mpc.np_concatenate((same[:, :odd], products[:, half:]), axis=1)
     return mpc.np_concatenate((less, same), axis=1)
 
 

@@ -130,15 +130,15 @@ class Session:
         return np.asarray(self._run(self._watch.until(self._opened(mine, inside))), dtype=np.int64)
 
     def _checked(self, values: Indices) -> Indices:
-        most = RANGE // (2 * self.parties)
-        if len(values) and int(np.abs(values).max()) > most:
-            raise check.ArgumentError("values", int(np.abs(values).max()), f"must be at most {most} in size")
+        limit = RANGE // (2 * self.parties)
+        if len(values) and int(np.abs(values).max()) > limit:
+            raise check.ArgumentError("values", int(np.abs(values).max()), f"must be at most {limit} in size")
         return values
 
     async def _opened(self, values: Indices, inside: Inside | None) -> list[int]:
-        own = self._field.array(np.array(to_residues(values), dtype=object))
-        first, *others = self.mpc.input(own)
-        total = sum(others, start=first)
+        shares = self._field.array(np.array(to_residues(values), dtype=object))
+        first, *remaining = self.mpc.input(shares)
+        total = sum(remaining, start=first)
         if inside == "bits":
             total = total + binomial_noise(self.mpc, self._field, len(values))
         elif inside == "ratio":

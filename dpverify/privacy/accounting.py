@@ -103,10 +103,12 @@ def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sa
     """
     check_epsilon(epsilon)
     check_delta(delta)
-    one = _step(1.0, steps, rate, sampling)
+    single_step = _step(1.0, steps, rate, sampling)
     if rate == 1.0:
-        return math.nextafter(math.sqrt(one.count) / (one.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf)
-    start = max(1.0, rate * math.sqrt(steps) / epsilon) / one.noise
+        return math.nextafter(
+            math.sqrt(single_step.count) / (single_step.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf
+        )
+    start = max(1.0, rate * math.sqrt(steps) / epsilon) / single_step.noise
     upper = poisson_upper if sampling == "poisson" else upper_epsilon
     return start * least_factor(lambda factor: [_step(start * factor, steps, rate, sampling)], epsilon, delta, upper)
 
@@ -138,9 +140,9 @@ def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling
 
     if sampling == "tree":
         return dp_accounting.SingleEpochTreeAggregationDpEvent(sigma, steps)
-    one = dp_accounting.GaussianDpEvent(sigma)
-    one = one if rate == 1.0 else dp_accounting.PoissonSampledDpEvent(rate, one)
-    return one if steps == 1 else dp_accounting.SelfComposedDpEvent(one, steps)
+    composed = dp_accounting.GaussianDpEvent(sigma)
+    composed = composed if rate == 1.0 else dp_accounting.PoissonSampledDpEvent(rate, composed)
+    return composed if steps == 1 else dp_accounting.SelfComposedDpEvent(composed, steps)
 
 
 def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchSteps]:
@@ -157,7 +159,7 @@ def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchStep
         counts = event.step_counts
         return [_step(float(event.noise_multiplier), int(np.max(counts)), 1.0, "tree")]
     if name == "ComposedDpEvent":
-        return [one for part in event.events for one in steps_of_event(part, sampling)]
+        return [gaussian_step for part in event.events for gaussian_step in steps_of_event(part, sampling)]
     if name == "SelfComposedDpEvent":
         return [BatchSteps(s.rate, s.noise, s.count * int(event.count)) for s in steps_of_event(event.event, sampling)]
     if name == ("SampledWithoutReplacementDpEvent" if batches else "PoissonSampledDpEvent"):
@@ -183,7 +185,7 @@ def _step(sigma: float, steps: int, rate: float, sampling: str) -> BatchSteps:
 def _composed(steps: Sequence[BatchSteps], delta: float, sampling: str = "poisson") -> Bounds:
     if not steps:
         return Bounds(0.0, 0.0, exact=True)
-    if any(one.rate < 1.0 for one in steps):
+    if any(gaussian_step.rate < 1.0 for gaussian_step in steps):
         return poisson_epsilon(steps, delta) if sampling == "poisson" else batch_epsilon(steps, delta)
-    mu = math.sqrt(math.fsum(one.count / one.noise**2 for one in steps))
+    mu = math.sqrt(math.fsum(gaussian_step.count / gaussian_step.noise**2 for gaussian_step in steps))
     return Bounds(missed_epsilon(mu * (1.0 - 1e-14), delta), safe_epsilon(mu * (1.0 + 1e-14), delta), exact=False)

@@ -157,8 +157,8 @@ def least_factor(
     check_epsilon(epsilon)
 
     def excess(log_factor: float) -> float:
-        found = upper(steps(math.exp(log_factor)), delta)
-        return math.log(max(found, 1e-300) / epsilon) if found < math.inf else 800.0
+        upper_epsilon = upper(steps(math.exp(log_factor)), delta)
+        return math.log(max(upper_epsilon, 1e-300) / epsilon) if upper_epsilon < math.inf else 800.0
 
     low = high = 0.0
     at_low = at_high = excess(0.0)
@@ -185,9 +185,9 @@ def least_factor(
 
 def opposed(examples: int) -> tuple[Vector, Vector]:
     """Give the neighbours that reach the bound from below, as signs: all examples alike, and one against the others."""
-    one = -np.ones(examples)
-    one[0] = 1.0
-    return -np.ones(examples), one
+    signs = -np.ones(examples)
+    signs[0] = 1.0
+    return -np.ones(examples), signs
 
 
 def log_ratio_of(released: Matrix, steps: BatchSteps) -> Vector:

@@ -61,9 +61,9 @@ def log_law() -> Vector:
     p = np.concatenate(([0.0], _whole(), [0.0]))
     part = np.arange(STEP) / STEP
     values = ((1.0 - part) * p[:-1, None] + part * p[1:, None]).ravel()[1:] / STEP
-    found: Vector = np.log(values)
-    found.flags.writeable = False
-    return found
+    log_chances: Vector = np.log(values)
+    log_chances.flags.writeable = False
+    return log_chances
 
 
 def delta_of_shift(shift: int, epsilon: float) -> float:
@@ -71,8 +71,8 @@ def delta_of_shift(shift: int, epsilon: float) -> float:
     check.whole(1, MOST_SHIFT, shift=shift)
     law = log_law()
     moved, stays = law[:-shift], law[shift:]  # at a value that both reach
-    both = np.maximum(np.exp(stays) - np.exp(epsilon + moved), 0.0)
-    return float(both.sum() + np.exp(law[:shift]).sum())
+    excesses = np.maximum(np.exp(stays) - np.exp(epsilon + moved), 0.0)
+    return float(excesses.sum() + np.exp(law[:shift]).sum())
 
 
 class Accounted(NamedTuple):
@@ -87,10 +87,10 @@ class Accounted(NamedTuple):
 def accounted() -> Accounted:
     """The law that is accounted for."""
     p, middle = _whole(), WHOLE_BITS // 2
-    kept, tail = p[middle - CUT : middle + CUT + 1], float(p[middle + CUT + 1 :].sum())
-    ratio = float(kept[-1] / kept[-2])
+    middle_part, tail = p[middle - CUT : middle + CUT + 1], float(p[middle + CUT + 1 :].sum())
+    ratio = float(middle_part[-1] / middle_part[-2])
     beyond = tail * (1.0 - ratio) * ratio ** np.arange(2 * (REACH - CUT) + 2)
-    return Accounted(np.concatenate((beyond[::-1], kept, beyond)), ratio, tail)
+    return Accounted(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
 
 
 def spent(numbers: float, epsilon: float) -> float:
@@ -105,16 +105,16 @@ def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
     cells = np.arange(-CUT - 2, REACH)  # stretches begin at B' - K/2 = c and at a part of the way to c + 1
 
     def chance(at: NDArray[np.int64]) -> Vector:
-        found: Vector = chances[at + len(chances) // 2]
-        return found
+        chance_at: Vector = chances[at + len(chances) // 2]
+        return chance_at
 
     rho, c = part[:, None], cells[None, :]
     behind = c - q[:, None]
     stays, stays_on = chance(c), (1.0 - rho) * chance(c) + rho * chance(c + 1)
     moved, moved_on = (1.0 - rho) * chance(behind) + rho * chance(behind - 1), chance(behind)
-    here, on = _power(order, moved, stays), _power(order, moved_on, stays_on)
+    terms, on = _power(order, moved, stays), _power(order, moved_on, stays_on)
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite chance, or NaN: such an order says nothing
-        stretches = (rho * (here + on) + (1.0 - rho) * (on + np.roll(here, -1, axis=1)))[:, :-1] / 2.0
+        stretches = (rho * (terms + on) + (1.0 - rho) * (on + np.roll(terms, -1, axis=1)))[:, :-1] / 2.0
         total = stretches.sum(axis=1) + (stretches[:, 0] + stretches[:, -1]) * ratio / (1.0 - ratio)
     bound: Vector = np.where(np.isnan(total), np.inf, total)
     return bound
@@ -123,8 +123,8 @@ def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
 def _power(order: int, a: Vector, b: Vector) -> Vector:
     """``a^z b^(1-z)``, 0 where a is."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        found: Vector = np.where(a > 0.0, np.exp(order * np.log(a) + (1 - order) * np.log(b)), 0.0)
-    return found
+        powers: Vector = np.where(a > 0.0, np.exp(order * np.log(a) + (1 - order) * np.log(b)), 0.0)
+    return powers
 
 
 @lru_cache(maxsize=1 << 13)
@@ -140,16 +140,18 @@ def renyi_bounds(shift: float) -> tuple[float, ...]:
 
     Infinite beyond two deviations.
     """
-    most = math.floor(check.positive(shift=shift)) or 1
-    if most > MOST_SHIFT:
+    largest_shift = math.floor(check.positive(shift=shift)) or 1
+    if largest_shift > MOST_SHIFT:
         return (math.inf,) * len(ORDERS)
-    best = [max(_largest(z, i, min(i + PART, most + 1)) for i in range(1, most + 1, PART)) for z in KNOTS]
+    best = [
+        max(_largest(z, i, min(i + PART, largest_shift + 1)) for i in range(1, largest_shift + 1, PART)) for z in KNOTS
+    ]
     return tuple((shift**2 * interpolated(np.array(best)) / (np.array(ORDERS) - 1.0)).tolist())
 
 
 def interpolated(log_moments: Vector) -> Vector:
     """Bounds of log moments at ``ORDERS`` from those at ``KNOTS``: the logarithm of a moment is convex in its order."""
     with np.errstate(invalid="ignore"):  # where a knot is infinite, nothing is known of what lies beside it
-        found = np.interp(ORDERS, KNOTS, log_moments)
-    bound: Vector = np.where(np.isnan(found), np.inf, found)
+        log_bounds = np.interp(ORDERS, KNOTS, log_moments)
+    bound: Vector = np.where(np.isnan(log_bounds), np.inf, log_bounds)
     return bound

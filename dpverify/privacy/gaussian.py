@@ -169,8 +169,8 @@ def _log_delta(mu: float, epsilon: float, left: float) -> float:
     if left >= -1.0:
         return math.log(mills_gap(u, h, left)) - 0.5 * left * left - LOG_ROOT_TWO_PI
     # 1 - delta = Phi(x) + phi(x) M(x + mu), two positive terms
-    rest = 0.5 * math.erfc(-ROOT_HALF * left) + math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI) * mills(u + h)
-    return math.log1p(-rest)
+    complement = 0.5 * math.erfc(-ROOT_HALF * left) + math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI) * mills(u + h)
+    return math.log1p(-complement)
 
 
 def _left(mu: float, epsilon: float) -> float:

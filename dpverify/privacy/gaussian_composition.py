@@ -62,15 +62,15 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
 def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
     """Newton's method on delta, which is convex in epsilon, with all digits of the sum of squares."""
     with ctx.workprec(BITS + 2 * max(0, -math.frexp(rough)[1])):
-        mu, found, root = _root_of_squares(mus), arb(epsilon), arb(2).sqrt()
+        mu, estimate, root = _root_of_squares(mus), arb(epsilon), arb(2).sqrt()
         for _ in range(STEPS):
-            u, h = found / mu / root, mu / 2 / root
-            right = found.exp() * (u + h).erfc()  # twice minus the slope
+            u, h = estimate / mu / root, mu / 2 / root
+            right = estimate.exp() * (u + h).erfc()  # twice minus the slope
             step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
-            found = (found + step).mid()
-            if not abs(step) * abs(step) > SETTLED * abs(found) * mu:  # what is left is at most step^2/mu
+            estimate = (estimate + step).mid()
+            if not abs(step) * abs(step) > SETTLED * abs(estimate) * mu:  # what is left is at most step^2/mu
                 break
-        return max(float(found), 0.0)
+        return max(float(estimate), 0.0)
 
 
 def _root_of_squares(mus: Values) -> arb:
@@ -79,14 +79,16 @@ def _root_of_squares(mus: Values) -> arb:
     values = np.ldexp(mus, -scale)  # at most 1; what underflows is below 10^-300 of the sum
     squares = values * values
     high, low = halves(values)
-    rest = float((((high * high - squares) + 2.0 * high * low) + low * low).sum())  # exact terms: Dekker's product
+    correction = float(
+        (((high * high - squares) + 2.0 * high * low) + low * low).sum()
+    )  # exact terms: Dekker's product
     while squares.size > FEW:
         if squares.size % 2:
             squares = np.append(squares, 0.0)
         a, b = squares[::2], squares[1::2]
         squares = a + b
-        kept = squares - a
-        rest += float(((a - (squares - kept)) + (b - kept)).sum())  # exact terms: Knuth's sum
-    terms = [*squares.tolist(), rest]
+        rounded = squares - a
+        correction += float(((a - (squares - rounded)) + (b - rounded)).sum())  # exact terms: Knuth's sum
+    terms = [*squares.tolist(), correction]
     total = math.fsum(terms)
     return ((arb(total) + arb(math.fsum([*terms, -total]))).sqrt() * arb(2) ** scale).mid()

@@ -92,11 +92,11 @@ def missed_mu(epsilon: float, delta: float) -> float:
     return _moved(mu, 1.0, lambda value: not certify(value, epsilon, delta), what)
 
 
-def _moved(value: float, sign: float, holds: Callable[[float], bool], what: str) -> float:
+def _moved(value: float, sign: float, is_safe: Callable[[float], bool], what: str) -> float:
     """Move a value by one unit in the last place, then two, four, .. until it is certain."""
     unit = max(math.ulp(value), 1e-300)
     for doubling in range(TRIES):
-        if holds(value):
+        if is_safe(value):
             return value
         value = max(value + sign * unit * 2.0**doubling, 0.0)
     raise ArithmeticError(f"could not certify {what}.")

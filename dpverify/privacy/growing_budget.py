@@ -143,9 +143,9 @@ def _ways(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
         if later == 0:
             return
         yield total, later, repeats + later
-        more = budget.growth * direction
-        spent += budget.choice + more
-        measured, direction = measured + more, direction + more
+        step_budget = budget.growth * direction
+        spent += budget.choice + step_budget
+        measured, direction = measured + step_budget, direction + step_budget
 
 
 def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, choices: int) -> float:
@@ -160,17 +160,17 @@ def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, 
     ]
 
     def excess(epsilon: float) -> float:
-        seen = 0.0
+        attained = 0.0
         for k, chance in enumerate(chances):
             x = epsilon - loss * (later - 2 * k)
             over = ndtr(mu / 2.0 - x / mu)
-            seen += chance * (over * (1.0 - SAFE) - math.exp(min(x, 700.0)) * ndtr(-mu / 2.0 - x / mu))
-        return float(seen) * (1.0 - SAFE) - lost - delta
+            attained += chance * (over * (1.0 - SAFE) - math.exp(min(x, 700.0)) * ndtr(-mu / 2.0 - x / mu))
+        return float(attained) * (1.0 - SAFE) - lost - delta
 
     high = later * loss + mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta)) + 1e-9
     if excess(0.0) <= 0.0 or excess(high) >= 0.0:
         return 0.0
     from scipy.optimize import brentq  # not above, as before
 
-    found = float(brentq(excess, 0.0, high, xtol=1e-12 * high))
-    return found * (1.0 - SAFE) if excess(found * (1.0 - SAFE)) > 0.0 else 0.0
+    root = float(brentq(excess, 0.0, high, xtol=1e-12 * high))
+    return root * (1.0 - SAFE) if excess(root * (1.0 - SAFE)) > 0.0 else 0.0

@@ -43,9 +43,9 @@ class Bounds:
 
 def check_ordering(ordering: str) -> Ordering:
     """Take the name of an ordering."""
-    for known in ORDERINGS:
-        if ordering == known:
-            return known
+    for name in ORDERINGS:
+        if ordering == name:
+            return name
     raise check.ArgumentError("ordering", ordering, "must be fresh or once")
 
 
@@ -68,5 +68,5 @@ def pattern_count(steps: int, examples: int, ordering: Ordering) -> int:
     T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
         return N
-    whole, rest = divmod(T, N)
-    return int(N**whole) * (rest + 1)
+    epochs, remaining_steps = divmod(T, N)
+    return int(N**epochs) * (remaining_steps + 1)

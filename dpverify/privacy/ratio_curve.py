@@ -49,11 +49,11 @@ class Extended(NamedTuple):
 def extended() -> Extended:
     """The law that is accounted for."""
     exact = law()
-    kept = exact[MOST - CUT : MOST + CUT + 1]
+    middle_part = exact[MOST - CUT : MOST + CUT + 1]
     tail = float(exact[MOST + CUT + 1 :].sum())
-    ratio = float(kept[-1] / kept[-2])
+    ratio = float(middle_part[-1] / middle_part[-2])
     beyond = tail * (1.0 - ratio) * ratio ** np.arange(MOST_SHIFT)
-    return Extended(np.concatenate((beyond[::-1], kept, beyond)), ratio, tail)
+    return Extended(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
 
 
 def spent(numbers: float, epsilon: float) -> float:
@@ -65,17 +65,17 @@ def log_moments(shift: int) -> Vector:
     """Bound log M_z(shift) at each of ``KNOTS``."""
     chances, ratio, tail = extended()
     begin, end = MOST_SHIFT, MOST_SHIFT + 2 * CUT + 1 + shift  # -R <= n <= R + s
-    found = np.zeros(len(KNOTS))
+    moments = np.zeros(len(KNOTS))
     with np.errstate(over="ignore", invalid="ignore"):
         for at in range(begin, end, BLOCK):
             stays = chances[at : min(at + BLOCK, end)]
             raised = {1: chances[at - shift : at - shift + len(stays)] / stays}
             for k, (order, less) in enumerate(zip(KNOTS, LESS, strict=True)):
                 raised[order] = raised[less] * raised[order - less]
-                found[k] += stays @ raised[order]
+                moments[k] += stays @ raised[order]
     # on the left the moved law has q^s of the chance, on the right q^-s, from n = R + s + 1 on
     outer = [tail * (ratio ** (shift * z) + math.exp(min(shift * (1 - z) * math.log(ratio), 709.0))) for z in KNOTS]
-    bound: Vector = np.log((found + np.array(outer)) * (1.0 + ROUNDING))
+    bound: Vector = np.log((moments + np.array(outer)) * (1.0 + ROUNDING))
     return np.where(np.isnan(bound), np.inf, np.maximum(bound, 0.0))
 
 
@@ -87,10 +87,10 @@ def _rate(shift: int) -> Vector:
 
 
 @lru_cache(maxsize=8)
-def rates(most: int) -> Vector:
-    """Largest D_z(s)/s^2 over whole s up to ``most``, for each of ``ORDERS``."""
+def rates(largest_shift: int) -> Vector:
+    """Largest D_z(s)/s^2 over whole s up to ``largest_shift``, for each of ``ORDERS``."""
     best: Vector = np.zeros(len(ORDERS))
-    for shift in range(1, most + 1):
+    for shift in range(1, largest_shift + 1):
         best = np.maximum(best, _rate(shift))
     best.flags.writeable = False
     return best
@@ -101,15 +101,15 @@ def renyi_bounds(shift: float) -> tuple[float, ...]:
 
     Infinite beyond two deviations.
     """
-    most = math.floor(check.positive(shift=shift)) or 1
-    if most > MOST_SHIFT:
+    largest_shift = math.floor(check.positive(shift=shift)) or 1
+    if largest_shift > MOST_SHIFT:
         return (math.inf,) * len(ORDERS)
-    return tuple((shift**2 * rates(most)).tolist())
+    return tuple((shift**2 * rates(largest_shift)).tolist())
 
 
 def delta_of_shift(shift: int, epsilon: float) -> float:
     """Exact smallest delta at an epsilon of one coordinate whose value moves by so much, up to rounding."""
     exact = law()
     check.whole(1, 2 * MOST, shift=shift)
-    both = np.maximum(exact[:-shift] - math.exp(epsilon) * exact[shift:], 0.0)
-    return float(both.sum() + exact[len(exact) - shift :].sum())
+    excesses = np.maximum(exact[:-shift] - math.exp(epsilon) * exact[shift:], 0.0)
+    return float(excesses.sum() + exact[len(exact) - shift :].sum())

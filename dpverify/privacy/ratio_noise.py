@@ -124,13 +124,13 @@ def law() -> Vector:
     half = np.zeros(2 * MOST + 1)
     sizes = size_law()
     half[MOST : MOST + len(sizes)] = sizes / 2.0
-    found = half + half[::-1]
+    chances = half + half[::-1]
     for _ in range(2):  # U, then -U': the mean over 2^7 neighbours, in binary steps without any difference
         for step in range(SMOOTH_BITS):
-            moved = np.zeros_like(found)
-            moved[1 << step :] = found[: -(1 << step)]
-            found = (found + moved) / 2.0
-        found = found[::-1]
-    smooth: Vector = (found + found[::-1]) / 2.0
+            moved = np.zeros_like(chances)
+            moved[1 << step :] = chances[: -(1 << step)]
+            chances = (chances + moved) / 2.0
+        chances = chances[::-1]
+    smooth: Vector = (chances + chances[::-1]) / 2.0
     smooth.flags.writeable = False
     return smooth

@@ -30,11 +30,11 @@ def add_penalty(total: Vector, count: int, w: Vector, lam: float, out: Vector) -
 def logistic_descent(
     rows: Matrix, order: Indices, size: int, clip: float, lam: float, etas: Vector, rhos: Vector, std: float,
     padded: Vector, total: Vector, w: Vector, old: Vector, mean: Vector, batches: Generator, noise: Generator,
-    kept: Matrix,
+    iterates: Matrix,
 ) -> int:  # fmt: skip
-    """Do noisy descent; how many steps until one is not finite. Shapes: ``etas``, ``rhos`` (T,); ``kept`` (0 or T, d).
+    """Do noisy descent; how many steps until one is not finite.
 
-    ``w``, ``old`` and ``mean`` have shape (d,); ``old`` is the iterate before ``w``.
+    Shapes: ``etas``, ``rhos`` (T,); ``iterates`` (0 or T, d). ``w``, ``old`` and ``mean`` have shape (d,); ``old`` is the iterate before ``w``.
     """
     d = w.shape[0]
     padded[:] = 0.0
@@ -55,9 +55,9 @@ def logistic_descent(
             held = w[j]
             w[j] -= etas[t] * mean[j] - rhos[t] * (held - old[j])
             old[j] = held
-        if kept.shape[0] > 0:
+        if iterates.shape[0] > 0:
             for j in range(d):
-                kept[t, j] = w[j]
+                iterates[t, j] = w[j]
     return len(etas)
 
 

@@ -53,10 +53,10 @@ class Dataset:
     def digest(self) -> str:
         """SHA-256 of rows, labels and classes, and of whether columns are standardised."""
         rows = (self.x.starts, self.x.columns, self.x.values) if isinstance(self.x, CsrRows) else (self.x,)
-        found = hashlib.sha256(repr((self.x.shape, self.classes, self.standardised)).encode())
+        digest = hashlib.sha256(repr((self.x.shape, self.classes, self.standardised)).encode())
         for part in (*rows, self.y):
-            found.update(np.ascontiguousarray(part).data)
-        return found.hexdigest()
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
         """Draw n examples without replacement, at most as many as there are; their order stays that of the source."""
@@ -174,8 +174,8 @@ def _bundled(name: str) -> tuple[Matrix, Vector, tuple[str, ...]]:
     """Load a set of scikit-learn's: rows, labels and what they are called."""
     import sklearn.datasets
 
-    found = getattr(sklearn.datasets, f"load_{name}")()
-    return found.data, found.target.astype(np.float64), tuple(map(str, found.target_names))
+    bundle = getattr(sklearn.datasets, f"load_{name}")()
+    return bundle.data, bundle.target.astype(np.float64), tuple(map(str, bundle.target_names))
 
 
 def _check_file(file: Path) -> None:
@@ -197,7 +197,10 @@ def _check_file(file: Path) -> None:
 
 
 def _classes(
-    file: Path | str, labels: Sequence[str] | Vector | NDArray[Any], most: int, known: tuple[str, ...] | None = None
+    file: Path | str,
+    labels: Sequence[str] | Vector | NDArray[Any],
+    class_limit: int,
+    known: tuple[str, ...] | None = None,
 ) -> tuple[Vector, tuple[str, ...]]:
     """Map labels to 0, 1, ...; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
     values = np.asarray(labels)
@@ -207,14 +210,16 @@ def _classes(
             values = values.astype(np.float64)
     if values.dtype == np.float64 and not np.isfinite(values).all():
         raise DataError(file, "a label is NaN or infinite, every label must be finite.")
-    found, codes = np.unique(values, return_inverse=True)
-    names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in found]
+    values_of_classes, codes = np.unique(values, return_inverse=True)
+    names = [f"{value:g}" if values.dtype == np.float64 else str(value) for value in values_of_classes]
     if known is not None:
         if not set(names) <= set(known):
             raise DataError(file, f"has the labels {', '.join(names)}, the data to train on have {', '.join(known)}.")
         return np.array([known.index(name) for name in names], dtype=np.float64)[codes], known
-    if not 2 <= len(found) <= most or len(found) > max(2, len(codes) // 2):
-        wanted = "two classes" if most == 2 else f"2 to {most} classes, of two examples or more on the average"
-        shown = ", ".join(names[:5]) + (", ..." if len(found) > 5 else "")
-        raise DataError(file, f"labels must be {wanted}, found {len(found)}: {shown}.")
+    if not 2 <= len(values_of_classes) <= class_limit or len(values_of_classes) > max(2, len(codes) // 2):
+        expected = (
+            "two classes" if class_limit == 2 else f"2 to {class_limit} classes, of two examples or more on the average"
+        )
+        examples = ", ".join(names[:5]) + (", ..." if len(values_of_classes) > 5 else "")
+        raise DataError(file, f"labels must be {expected}, found {len(values_of_classes)}: {examples}.")
     return codes.astype(np.float64), tuple(names)

@@ -83,27 +83,27 @@ class ExampleGradients:
             out += (1.0 - gamma) * clipped(now - self._ask(old, batch), self.change_clip).mean(axis=0)
 
     def _ask(self, w: Vector, batch: Indices) -> Matrix:
-        found = self._rows(w, batch)
+        rows = self._rows(w, batch)
         self._calls += 1
         if len(batch) > 1 and self._calls & (self._calls - 1) == 0:
             alone = self._rows(w, batch[-1:])[0]
-            if np.abs(found[-1] - alone).max() > 1e-3 * np.abs(alone).max() + 1e-9:
+            if np.abs(rows[-1] - alone).max() > 1e-3 * np.abs(alone).max() + 1e-9:
                 value = f"a row for example {batch[-1]} that it has not alone"
                 raise check.ArgumentError(
                     "gradients", value, "must be each example's own, whoever else is in the batch"
                 )
-        return found
+        return rows
 
     def _rows(self, w: Vector, batch: Indices) -> Matrix:
-        found = np.asarray(self._gradients(w.copy(), batch))
-        if found.shape != (len(batch), len(w)) or found.dtype.kind not in "fiu":
-            value = f"{found.dtype} of shape {found.shape}"
+        gradients = np.asarray(self._gradients(w.copy(), batch))
+        if gradients.shape != (len(batch), len(w)) or gradients.dtype.kind not in "fiu":
+            value = f"{gradients.dtype} of shape {gradients.shape}"
             raise check.ArgumentError("gradients", value, f"must be numbers of shape ({len(batch)}, {len(w)})")
-        if not np.isfinite(found).all():
-            row, column = np.argwhere(~np.isfinite(found))[0]
-            value = f"{found[row, column]} in coordinate {column} for example {batch[row]}"
+        if not np.isfinite(gradients).all():
+            row, column = np.argwhere(~np.isfinite(gradients))[0]
+            value = f"{gradients[row, column]} in coordinate {column} for example {batch[row]}"
             raise check.ArgumentError("gradients", value, "must be finite")
-        rows: Matrix = found.astype(np.float64, copy=False)
+        rows: Matrix = gradients.astype(np.float64, copy=False)
         return rows
 
 

@@ -46,8 +46,8 @@ def read_csv(
 
     ``dense``: all entries are written out, else as the rule of ``sparse.build`` has it.
     """
-    values, labels, width, known = array("d"), list[str](), 0, dict[str, str]()
-    builder, whole = RowBuilder(path, limit), path.stat().st_size
+    values, labels, width, texts = array("d"), list[str](), 0, dict[str, str]()
+    builder, size = RowBuilder(path, limit), path.stat().st_size
     try:
         with _opened(path) as (stream, raw), TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=separator(path) or ",", strict=True)
@@ -64,11 +64,11 @@ def read_csv(
                     raise DataError(path, f"line {reader.line_num}: {len(cells)} columns, the first line has {width}.")
                 values.extend(_numbers(path, reader.line_num, cells[:-1]))
                 label = cells[-1].strip()
-                labels.append(known.setdefault(label, label))
+                labels.append(texts.setdefault(label, label))
                 if not label:
                     raise DataError(path, f"line {reader.line_num}: the label in the last column is empty.")
                 if len(values) >= CELLS:
-                    builder.add(np.frombuffer(values).reshape(-1, width - 1), _share(raw, whole, progress))
+                    builder.add(np.frombuffer(values).reshape(-1, width - 1), _share(raw, size, progress))
                     values = array("d")
     except (csv.Error, UnicodeDecodeError, *UNREADABLE) as error:
         raise DataError(path, f"not a CSV file: {error}") from error
@@ -79,12 +79,12 @@ def read_csv(
     return builder.build(dense=dense), labels
 
 
-def _share(raw: IO[bytes], whole: int, progress: Progress | None) -> float:
+def _share(raw: IO[bytes], size: int, progress: Progress | None) -> float:
     """Tell how much of a file was read, in (0, 1], here and to who wants to know."""
-    done = min(raw.tell(), whole)
+    done = min(raw.tell(), size)
     if progress is not None:
-        progress(done, whole)
-    return max(done, 1) / max(whole, 1)
+        progress(done, size)
+    return max(done, 1) / max(size, 1)
 
 
 def _is_header(cells: list[str]) -> bool:
@@ -106,10 +106,10 @@ def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
     line_text = "".join(cells)
     if line_text.isascii() and "_" not in line_text:  # Python also reads 1_000, and digits of other scripts
         with suppress(ValueError):
-            found = list(map(float, cells))
-            if all(map(math.isfinite, found)):
-                return found
-    found = []
+            numbers = list(map(float, cells))
+            if all(map(math.isfinite, numbers)):
+                return numbers
+    numbers = []
     for column, cell in enumerate(cells, start=1):
         if not PLAIN_NUMBER.fullmatch(cell.strip(" \t").encode()) or not math.isfinite(float(cell)):
             hint = (
@@ -117,10 +117,10 @@ def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
                 if cell.strip().lower() in MISSING
                 else "give each of its values a column of 0 and 1"
             )
-            said = f"column {column} is {cell[:40]!r}, a feature must be a finite number"
-            raise DataError(path, f"line {line}: {said}; {hint}.")
-        found.append(float(cell))
-    return found
+            problem = f"column {column} is {cell[:40]!r}, a feature must be a finite number"
+            raise DataError(path, f"line {line}: {problem}; {hint}.")
+        numbers.append(float(cell))
+    return numbers
 
 
 def read_libsvm(
@@ -129,23 +129,23 @@ def read_libsvm(
     """Read a LIBSVM file in one pass: rows and labels. Indices begin at 0 where one of them is 0, else at 1."""
     from sklearn.datasets import load_svmlight_file
 
-    builder, labels, least, whole = RowBuilder(path, limit), list[Vector](), MOST_COLUMNS, path.stat().st_size
+    builder, labels, least, size = RowBuilder(path, limit), list[Vector](), MOST_COLUMNS, path.stat().st_size
     try:
         with _opened(path) as (stream, raw):
             while part := stream.read(max(PART, raw.tell() // 64)):
                 part += stream.readline()
                 if UNUSUAL.search(part) and (fault := _first_fault(part.splitlines())):
                     raise DataError(path, _first_bad_line(path) or fault)
-                x, found = load_svmlight_file(BytesIO(part), dtype=np.float64, zero_based=True)
-                if not np.isfinite(x.data).all() or not np.isfinite(found).all():
+                x, part_labels = load_svmlight_file(BytesIO(part), dtype=np.float64, zero_based=True)
+                if not np.isfinite(x.data).all() or not np.isfinite(part_labels).all():
                     rule = "a value is NaN or infinite, every value must be finite."
                     raise DataError(path, _first_bad_line(path) or rule)
-                if len(found):
+                if len(part_labels):
                     least = min(least, int(x.indices.min(initial=MOST_COLUMNS)))
                     builder.first = min(least, 1)
-                    labels.append(found)
-                    x.resize(len(found), max(x.shape[1], 1))
-                    builder.add(csr_rows(x), _share(raw, whole, progress))
+                    labels.append(part_labels)
+                    x.resize(len(part_labels), max(x.shape[1], 1))
+                    builder.add(csr_rows(x), _share(raw, size, progress))
     except DataError:
         raise
     except (ValueError, OverflowError, IndexError, *UNREADABLE) as error:

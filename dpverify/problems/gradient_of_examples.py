@@ -45,8 +45,8 @@ def any_function(gradient: IndexGradient) -> IndexGradient:
 
 def ask(gradient: IndexGradient, w: Vector, n: int, t: int, out: Vector) -> None:
     """Call a Python gradient and write what it gives. Shapes: ``w`` (d,), ``out`` (d,)."""
-    found = np.asarray(gradient(w.copy(), n))
-    if found.shape != w.shape or found.dtype.kind not in "fiu":
-        value = f"{found.dtype} of shape {found.shape} for example {n} at step {t}"
+    value_at_w = np.asarray(gradient(w.copy(), n))
+    if value_at_w.shape != w.shape or value_at_w.dtype.kind not in "fiu":
+        value = f"{value_at_w.dtype} of shape {value_at_w.shape} for example {n} at step {t}"
         raise check.ArgumentError("gradient", value, f"must be an array of numbers of shape {w.shape}")
-    out[:] = found
+    out[:] = value_at_w

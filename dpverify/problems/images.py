@@ -51,10 +51,10 @@ def digits(seed: int = 0) -> tuple[Images, Images]:
     from sklearn.datasets import load_digits
 
     bundled = load_digits()
-    whole = Images("digits (bundled)", bundled.images.astype(np.uint8)[:, None], bundled.target.astype(np.int64), 16.0)
-    order = generator(seed, SPLIT_STREAM).permutation(len(whole.y))
+    images = Images("digits (bundled)", bundled.images.astype(np.uint8)[:, None], bundled.target.astype(np.int64), 16.0)
+    order = generator(seed, SPLIT_STREAM).permutation(len(images.y))
     cut = round(HELD_OUT * len(order))
-    return whole.part(order[cut:]), whole.part(order[:cut])
+    return images.part(order[cut:]), images.part(order[:cut])
 
 
 def mnist(folder: Path, limit: int | None = None) -> tuple[Images, Images]:
@@ -66,8 +66,8 @@ def cifar10(folder: Path, limit: int | None = None) -> tuple[Images, Images]:
     """Read ``data_batch_1.bin`` to ``data_batch_5.bin``, as many as there are, and ``test_batch.bin``."""
     inside = _inside(folder, "cifar-10-batches-bin")
     train = [inside / f"data_batch_{number}.bin" for number in range(1, 6)]
-    found = [path for path in train if path.exists()] or train[:1]
-    return _cifar("CIFAR-10", found, 1, CLASSES, limit), _cifar(
+    existing = [path for path in train if path.exists()] or train[:1]
+    return _cifar("CIFAR-10", existing, 1, CLASSES, limit), _cifar(
         "CIFAR-10", [inside / "test_batch.bin"], 1, CLASSES, limit
     )
 
@@ -95,9 +95,9 @@ def _idx_pair(folder: Path, part: str, limit: int | None) -> Images:
 
 def _plain_or_gzip(folder: Path, name: str) -> Path:
     names = [name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz"]
-    for one in names:
-        if (folder / one).exists():
-            return folder / one
+    for candidate in names:
+        if (folder / candidate).exists():
+            return folder / candidate
     raise DataError(folder / name, "no such file, plain or .gz.")
 
 

@@ -151,8 +151,8 @@ class NoisyDescent(SampledRun):
         p, w, old = self.parameters, self._w, self._old
         etas, rhos = p.factors(first, last)
         if isinstance(self._oracle, CompiledDescent):
-            kept = self._iterates[first + 1 : last + 1]
-            moved = (p.std, w, old, self._batches, self._noise_rng, kept)
+            iterates = self._iterates[first + 1 : last + 1]
+            moved = (p.std, w, old, self._batches, self._noise_rng, iterates)
             done = self._oracle.descend(self._order, p.batch, etas, rhos, *moved)
             self._done[0] = first + done
             if first + done < last:

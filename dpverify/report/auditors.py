@@ -52,8 +52,8 @@ def catalogue_blocks(run: Catalogue) -> Iterator[str]:
     """The section, block by block."""
     yield "## Comparison with other auditors"
     yield " ".join(WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split())
-    for auditor, says in run.auditors.items():
-        yield f"- {md.code(auditor)}: {md.prose(says)}"
+    for auditor, description in run.auditors.items():
+        yield f"- {md.code(auditor)}: {md.prose(description)}"
     targets = list(dict.fromkeys(entry.target for entry in run.entries))
     groups = {target: [entry for entry in run.entries if entry.target == target] for target in targets}
     yield md.table(
@@ -80,16 +80,16 @@ def catalogue_blocks(run: Catalogue) -> Iterator[str]:
 def _counts(target: str, entries: list[CatalogueEntry], run: Catalogue) -> Iterator[list[str]]:
     every = sum(entry.found == run.seeds for entry in entries)
     none = sum(entry.found == 0 for entry in entries)
-    some = len(entries) - every - none
-    found = f"{every} in every seed" + (f", {some} in some" if some else "")
-    own = median(entry.seconds for entry in entries)
-    yield [md.code(target), KIT, found, f"{none} in every seed", "0", f"{own:.2g}", "1"]
+    partly_found = len(entries) - every - none
+    found_text = f"{every} in every seed" + (f", {partly_found} in some" if partly_found else "")
+    seconds = median(entry.seconds for entry in entries)
+    yield [md.code(target), KIT, found_text, f"{none} in every seed", "0", f"{seconds:.2g}", "1"]
     for auditor in run.auditors:
         answers = [answer for entry in entries for answer in entry.answers if answer.auditor == auditor]
         words = [_word(answer) for answer in answers]
         took = median(answer.seconds for answer in answers)
         counts = (str(words.count(word)) for word in ("found", "nothing", "raised"))
-        yield [md.code(target), auditor, *counts, f"{took:.2g}", f"{took / own:.2g}"]
+        yield [md.code(target), auditor, *counts, f"{took:.2g}", f"{took / seconds:.2g}"]
 
 
 def _word(answer: Answer) -> str:
@@ -98,6 +98,6 @@ def _word(answer: Answer) -> str:
 
 def _row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
     answers = {answer.auditor: answer for answer in entry.answers}
-    said = [_word(answers[auditor]) for auditor in run.auditors]
+    answer_words = [_word(answers[auditor]) for auditor in run.auditors]
     by = "; ".join(filter(None, [entry.by, f"not tested: {', '.join(entry.untested)}" if entry.untested else ""]))
-    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *said]
+    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *answer_words]

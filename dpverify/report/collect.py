@@ -54,10 +54,16 @@ def said_alike(results: Iterable[Result], *, briefly: bool = False) -> list[list
     """
     groups: dict[object, list[Result]] = {}
     for result in results:
-        own = result.amendment
-        mended: object = own and (own.status, own.formula, own.statement, own.why, *_without_reading(own.display))
+        amendment = result.amendment
+        mended: object = amendment and (
+            amendment.status,
+            amendment.formula,
+            amendment.statement,
+            amendment.why,
+            *_without_reading(amendment.display),
+        )
         if briefly:
-            mended = own and (own.status, own.corrects, own.only_restates, *own.holds_for)
+            mended = amendment and (amendment.status, amendment.corrects, amendment.only_restates, *amendment.holds_for)
         key = (
             result.claim,
             result.status,
@@ -78,7 +84,7 @@ def _without_reading(lines: Iterable[Line]) -> Iterator[str]:
 
 def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
     """One run per paper, from runs that may each span several. Paper key to the part of its run, sorted by key."""
-    found: dict[str, Run] = {}
+    run_of: dict[str, Run] = {}
     for run in runs:
         parts: dict[str, list[Result]] = {}
         for result in run.results:
@@ -88,16 +94,16 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
                 )
             parts.setdefault(paper_of(result), []).append(result)
         for key, results in parts.items():
-            if key in found:
+            if key in run_of:
                 raise ReportError(f"paper={key!r}: a report takes one run per paper, got two")
             alarm = run.run.false_alarm if len(parts) == 1 else false_alarm(results)
-            found[key] = msgspec.structs.replace(
+            run_of[key] = msgspec.structs.replace(
                 run,
                 run=msgspec.structs.replace(run.run, false_alarm=alarm),
                 papers={key: run.papers[key]} if key in run.papers else {},
                 results=results,
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(run_of.items()))
 
 
 def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
@@ -138,7 +144,7 @@ def counterexamples(source: Result | AmendmentResult) -> list[Counterexample]:
 
 def pictures(result: Result) -> Iterator[Picture]:
     """Every figure of a result once, with the name of its file."""
-    seen: dict[str, dict[str, list[float]]] = {}
+    columns_of: dict[str, dict[str, list[float]]] = {}
     amended = result.amendment.checks if result.amendment else []
     sources = [
         ("", "", result.figures),
@@ -148,11 +154,11 @@ def pictures(result: Result) -> Iterator[Picture]:
     for variant, check_name, figures in sources:
         for name, columns in figures.items():
             label = slug(variant, name)
-            if label in seen:
-                if seen[label] == columns:
+            if label in columns_of:
+                if columns_of[label] == columns:
                     continue
                 label = slug(variant, name, check_name)
-            seen[label] = columns
+            columns_of[label] = columns
             reading = slug(*(f"{key}-{choice}" for key, choice in sorted(result.reading.items())))
             yield Picture(
                 file=f"{slug(paper_of(result), claim_id(result), reading, label)}.svg",

@@ -44,15 +44,19 @@ def is_limit(example: Counterexample) -> bool:
 
 def telling(source: Result | AmendmentResult) -> list[Counterexample]:
     """The counterexamples that are shown, each point once: no ratio that is only large where numbers are absurd."""
-    known = counterexamples(source)
-    clear = [example for example in known if not _is_close(example)] or known
+    examples = counterexamples(source)
+    clear = [example for example in examples if not _is_close(example)] or examples
     clear = [example for example in clear if example.note or has_sides(example)] or clear  # no float shows some sides
     ordered = sorted(clear, key=lambda example: ORDER.index(example.kind))
-    found = {(show_point(e.parameters), e.note): e for e in reversed(ordered) if not _is_contained(e, ordered)}.values()
-    plain = [example for example in found if example.kind != "largest-ratio" or _is_plain(example)]
-    others = [example for example in plain if example.kind in FIRST]
-    others = others or [example for example in plain if example.kind != "largest-ratio"]
-    chosen = sorted(others if len(others) > 1 else plain or found, key=lambda example: ORDER.index(example.kind))
+    distinct = {
+        (show_point(e.parameters), e.note): e for e in reversed(ordered) if not _is_contained(e, ordered)
+    }.values()
+    plain = [example for example in distinct if example.kind != "largest-ratio" or _is_plain(example)]
+    preferred = [example for example in plain if example.kind in FIRST]
+    preferred = preferred or [example for example in plain if example.kind != "largest-ratio"]
+    chosen = sorted(
+        preferred if len(preferred) > 1 else plain or distinct, key=lambda example: ORDER.index(example.kind)
+    )
     run = [example for example in chosen if example.kind == "practical"][:1]
     return run + [example for example in chosen if example.kind != "practical"][: MOST - len(run)]
 
@@ -63,10 +67,14 @@ def _is_close(example: Counterexample) -> bool:
     return not example.note and left != 0 and abs(left - right) < CLOSE * abs(left)
 
 
-def _is_contained(example: Counterexample, others: list[Counterexample]) -> bool:
+def _is_contained(example: Counterexample, candidates: list[Counterexample]) -> bool:
     """Whether another one of its kind gives the same sides with fewer letters."""
-    same = (other for other in others if (other.kind, other.lhs, other.rhs) == (example.kind, example.lhs, example.rhs))
-    return any(other.parameters.items() < example.parameters.items() for other in same)
+    same = (
+        candidate
+        for candidate in candidates
+        if (candidate.kind, candidate.lhs, candidate.rhs) == (example.kind, example.lhs, example.rhs)
+    )
+    return any(candidate.parameters.items() < example.parameters.items() for candidate in same)
 
 
 def _is_telling(example: Counterexample, quotient: float) -> bool:
@@ -89,8 +97,8 @@ def sides(example: Counterexample) -> tuple[str, str]:
     """Both sides, with as many digits as it takes to tell them apart; empty where they say nothing."""
     if not has_sides(example):
         return "", ""
-    shown = ((show_side(example.lhs, digits), show_side(example.rhs, digits)) for digits in range(4, 18))
-    left, right = next((two for two in shown if two[0] != two[1]), (str(example.lhs.float), str(example.rhs.float)))
+    pairs = ((show_side(example.lhs, digits), show_side(example.rhs, digits)) for digits in range(4, 18))
+    left, right = next((two for two in pairs if two[0] != two[1]), (str(example.lhs.float), str(example.rhs.float)))
     return readable_side(left), readable_side(right)
 
 
@@ -160,8 +168,8 @@ def none_at_run_line(result: Result, budget: str) -> str:
     letters = {line.text.split()[0] for line in lines if line.word == "where"}
     looked = any(check.method == "search" and check.status == "refuted" for check in result.checks)
     formulas = bool(result.latex) and all(line.word != "measured:" for line in lines)
-    found = any(example.kind == "practical" for example in result.counterexamples)
-    if found or budget == "smoke" or not (looked and formulas and letters & SIZES):
+    has_practical = any(example.kind == "practical" for example in result.counterexamples)
+    if has_practical or budget == "smoke" or not (looked and formulas and letters & SIZES):
         return ""
     return "A search for a counterexample at practical sizes found none."
 
@@ -177,7 +185,7 @@ def _told(example: Counterexample, claim: str, kind_of_claim: str = "") -> str:
     quotient = ratio(example.lhs, example.rhs)
     meant = meaning_words(example, kind_of_claim)
     times = f" ({show_float(quotient)} times)" if left and not meant and _is_telling(example, quotient) else ""
-    said = f": {left} against {right}{times}" if left else ""
-    said += f"; {meant}" if meant else ""
+    sides_text = f": {left} against {right}{times}" if left else ""
+    sides_text += f"; {meant}" if meant else ""
     kind = "In the limit" if limit else SENTENCES[example.kind]
-    return f"{kind}{where}{said}{f'; {md.explanation(example.note)}' if example.note else ''}.".replace("..", ".")
+    return f"{kind}{where}{sides_text}{f'; {md.explanation(example.note)}' if example.note else ''}.".replace("..", ".")

@@ -51,32 +51,32 @@ class Explained:
         return self.results or pinned_results(self.spec)
 
 
-def print_explained(known: Explained, console: Console, *, full: bool = False) -> None:
+def print_explained(explained: Explained, console: Console, *, full: bool = False) -> None:
     """Print one or two screens about a claim; with ``full``, everything."""
     letters = partial(readable, console=console)
-    print_lines(explained_lines(known, min(console.width, WIDEST), full=full, letters=letters), console)
+    print_lines(explained_lines(explained, min(console.width, WIDEST), full=full, letters=letters), console)
 
 
-def explained_text(known: Explained, width: int = 80, *, full: bool = False) -> str:
+def explained_text(explained: Explained, width: int = 80, *, full: bool = False) -> str:
     """Return what :func:`print_explained` prints, without colours."""
-    return "\n".join(line.text for line in explained_lines(known, width, full=full)) + "\n"
+    return "\n".join(line.text for line in explained_lines(explained, width, full=full)) + "\n"
 
 
 def explained_lines(
-    known: Explained, width: int, *, full: bool = False, letters: Callable[[str], str] = str
+    explained: Explained, width: int, *, full: bool = False, letters: Callable[[str], str] = str
 ) -> list[StyledLine]:
     """Return the lines of an explanation, wrapped at a width; ``letters`` puts a text into the console's letters."""
     page = _Page(width, letters)
-    groups = said_alike(known.judged)
-    told = summary(known.spec, groups, known.stale, width, letters)
-    page.lines += told.lines
+    groups = said_alike(explained.judged)
+    verdicts = summary(explained.spec, groups, explained.stale, width, letters)
+    page.lines += verdicts.lines
     if full:
-        _whole(page, known)
+        _whole(page, explained)
         return page.lines
     brief = _Page(width, letters)
-    for most in range(8, 1, -1):
+    for line_limit in range(8, 1, -1):
         brief = _Page(width, letters)
-        _brief(brief, known, groups, told, most)
+        _brief(brief, explained, groups, verdicts, line_limit)
         if len(page.lines) + len(brief.lines) <= LONGEST:
             break
     return [*page.lines, *brief.lines]
@@ -97,54 +97,56 @@ class _Page:
             titles = [StyledLine(line, "bold") for line in wrapped(self.letters(title), self.width)]
             self.lines += [StyledLine(""), *titles, *map(StyledLine, lines)]
 
-    def labelled(self, label: str, text: str, most: int = 10**6) -> None:
+    def labelled(self, label: str, text: str, line_limit: int = 10**6) -> None:
         """Add a short paragraph with its label on the left."""
         if text:
-            lines = fitted([self.letters(text)], self.width, most, first=label.ljust(LABEL), indent=" " * LABEL)
+            lines = fitted([self.letters(text)], self.width, line_limit, first=label.ljust(LABEL), indent=" " * LABEL)
             self.lines += map(StyledLine, lines)
 
 
-def _brief(page: _Page, known: Explained, groups: Sequence[Sequence[Result]], told: Summary, most: int) -> None:
+def _brief(
+    page: _Page, explained: Explained, groups: Sequence[Sequence[Result]], verdicts: Summary, line_limit: int
+) -> None:
     """Add what fits on one or two screens; quotes and formulas have at most so many lines each."""
-    spec = known.spec
-    page.section("The paper's words", tex_text(spec.record.quote).splitlines(), most)
-    page.section("As a formula", statement_text(display(spec.statement())), most)
-    for result in told.cut:
+    spec = explained.spec
+    page.section("The paper's words", tex_text(spec.record.quote).splitlines(), line_limit)
+    page.section("As a formula", statement_text(display(spec.statement())), line_limit)
+    for result in verdicts.cut:
         title = "What is wrong, in full" if result.status == "refuted" else "Why, in full"
-        page.section(title, [prose_text(result.reason)], most + 2)
+        page.section(title, [prose_text(result.reason)], line_limit + 2)
     corrections = [amendment for group in groups for amendment in group[0].beside]
     for number, amendment in enumerate(corrections):
         if amendment.why not in (earlier.why for earlier in corrections[:number]):
-            page.section(_correction_title(amendment), _correction(amendment), most)
+            page.section(_correction_title(amendment), _correction(amendment), line_limit)
     examples = dict.fromkeys(_example(example, group[0]) for group in groups for example in telling(group[0]))
     page.section("Counterexamples", [*examples], 6)
     page.lines.append(StyledLine(""))
-    severities = {result.severity: SEVERITIES[result.severity] for result in known.judged if result.severity}
+    severities = {result.severity: SEVERITIES[result.severity] for result in explained.judged if result.severity}
     page.labelled("Severity", "; ".join(f"{name}: {meaning}" for name, meaning in severities.items()), 2)
-    page.labelled("Readings", _readings(known, groups), 3)
+    page.labelled("Readings", _readings(explained, groups), 3)
     page.labelled("Rests on", ", ".join(spec.record.uses), 2)
-    page.labelled("Evidence", _evidence(known), 4)
-    page.labelled("Checks", ", ".join(known.checks), 2)
+    page.labelled("Evidence", _evidence(explained), 4)
+    page.labelled("Checks", ", ".join(explained.checks), 2)
     page.labelled("More", MORE)
 
 
-def _whole(page: _Page, known: Explained) -> None:
+def _whole(page: _Page, explained: Explained) -> None:
     """Add the whole record, all verdicts, and the evidence of every reading."""
-    spec, claim = known.spec, known.spec.record
+    spec, claim = explained.spec, explained.spec.record
     symbols = spec.statement().symbols
-    page.section("Place in the paper", [f"{claim.where} ({kind_words(claim.kind)}); {known.paper.title}"])
+    page.section("Place in the paper", [f"{claim.where} ({kind_words(claim.kind)}); {explained.paper.title}"])
     page.section("The paper's words", tex_text(claim.quote).splitlines())
     page.section("As a formula", statement_text(display(spec.statement())))
     page.section("Symbols", [f"{name}: {prose_text(symbol.meaning)}" for name, symbol in sorted(symbols.items())])
     page.section("Readings", [f"{r.name} = {' | '.join(r.choices)}: {prose_text(r.meaning)}" for r in claim.reading])
     page.section("Rests on", claim.uses)
     page.section("Transcription", [prose_text(line) for line in claim.transcription.strip().splitlines()])
-    page.section("Stale: judged before a change", known.stale)
-    if not known.results:
+    page.section("Stale: judged before a change", explained.stale)
+    if not explained.results:
         page.section("Evidence", [NO_RUN.format(claim=spec.key)])
-    for title, lines in evidence_lines(known.judged, recorded=bool(known.results)):
+    for title, lines in evidence_lines(explained.judged, recorded=bool(explained.results)):
         page.section(title, lines)
-    page.section("Checks", [", ".join(known.checks) or "none is written"])
+    page.section("Checks", [", ".join(explained.checks) or "none is written"])
 
 
 def _correction_title(amendment: AmendmentResult) -> str:
@@ -166,28 +168,28 @@ def _example(example: Counterexample, result: Result) -> str:
     return f"{KINDS[example.kind]}: {words}"
 
 
-def _readings(known: Explained, groups: Sequence[Sequence[Result]]) -> str:
+def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:
     """Return what the readings are, and that they change nothing, if so."""
-    choices = "; ".join(f"{reading.name} = {' | '.join(reading.choices)}" for reading in known.spec.record.reading)
+    choices = "; ".join(f"{reading.name} = {' | '.join(reading.choices)}" for reading in explained.spec.record.reading)
     if not choices:
         return ""
-    number = len(known.judged)
+    number = len(explained.judged)
     all_of_them = "both" if number == 2 else f"all {number}"
     return f"{choices}. {f'The verdict is the same in {all_of_them}.' if len(groups) == 1 else ''}".strip()
 
 
-def _evidence(known: Explained) -> str:
+def _evidence(explained: Explained) -> str:
     """Return how many checks said what, of the first reading."""
-    if not known.results:
-        return NO_RUN.format(claim=known.spec.key)
-    first = known.results[0]
+    if not explained.results:
+        return NO_RUN.format(claim=explained.spec.key)
+    first = explained.results[0]
     forms = [("as printed", first.checks)]
     forms += [("where it holds", first.holds.checks)] if first.holds else []
     forms += [("as corrected", first.amendment.checks)] if first.amendment else []
     parts = [_checks(form, checks) for form, checks in forms if checks]
-    return f"{known.source}: {'; '.join(parts)}" if parts else f"{known.source} without checks"
+    return f"{explained.source}: {'; '.join(parts)}" if parts else f"{explained.source} without checks"
 
 
 def _checks(form: str, checks: Sequence[CheckResult]) -> str:
-    found = counts_words(counts(check.status for check in checks))
-    return f"{plural(len(checks), 'check')} of the statement {form} ({found})"
+    counts_text = counts_words(counts(check.status for check in checks))
+    return f"{plural(len(checks), 'check')} of the statement {form} ({counts_text})"

@@ -29,28 +29,28 @@ class MutantsRun(Record, frozen=True, kw_only=True):
     @property
     def noticed(self) -> list[FaultOutcome]:
         """Changes that something noticed."""
-        return [each for each in self.changes if each.noticed]
+        return [change for change in self.changes if change.noticed]
 
     @property
     def unseen(self) -> list[FaultOutcome]:
         """Changes of modules none of whose changes was noticed."""
-        known = [*self.noticed, *self.broken]
-        return [each for each in self.changes if each.what and each not in known]
+        explained = [*self.noticed, *self.broken]
+        return [change for change in self.changes if change.what and change not in explained]
 
     @property
     def broken(self) -> list[FaultOutcome]:
         """Changes after which nothing runs that uses the module."""
-        return [each for each in self.changes if each.error == NOTHING_RUNS]
+        return [change for change in self.changes if change.error == NOTHING_RUNS]
 
     @property
     def untried(self) -> list[str]:
         """Modules that have nothing to change."""
-        return sorted(each.module for each in self.changes if not each.what)
+        return sorted(change.module for change in self.changes if not change.what)
 
     @property
     def waiting(self) -> list[str]:
         """Modules that nobody has looked at yet."""
-        return sorted(set(self.modules) - {each.module for each in self.changes})
+        return sorted(set(self.modules) - {change.module for change in self.changes})
 
 
 INTRODUCTION = """\
@@ -73,14 +73,14 @@ def mutants_page(run: MutantsRun) -> str:
             *(f"**{line}**" for line in summary(run)),
             " ".join(INTRODUCTION.split()),
             "## Not noticed" if run.unseen else "",
-            md.table(["module", "the last change", "asked"], [_row(each) for each in run.unseen]),
+            md.table(["module", "the last change", "asked"], [_row(change) for change in run.unseen]),
             "## Nothing runs" if run.broken else "",
             BROKEN if run.broken else "",
-            md.bullets(f"{md.code(each.module)}: {md.code(each.what)}" for each in run.broken),
+            md.bullets(f"{md.code(change.module)}: {md.code(change.what)}" for change in run.broken),
             "## Nothing to change" if run.untried else "",
             md.bullets(map(md.code, run.untried)),
             "## Noticed",
-            md.bullets(f"{md.code(each.module)}: {md.prose(', '.join(_by(each)))}" for each in run.noticed),
+            md.bullets(f"{md.code(change.module)}: {md.prose(', '.join(_by(change)))}" for change in run.noticed),
             "## Not looked at yet" if run.waiting else "",
             md.bullets(map(md.code, run.waiting)),
             f"Commit: {md.code(run.commit)}",
@@ -90,23 +90,26 @@ def mutants_page(run: MutantsRun) -> str:
 
 def summary(run: MutantsRun) -> Iterator[str]:
     """What was found, in one line."""
-    others = {
+    further_counts = {
         "none was": len(run.unseen),
         "nothing runs after any": len(run.broken),
         "there is nothing to change": len(run.untried),
         "nobody has looked yet": len(run.waiting),
     }
-    told = [f"in {len(run.noticed)} a change was noticed", *(f"in {n} {what}" for what, n in others.items() if n)]
-    yield f"{plural(len(run.modules), 'module')} without a fault in the catalogue: {', '.join(told)}."
+    parts = [
+        f"in {len(run.noticed)} a change was noticed",
+        *(f"in {n} {what}" for what, n in further_counts.items() if n),
+    ]
+    yield f"{plural(len(run.modules), 'module')} without a fault in the catalogue: {', '.join(parts)}."
 
 
-def _row(each: FaultOutcome) -> list[str]:
-    asked = "\n".join(f"{md.code(sighting.check)}: {sighting.saw}" for sighting in each.sightings)
-    return [md.code(each.module), md.code(each.what), asked or md.prose(each.error)]
+def _row(change: FaultOutcome) -> list[str]:
+    sightings = "\n".join(f"{md.code(sighting.check)}: {sighting.saw}" for sighting in change.sightings)
+    return [md.code(change.module), md.code(change.what), sightings or md.prose(change.error)]
 
 
-def _by(each: FaultOutcome) -> Iterator[str]:
-    return (f"{sighting.check} ({sighting.saw})" for sighting in each.sightings if sighting.noticed)
+def _by(change: FaultOutcome) -> Iterator[str]:
+    return (f"{sighting.check} ({sighting.saw})" for sighting in change.sightings if sighting.noticed)
 
 
 MUTANTS_PAGE = RecordedPage("mutants", MutantsRun, mutants_page)

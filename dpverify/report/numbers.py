@@ -23,7 +23,7 @@ def show_float(value: float, digits: int = 4) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 10**6:
         return str(int(value))
-    text = next((t for more in range(digits, 18) if float(t := f"{value:.{more}g}") != 1), "1")
+    text = next((t for precision in range(digits, 18) if float(t := f"{value:.{precision}g}") != 1), "1")
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else text
 
@@ -72,8 +72,8 @@ def show_slack(slack: Slack | None) -> str:
     if slack is None or not says_something(slack.min):
         return ""
     smallest, typical = show(slack.min), show(slack.typical, 3)
-    apart = typical != smallest and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
-    return f"{smallest} / {typical}" if says_something(slack.typical) and apart else smallest
+    is_different = typical != smallest and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
+    return f"{smallest} / {typical}" if says_something(slack.typical) and is_different else smallest
 
 
 def show_count(number: int) -> str:
@@ -85,8 +85,8 @@ def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
     """A point, as ``N=1, T=3, alpha=1/2``; numbers that are exact and short are shown so, or all that are exact."""
     if exact and all(number.exact for number in parameters.values()):
         return ", ".join(f"{name}={number.exact}" for name, number in sorted(parameters.items()))
-    shown = ((name, show_side(number, 6).removeprefix("≈")) for name, number in sorted(parameters.items()))
-    return ", ".join(f"{name}={value}" for name, value in shown)
+    values = ((name, show_side(number, 6).removeprefix("≈")) for name, number in sorted(parameters.items()))
+    return ", ".join(f"{name}={value}" for name, value in values)
 
 
 def ratio(lhs: Number, rhs: Number) -> float:

@@ -93,10 +93,10 @@ def _card_blocks(run: CardRun | None) -> Iterator[str]:
 def _counts(entries: list[CatalogueEntry], seeds: int) -> str:
     """In how many optimizers of a catalogue a fault was found, and by how many seeds."""
     every = sum(entry.found == seeds for entry in entries)
-    some = sum(0 < entry.found < seeds for entry in entries)
+    partly_found = sum(0 < entry.found < seeds for entry in entries)
     untested = sum(bool(entry.untested) for entry in entries)
     text = f"a fault in {every} of {len(entries)} optimizers" + (f" with each of {seeds} seeds" if seeds > 1 else "")
-    text += f", and in {some} with some seeds" if some else ""
+    text += f", and in {partly_found} with some seeds" if partly_found else ""
     return text + (f"; not fully tested: {untested}" if untested else "")
 
 
@@ -111,8 +111,8 @@ def _row(peer: Peer) -> list[str]:
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
     audit = next((_found(test) for test in peer.tests if test.name in ("outputs", "audit")), "not run")
     severity = (peer.severity or "not judged") if peer.failed else ""
-    says = (peer.says, _libraries(peer), peer.promise, bounds, audit, _summary(peer), severity, peer.documented)
-    return [md.prose(text) for text in says]
+    cells = (peer.says, _libraries(peer), peer.promise, bounds, audit, _summary(peer), severity, peer.documented)
+    return [md.prose(text) for text in cells]
 
 
 def _libraries(peer: Peer) -> str:
@@ -121,10 +121,10 @@ def _libraries(peer: Peer) -> str:
 
 def _summary(peer: Peer) -> str:
     """The first fault of an optimizer, and the tests that could not be run."""
-    found = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
+    summary = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
     if peer.untested:
-        found += f"; not tested: {', '.join(test.name for test in peer.untested)}"
-    return found
+        summary += f"; not tested: {', '.join(test.name for test in peer.untested)}"
+    return summary
 
 
 def _tests(peer: Peer) -> Iterator[str]:

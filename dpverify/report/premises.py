@@ -23,36 +23,36 @@ _ORDER = re.compile(r"[^ ]+(?: [-+*/] [^ ]+)* (?:<=|>=|<|>) [^ ]+(?: [-+*/] [^ ]
 
 def given_line(source: Result | AmendmentResult) -> str:
     """The premises that a statement is proved given, those about letters of the derivation alone at the end."""
-    told: list[str] = []
-    own: list[str] = []
+    premises: list[str] = []
+    of_letters: list[str] = []
     for text in source.given:
-        (own if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text) else told).append(_premise(text, source))
-    told += [f"of letters that only the derivation has, {', '.join(own)}"] if own else []
-    return f"Given: {'; '.join(told)}." if told else ""
+        (of_letters if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text) else premises).append(_premise(text, source))
+    premises += [f"of letters that only the derivation has, {', '.join(of_letters)}"] if of_letters else []
+    return f"Given: {'; '.join(premises)}." if premises else ""
 
 
 def definitions_line(source: Result | AmendmentResult) -> str:
     """What is measured, as a formula, where its definition is short; functions and long ones are in the data."""
-    told = []
+    definitions = []
     for text in source.definitions:
         name, _, formula = text.partition(" = ")
         if len(text) <= LONGEST_DEFINITION and "(" not in name and not _CALL.fullmatch(formula):
-            told.append(f"{_named(name, source)} is {md.code(formula)}")
-    return f"By definition {'; '.join(told)}." if told else ""
+            definitions.append(f"{_named(name, source)} is {md.code(formula)}")
+    return f"By definition {'; '.join(definitions)}." if definitions else ""
 
 
 def _premise(text: str, source: Result | AmendmentResult) -> str:
-    if found := _STATEMENT.fullmatch(text):
-        about = [VARIANTS.get(word, word.replace("=", " = ")) for word in found["about"].split(", ")]
-        return f"{md.code(found['claim'])} ({', '.join(about)})"
-    if found := _ARGUED.fullmatch(text):
-        return f"the definition of {md.code(found['name'])}, which is argued in words"
-    if found := _EQUATION.fullmatch(text):
-        return md.code(f"{found['left']} = {found['right']}")
+    if match := _STATEMENT.fullmatch(text):
+        about = [VARIANTS.get(word, word.replace("=", " = ")) for word in match["about"].split(", ")]
+        return f"{md.code(match['claim'])} ({', '.join(about)})"
+    if match := _ARGUED.fullmatch(text):
+        return f"the definition of {md.code(match['name'])}, which is argued in words"
+    if match := _EQUATION.fullmatch(text):
+        return md.code(f"{match['left']} = {match['right']}")
     if _ORDER.fullmatch(text):
         return md.code(text)
-    if found := _MEANING.fullmatch(text):
-        return f"the meaning of {_named(found['name'], source)}"
+    if match := _MEANING.fullmatch(text):
+        return f"the meaning of {_named(match['name'], source)}"
     return md.explanation(_CITED.sub(r"\g<theorem> \g<source>", text))
 
 

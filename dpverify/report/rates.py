@@ -39,9 +39,9 @@ class CheckRates(Record, frozen=True, kw_only=True):
         return count_false_reds(self.pinned, self.says)
 
 
-def count_false_reds(pinned: Status, says: list[Status]) -> int:
+def count_false_reds(pinned: Status, statuses: list[Status]) -> int:
     """Refutations of a statement that we do not call refuted."""
-    return 0 if pinned == "refuted" else says.count("refuted")
+    return 0 if pinned == "refuted" else statuses.count("refuted")
 
 
 class RatesRun(Record, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class RatesRun(Record, frozen=True, kw_only=True):
     @property
     def wrong(self) -> list[CheckRates]:
         """Checks with other rates than they state."""
-        return [each for each in self.checks if each.wrong]
+        return [rates for rates in self.checks if rates.wrong]
 
 
 INTRODUCTION = """\
@@ -79,7 +79,7 @@ def rates_page(run: RatesRun) -> str:
             " ".join(INTRODUCTION.format(within=_within(run)).split()),
             md.table(
                 ["check", "budget", "alpha", "said", "false reds", "faults refuted", "power stated", "power at least"],
-                [_row(each) for each in sorted(run.checks, key=lambda each: not each.wrong)],
+                [_row(rates) for rates in sorted(run.checks, key=lambda each: not each.wrong)],
                 right=range(4, 8),
             ),
         ]
@@ -88,11 +88,11 @@ def rates_page(run: RatesRun) -> str:
 
 def summary(run: RatesRun) -> Iterator[str]:
     """What was found, in two lines."""
-    reds, judged = sum(each.false_reds for each in run.checks), sum(len(each.says) for each in run.checks)
-    planted, seen = sum(each.planted for each in run.checks), sum(each.seen for each in run.checks)
+    reds, judged = sum(rates.false_reds for rates in run.checks), sum(len(rates.says) for rates in run.checks)
+    planted, detected = sum(rates.planted for rates in run.checks), sum(rates.seen for rates in run.checks)
     yield (
         f"{plural(len(run.checks), 'check')} with {plural(run.seeds, 'seed')} each: {plural(reds, 'false red')} in "
-        f"{judged} judgements, {seen} of {planted} planted faults refuted."
+        f"{judged} judgements, {detected} of {planted} planted faults refuted."
     )
     yield f"{plural(len(run.wrong), 'check')} with other rates than stated."
 
@@ -103,14 +103,14 @@ def _within(run: RatesRun) -> str:
     return f"in the budget {names} (those that spend one only in larger budgets are not on this page)"
 
 
-def _row(each: CheckRates) -> list[str]:
-    said = ", ".join(f"{count} {md.prose(status)}" for status, count in Counter(each.says).most_common())
-    least = f"{each.power_at_least:.3f}" if each.planted else ""
-    power = f"{each.power:.4f}" if each.power else ""
-    reds = "" if each.pinned == "refuted" else str(each.false_reds)
-    mark = "✗ " * each.wrong
-    faults = f"{each.seen} of {each.planted}" if each.planted else ""
-    return [f"{mark}{md.code(each.check)}", each.budget, f"{each.alpha:.0e}", said, reds, faults, power, least]
+def _row(rates: CheckRates) -> list[str]:
+    statuses = ", ".join(f"{count} {md.prose(status)}" for status, count in Counter(rates.says).most_common())
+    least = f"{rates.power_at_least:.3f}" if rates.planted else ""
+    power = f"{rates.power:.4f}" if rates.power else ""
+    reds = "" if rates.pinned == "refuted" else str(rates.false_reds)
+    mark = "✗ " * rates.wrong
+    faults = f"{rates.seen} of {rates.planted}" if rates.planted else ""
+    return [f"{mark}{md.code(rates.check)}", rates.budget, f"{rates.alpha:.0e}", statuses, reds, faults, power, least]
 
 
 RATES_PAGE = RecordedPage("rates", RatesRun, rates_page)

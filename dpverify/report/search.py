@@ -48,12 +48,12 @@ class SearchRun(Record, frozen=True, kw_only=True):
     @property
     def false(self) -> list[Hunted]:
         """Those that are false."""
-        return [each for each in self.inequalities if each.kind]
+        return [hunted for hunted in self.inequalities if hunted.kind]
 
     @property
     def wrong(self) -> list[Hunted]:
         """True ones that were refuted."""
-        return [each for each in self.inequalities if not each.kind and any(map(each.found, each.trials))]
+        return [hunted for hunted in self.inequalities if not hunted.kind and any(map(hunted.found, hunted.trials))]
 
 
 INTRODUCTION = """\
@@ -71,7 +71,7 @@ first. No such points were named here."""
 
 def search_page(run: SearchRun) -> str:
     """The page."""
-    true = [each for each in run.inequalities if not each.kind]
+    true = [hunted for hunted in run.inequalities if not hunted.kind]
     return md.document(
         [
             GENERATED,
@@ -83,9 +83,9 @@ def search_page(run: SearchRun) -> str:
             *(block for kind, title in run.kinds.items() for block in _kind(run, kind, title)),
             "## Not found by every search",
             " ".join(NEVER.split()),
-            md.bullets(f"{md.prose(each.name)}: {md.code(_says(each))}" for each in run.false if _missed(each)),
+            md.bullets(f"{md.prose(hunted.name)}: {md.code(_says(hunted))}" for hunted in run.false if _missed(hunted)),
             "## True ones",
-            md.bullets(md.code(_says(each)) for each in true),
+            md.bullets(md.code(_says(hunted)) for hunted in true),
         ]
     )
 
@@ -102,7 +102,7 @@ def summary(run: SearchRun) -> Iterator[str]:
 
 
 def _counts(among: Iterable[Hunted], budget: str) -> tuple[int, int, int]:
-    shares = [len(each.found(budget)) / len(each.trials[budget]) for each in among]
+    shares = [len(hunted.found(budget)) / len(hunted.trials[budget]) for hunted in among]
     always, never = shares.count(1.0), shares.count(0.0)
     return always, len(shares) - always - never, never
 
@@ -113,38 +113,38 @@ def _heads(run: SearchRun, *columns: str) -> list[str]:
 
 def _by_kind(run: SearchRun) -> Iterator[list[str]]:
     for kind, title in run.kinds.items():
-        among = [each for each in run.false if each.kind == kind]
+        among = [hunted for hunted in run.false if hunted.kind == kind]
         yield [md.prose(title), *(str(count) for budget in run.seconds for count in _counts(among, budget))]
 
 
 def _kind(run: SearchRun, kind: str, title: str) -> Iterator[str]:
     yield f"## {md.prose(title[:1].upper() + title[1:])}"
-    among = [each for each in run.false if each.kind == kind]
+    among = [hunted for hunted in run.false if hunted.kind == kind]
     header = ["", "inequality", *_heads(run, "found", "bits"), "known", "simplest found"]
-    yield md.table(header, [_row(run, each) for each in among])
+    yield md.table(header, [_row(run, hunted) for hunted in among])
 
 
-def _row(run: SearchRun, each: Hunted) -> list[str]:
-    cells = [md.prose(each.name), md.code(_says(each))]
+def _row(run: SearchRun, hunted: Hunted) -> list[str]:
+    cells = [md.prose(hunted.name), md.code(_says(hunted))]
     for budget in run.seconds:
-        found = each.found(budget)
-        mark = "" if found else "✗ "
-        cells.append(f"{mark}{len(found)} of {len(each.trials[budget])}")
-        cells.append(f"{median(trial.bits for trial in found):g}" if found else "")
-    found = [trial for budget in run.seconds for trial in each.found(budget)]
-    best = min(found, key=lambda trial: trial.bits, default=None)
+        trials = hunted.found(budget)
+        mark = "" if trials else "✗ "
+        cells.append(f"{mark}{len(trials)} of {len(hunted.trials[budget])}")
+        cells.append(f"{median(trial.bits for trial in trials):g}" if trials else "")
+    trials = [trial for budget in run.seconds for trial in hunted.found(budget)]
+    best = min(trials, key=lambda trial: trial.bits, default=None)
     simplest = "" if best is None else ", ".join(f"{name} = {value}" for name, value in best.found.items())
-    return [*cells, str(each.bits), md.prose(simplest)]
+    return [*cells, str(hunted.bits), md.prose(simplest)]
 
 
-def _missed(each: Hunted) -> bool:
+def _missed(hunted: Hunted) -> bool:
     """Whether a search in the largest budget found nothing."""
-    *_, largest = each.trials
-    return len(each.found(largest)) < len(each.trials[largest])
+    *_, largest = hunted.trials
+    return len(hunted.found(largest)) < len(hunted.trials[largest])
 
 
-def _says(each: Hunted) -> str:
-    return " for ".join(filter(None, [each.says, ", ".join(each.requires)]))
+def _says(hunted: Hunted) -> str:
+    return " for ".join(filter(None, [hunted.says, ", ".join(hunted.requires)]))
 
 
 SEARCH_PAGE = RecordedPage("search", SearchRun, search_page)

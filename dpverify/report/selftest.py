@@ -62,12 +62,14 @@ class FaultOutcome(Record, frozen=True, kw_only=True):
     @property
     def noticed(self) -> bool:
         """Whether anybody saw it."""
-        return any(each.noticed for each in self.sightings)
+        return any(sighting.noticed for sighting in self.sightings)
 
     @property
     def missed(self) -> list[str]:
         """Those that did not see it."""
-        return [each.check for each in self.sightings if not each.noticed] or [self.error] * bool(self.error)
+        return [sighting.check for sighting in self.sightings if not sighting.noticed] or [self.error] * bool(
+            self.error
+        )
 
 
 class Selftest(Record, frozen=True, kw_only=True):
@@ -91,7 +93,7 @@ class Selftest(Record, frozen=True, kw_only=True):
 
 def by_guard(run: Selftest) -> dict[str, list[str]]:
     """Modules by what saw a fault in them: a claim, tests only, or nothing because none is planted there."""
-    claims = {f.module for f in run.faults if any(each.noticed and each.is_claim for each in f.sightings)}
+    claims = {f.module for f in run.faults if any(sighting.noticed and sighting.is_claim for sighting in f.sightings)}
     tests = {f.module for f in run.faults if f.noticed} - claims
     none = [module for module in run.modules if module not in claims | tests]
     return {"claims": sorted(claims), "tests": sorted(tests), "none": none}
@@ -148,9 +150,9 @@ def _matrix(run: Selftest) -> str:
     rows = []
     for kind, title in run.kinds.items():
         faults = [fault for fault in run.faults if fault.kind == kind]
-        seen = Counter(_who(fault) for fault in faults)
+        guards = Counter(_who(fault) for fault in faults)
         if faults:
-            row = [md.link(md.prose(title), f"#{kind}"), *(str(seen[who] or "") for who in WHO), str(len(faults))]
+            row = [md.link(md.prose(title), f"#{kind}"), *(str(guards[who] or "") for who in WHO), str(len(faults))]
             rows.append(row)
     total = Counter(map(_who, run.faults))
     rows.append(["all", *(str(total[who]) for who in WHO), str(len(run.faults))])
@@ -163,7 +165,7 @@ WHO = ("by claims only", "by both", "by tests only", "missed")
 def _who(fault: FaultOutcome) -> str:
     if fault.missed:
         return "missed"
-    claims = [each.is_claim for each in fault.sightings]
+    claims = [sighting.is_claim for sighting in fault.sightings]
     return "by claims only" if all(claims) else "by both" if any(claims) else "by tests only"
 
 
@@ -179,16 +181,16 @@ def _faults(run: Selftest, faults: list[FaultOutcome]) -> str:
     for fault in faults:
         place = md.code(fault.module.removeprefix("dpverify."))
         size = f"\nsize: {md.prose(fault.size)}" if fault.size else ""
-        who = [_sighting(each) for each in fault.sightings] or [f"✗ {md.prose(fault.error)}"]
-        sizes = dict.fromkeys(size for each in fault.sightings for size in each.detects)
+        who = [_sighting(sighting) for sighting in fault.sightings] or [f"✗ {md.prose(fault.error)}"]
+        sizes = dict.fromkeys(size for sighting in fault.sightings for size in sighting.detects)
         rows.append([f"{md.prose(fault.what)}{size}", place, "\n".join(who), "\n".join(map(md.prose, sizes))])
     return md.table(["fault", "in", "who saw it", "the smallest that would have been seen"], rows)
 
 
-def _sighting(each: Sighting) -> str:
-    name = each.check if each.is_claim else each.check.rpartition("/")[2]
-    by = f" ({', '.join(each.by)})" if each.is_claim and each.by else ""
-    return f"{md.code(name)}{md.prose(by)}: {MARKS.get(each.saw, each.saw)}"
+def _sighting(sighting: Sighting) -> str:
+    name = sighting.check if sighting.is_claim else sighting.check.rpartition("/")[2]
+    by = f" ({', '.join(sighting.by)})" if sighting.is_claim and sighting.by else ""
+    return f"{md.code(name)}{md.prose(by)}: {MARKS.get(sighting.saw, sighting.saw)}"
 
 
 def _folders(modules: list[str]) -> Iterator[str]:

@@ -58,21 +58,21 @@ def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter:
     above = {_key(line): line for line in statement_of(printed) if line.word not in APART}
     lines = [line for line in statement_of(amendment) if line.word not in APART]
     replaced = {word for word, _ in above.keys() - set(map(_key, lines)) if word}
-    whole = {*replaced, "if"} if in_chapter else replaced
-    new = [line for line in lines if _key(line) not in above or line.word in whole]
+    repeated_words = {*replaced, "if"} if in_chapter else replaced
+    new = [line for line in lines if _key(line) not in above or line.word in repeated_words]
     in_heading = amendment.holds_for if amendment.corrects and not in_chapter else []
-    told = [_sentence(_belongs([line for line in new if not (line.word == "if" and line.text in in_heading)]))]
-    told += [*_replacements(lines, replaced)]
-    told += ["Otherwise as printed."] if any(line not in new and _belongs([line]) for line in lines) else []
+    sentences = [_sentence(_belongs([line for line in new if not (line.word == "if" and line.text in in_heading)]))]
+    sentences += [*_replacements(lines, replaced)]
+    sentences += ["Otherwise as printed."] if any(line not in new and _belongs([line]) for line in lines) else []
     formula = statement_block_of([line for line in lines[:1] if line in new or in_chapter])
-    return "\n\n".join(filter(None, [formula, " ".join(filter(None, told))]))
+    return "\n\n".join(filter(None, [formula, " ".join(filter(None, sentences))]))
 
 
 def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[str]:
     """Say which parts of a corrected statement replace the printed ones, and which are gone."""
     groups = {group: bool(_after(lines, word)) for word, group in _GROUPS.items() if word in replaced}
-    if kept := [group for group, has_lines in groups.items() if has_lines]:
-        yield f"These {' and '.join(kept)} replace the printed ones."
+    if nonempty := [group for group, has_lines in groups.items() if has_lines]:
+        yield f"These {' and '.join(nonempty)} replace the printed ones."
     if gone := [group for group, has_lines in groups.items() if not has_lines]:
         yield f"The printed {' and '.join(gone)} are left out."
 
@@ -102,8 +102,8 @@ def instead_in_line(amendment: AmendmentResult) -> str:
     if not (amendment.corrects and amendment.holds_for):
         return instead_words(amendment)
     conditions = {line.text: line for line in _after(amendment.display, "if")}
-    shown = (_fragment(conditions.get(text) or Line(word="if", text=text)) for text in amendment.holds_for)
-    return f"holds {exactly_if(amendment) if amendment.only_restates else 'for'} {', '.join(shown)}"
+    conditions_shown = (_fragment(conditions.get(text) or Line(word="if", text=text)) for text in amendment.holds_for)
+    return f"holds {exactly_if(amendment) if amendment.only_restates else 'for'} {', '.join(conditions_shown)}"
 
 
 def instead_line(amendment: AmendmentResult) -> str:
@@ -130,8 +130,8 @@ def shared_letters(groups: Sequence[Sequence[Result]]) -> frozenset[str]:
             domains.setdefault(name, Counter())[text] += 1
             meanings.setdefault(letter, set()).add(name)
     several = {name for names in meanings.values() if len(names) > 1 for name in names}
-    most = (counts.most_common(1)[0] for name, counts in domains.items() if name not in several)
-    return frozenset(text for text, count in most if count > 1)
+    commonest = (counts.most_common(1)[0] for name, counts in domains.items() if name not in several)
+    return frozenset(text for text, count in commonest if count > 1)
 
 
 def letters_of_page(groups: Sequence[Sequence[Result]], shared: Container[str]) -> str:
@@ -146,20 +146,20 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
 
     ``shared``: the domains that the page gives for all its claims.
     """
-    found = _domains(results)
-    different = {text.partition(" ")[0] for text in found if text not in shared}
-    letters = _letters([line for text, line in found.items() if text.partition(" ")[0] in different])
+    line_of = _domains(results)
+    different = {text.partition(" ")[0] for text in line_of if text not in shared}
+    letters = _letters([line for text, line in line_of.items() if text.partition(" ")[0] in different])
     sources = _statements(results)
     used = {name for source in sources for example in telling(source) for name in example.parameters}
     used |= {line.text for source in sources for line in _after(statement_of(source), "constant may depend on")}
-    named = dict(map(_name_and_letter, found.values()))
+    named = dict(map(_name_and_letter, line_of.values()))
     names = [
         f"{md.code(name)} is {md.inline_math(letter)}"
         for name, letter in named.items()
         if name in used and _plain(letter) != _plain(name)
     ]
-    told = [f"Letters: {letters}."] if letters else []
-    return " ".join([*told, f"Names: {', '.join(names)}."] if names else told)
+    sentences = [f"Letters: {letters}."] if letters else []
+    return " ".join([*sentences, f"Names: {', '.join(names)}."] if names else sentences)
 
 
 def _statements(results: Sequence[Result]) -> list[Result | AmendmentResult]:
@@ -174,10 +174,10 @@ def _domains(results: Sequence[Result]) -> dict[str, Line]:
 def _name_and_letter(line: Line) -> tuple[str, str]:
     """The name of a letter as points have it, and the letter."""
     name, _, domain = line.text.partition(" ")
-    bounds, shown = domain.rpartition(", ")[2], line.latex.rpartition(r",\ ")[2]
+    bounds, letter_latex = domain.rpartition(", ")[2], line.latex.rpartition(r",\ ")[2]
     words = [word.strip() for word in _ORDERS.split(bounds)]
     place = words.index(name) if name in words else 0  # a domain without bounds, such as "integer", has no name in it
-    return name, _SHOWN_ORDERS.split(shown)[place].strip()
+    return name, _SHOWN_ORDERS.split(letter_latex)[place].strip()
 
 
 def _plain(name: str) -> str:
@@ -188,17 +188,17 @@ def readings_block(results: Sequence[Result], page: str | None = None) -> str:
     """What the readings of claims mean, a line each; where a page is given, only if it mentions one of their names."""
     lines = {line.text: line.about for result in results for line in _after(statement_of(result), "reading")}
     meanings = dict.fromkeys(lines.values())
-    alike = {about: [text for text, found in lines.items() if found == about] for about in meanings if about}
-    named = {about: [*map(md.prose, texts)] for about, texts in alike.items()}
-    shown = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
-    told = md.bullets(f"{' or '.join(texts)}: {md.explanation(about)}" for about, texts in shown.items())
-    return f"Readings of the paper:\n\n{told}" if told else ""
+    texts_of = {about: [text for text, meaning in lines.items() if meaning == about] for about in meanings if about}
+    named = {about: [*map(md.prose, texts)] for about, texts in texts_of.items()}
+    mentioned = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
+    lines_text = md.bullets(f"{' or '.join(texts)}: {md.explanation(about)}" for about, texts in mentioned.items())
+    return f"Readings of the paper:\n\n{lines_text}" if lines_text else ""
 
 
 def _belongs(lines: Sequence[Line]) -> str:
     """Definitions, conditions, assumptions, domains and reading, each introduced once."""
     heads = {"with": "with", "if": "if", "assuming": "assuming", "constant may depend on": "a constant that depends on"}
-    parts = [f"{head} {_joined(found)}" for word, head in heads.items() if (found := _after(lines, word))]
+    parts = [f"{head} {_joined(formulas)}" for word, head in heads.items() if (formulas := _after(lines, word))]
     parts += [f"for {letters}"] if (letters := _letters(_after(lines, "where"))) else []
     parts += [f"reading {md.prose(line.text)}" for line in _after(lines, "reading")]
     return "; ".join(parts)
@@ -213,8 +213,8 @@ def _letters(domains: Sequence[Line]) -> str:
             match = _BOUND.fullmatch(line.latex)
             bounded.setdefault(match["bound"] if match else "", []).append(match["letter"] if match else line.latex)
         formulas = [[", ".join(letters) + bound] if bound else letters for bound, letters in bounded.items()]
-        if shown := [md.inline_math(formula) for several in formulas for formula in several]:
-            parts.append(f"{words} {', '.join(shown)}")
+        if formulas_shown := [md.inline_math(formula) for several in formulas for formula in several]:
+            parts.append(f"{words} {', '.join(formulas_shown)}")
     return ", ".join(parts)
 
 

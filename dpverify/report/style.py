@@ -132,9 +132,9 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
     box = axes.get_window_extent()
     tall = box.height / root(axes).dpi * 72
     entries = sorted(labels, key=lambda label: label.y)
-    wanted = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
+    desired_heights = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
     sizes = [11.5 * (label.text.count("\n") + 1) + 2 for label in entries]
-    for label, height, wish in zip(entries, apart(wanted, sizes, tall), wanted, strict=True):
+    for label, height, wish in zip(entries, apart(desired_heights, sizes, tall), desired_heights, strict=True):
         held = min(max(wish, 0.0), tall)
         joint = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "relpos": (0, 0.5)}
         axes.annotate(
@@ -152,9 +152,9 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
         )
 
 
-def apart(wanted: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+def apart(desired: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
     """Heights near the wanted ones, in the same order, that leave each label its size and stay in the axes."""
-    heights = list(wanted)
+    heights = list(desired)
     for _ in range(200):
         moved = 0.0
         for lower in range(len(heights) - 1):

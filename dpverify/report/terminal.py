@@ -105,7 +105,7 @@ def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
 def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
     """The last lines: totals, what needs somebody's attention, how far to trust them, and where there is more."""
     results = run.results
-    claims, notes = ([r for r in results if r.is_note == own] for own in (False, True))
+    claims, notes = ([r for r in results if r.is_note == is_own] for is_own in (False, True))
     if claims or not notes:
         yield f"{_counted(claims, 'claim')}.{_severities(claims)}"
     if notes:
@@ -130,8 +130,8 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
             yield f"WRONG SEVERITY: {item_id(result)}, pinned as {result.severity}: {result.misjudged}."
     yield f"{_confirmed(results)} {false_alarm_line(run_false_alarm(run))}"
     yield from _recorded(results)
-    if kept := run.run.from_store:
-        yield f"{plural(kept, 'check')} reused from an earlier run of the same code; --fresh runs all again."
+    if reused := run.run.from_store:
+        yield f"{plural(reused, 'check')} reused from an earlier run of the same code; --fresh runs all again."
     if standing := sum(result.earlier > 0 for result in results):
         yield f"{plural(standing, 'verdict')} of earlier runs stand: nothing that they rest on has changed."
     if stale := run.run.stale_in_store:
@@ -152,21 +152,21 @@ def _disagreements(result: Result) -> Iterator[str]:
 
 def _recorded(results: Sequence[Result]) -> Iterator[str]:
     """Say what was looked at of the checks that were taken from the recorded run."""
-    taken = [check for result in results for check in result.all_checks if check.by_certificate]
-    derivations = sum(check.method == "derivation" for check in taken)
-    refutations = sum(check.status == "refuted" for check in taken)
+    recorded_checks = [check for result in results for check in result.all_checks if check.by_certificate]
+    derivations = sum(check.method == "derivation" for check in recorded_checks)
+    refutations = sum(check.status == "refuted" for check in recorded_checks)
     words = [f"only the certificates of {plural(derivations, 'derivation')} were checked"] if derivations else []
     words += [f"only the counterexamples of {plural(refutations, 'refutation')} were evaluated"] if refutations else []
     if words:
-        told = ", ".join(words)
-        yield f"{told[0].upper()}{told[1:]}, which are unchanged since the recorded run; --fresh repeats everything."
+        text = ", ".join(words)
+        yield f"{text[0].upper()}{text[1:]}, which are unchanged since the recorded run; --fresh repeats everything."
 
 
 def _counted(results: Sequence[Result], noun: str) -> str:
     judged = [result for result in results if not result.is_unreached]
     missing = len(results) - len(judged)
-    found = counts_words(counts(result.status for result in judged))
-    told = f"{plural(len(judged), 'verdict')} on {plural(len({r.claim for r in judged}), noun)}: {found}"
+    counts_text = counts_words(counts(result.status for result in judged))
+    told = f"{plural(len(judged), 'verdict')} on {plural(len({r.claim for r in judged}), noun)}: {counts_text}"
     return f"{told}; {missing} {NOT_REACHED}" if missing else told
 
 
@@ -174,8 +174,8 @@ def _severities(results: Sequence[Result]) -> str:
     """Return how many claims are refuted, by severity, each claim once, and the names of the worst ones."""
     worst = ", ".join(by_severity(results).get("privacy", ()))
     names = f" Severity privacy: {worst}." if worst else ""
-    told = severities_words(results)
-    return f" Refuted claims by severity: {told}.{names}" if told else ""
+    severity_text = severities_words(results)
+    return f" Refuted claims by severity: {severity_text}.{names}" if severity_text else ""
 
 
 def _confirmed(results: Sequence[Result]) -> str:
@@ -183,14 +183,14 @@ def _confirmed(results: Sequence[Result]) -> str:
     against = sum(result.contradicts for result in results)
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     differing = sum(result.sources_disagree for result in results)
-    told = f"{plural(against, 'pinned verdict')} contradicted" if against else "No pinned verdict is contradicted"
+    sentence = f"{plural(against, 'pinned verdict')} contradicted" if against else "No pinned verdict is contradicted"
     if differing:  # one of them may be contradicted by the source that is right
         undecided = (
             f"Our sources disagree in {plural(differing, 'verdict')}, so nothing is decided about the pins there"
         )
-        others = f"{plural(against, 'pinned verdict')} contradicted" if against else "no other pin is contradicted"
-        told = f"{undecided}; {others}"
-    return f"{told}, {weak} unconfirmed at this budget." if weak else f"{told}."
+        remainder = f"{plural(against, 'pinned verdict')} contradicted" if against else "no other pin is contradicted"
+        sentence = f"{undecided}; {remainder}"
+    return f"{sentence}, {weak} unconfirmed at this budget." if weak else f"{sentence}."
 
 
 def _at(result: Result, listed: Container[str]) -> str:
@@ -207,15 +207,15 @@ def why(result: Result) -> str:
     """The reason of a verdict in one line; a refutation shows its first counterexample."""
     if result.status == "refuted" and (examples := telling(result)):
         return _example(result, examples[0])
-    given = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
+    premises = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
     defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
-    return given + " ".join(result.reason.split()) + defined
+    return premises + " ".join(result.reason.split()) + defined
 
 
-def found_so_far(name: str, found: CheckResult, console: Console) -> Text:
+def found_so_far(name: str, check_result: CheckResult, console: Console) -> Text:
     """A refutation as soon as it is there, in a line: its counterexample, or what its check says."""
-    said = example_words(found.counterexamples[0]) if found.counterexamples else found.message
-    return Text(readable(f"{mark('refuted', console)} refuted so far: {name}: {said}", console), style="bold red")
+    words = example_words(check_result.counterexamples[0]) if check_result.counterexamples else check_result.message
+    return Text(readable(f"{mark('refuted', console)} refuted so far: {name}: {words}", console), style="bold red")
 
 
 def mark(status: Status, console: Console) -> str:
@@ -229,8 +229,8 @@ def _unicode(console: Console) -> bool:
 
 def amendment_words(result: Result) -> str:
     """Where the printed statement holds and what is corrected, each with its own status; "" where there is neither."""
-    beside = [said for said in (result.holds, result.amendment) if said]
-    return "; ".join(with_status(said, instead_words(said)) for said in beside)
+    statements = [statement for statement in (result.holds, result.amendment) if statement]
+    return "; ".join(with_status(statement, instead_words(statement)) for statement in statements)
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:
@@ -286,8 +286,8 @@ def _loud(result: Result) -> str:
 
 
 def _notes(*parts: str) -> str:
-    told = [part for part in parts if part]
-    return "; ".join([*(part.rstrip(".") for part in told[:-1]), *told[-1:]])
+    nonempty = [part for part in parts if part]
+    return "; ".join([*(part.rstrip(".") for part in nonempty[:-1]), *nonempty[-1:]])
 
 
 class _Rate(bars.ProgressColumn):

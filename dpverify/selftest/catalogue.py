@@ -79,17 +79,17 @@ class FaultsFile(Record, frozen=True, kw_only=True):
 
 def load_faults(root: Path) -> list[Fault]:
     """Read the catalogue of a checkout, file by file; :class:`CatalogueError` where a record is wrong."""
-    found: dict[str, Fault] = {}
+    fault_of: dict[str, Fault] = {}
     for path in sorted((root / FOLDER).glob("*.toml")):
         try:
             faults = msgspec.toml.decode(path.read_bytes(), type=FaultsFile).fault
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CatalogueError(f"{path.name}: {' '.join(str(error).split())}") from error
         for fault in faults:
-            if problem := next(_problems(fault, root), "again" if fault.id in found else ""):
+            if problem := next(_problems(fault, root), "again" if fault.id in fault_of else ""):
                 raise CatalogueError(f"{path.name}: {fault.id}: {problem}")
-            found[fault.id] = fault
-    return list(found.values())
+            fault_of[fault.id] = fault
+    return list(fault_of.values())
 
 
 def _problems(fault: Fault, root: Path) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _problems(fault: Fault, root: Path) -> Iterator[str]:
 def choose(faults: list[Fault], only: str | None = None, tenth: int | None = None) -> list[Fault]:
     """Those whose id or module matches a glob, and those of one tenth of the catalogue, by their places in it."""
     chosen = faults if tenth is None else faults[tenth::10]
-    return [each for each in chosen if only is None or fnmatchcase(each.id, only) or fnmatchcase(each.module, only)]
+    return [fault for fault in chosen if only is None or fnmatchcase(fault.id, only) or fnmatchcase(fault.module, only)]
 
 
 def planted(source: str, fault: Fault) -> str:

@@ -107,10 +107,10 @@ class Children:
 
 def _launcher() -> subprocess.Popen[bytes]:
     """Begin a launcher, whose children keep compiled kernels beside the sources of the copy that they work in."""
-    apart = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONSAFEPATH"}
+    removed_variables = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONSAFEPATH"}
     return subprocess.Popen(
         [sys.executable, "-P", "-c", LAUNCHER, *LIBRARIES],
-        env={name: value for name, value in os.environ.items() if name not in apart},
+        env={name: value for name, value in os.environ.items() if name not in removed_variables},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True,
     )  # fmt: skip
 

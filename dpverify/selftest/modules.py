@@ -45,24 +45,24 @@ def change_modules(
     jobs: int = 1,
     limit: float = 300.0,
     report: Report | None = None,
-    known: Iterable[FaultOutcome] = (),
+    earlier_outcomes: Iterable[FaultOutcome] = (),
 ) -> MutantsRun:
     """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed.
 
     First its nearest guards are asked; where they notice none of its changes, all tests of its folder. What ``state``
-    and ``known`` hold is not run again while the module and its guards stay as they are. Guards that are red before
-    anything is changed are not asked. ``limit``: seconds for one change. After Ctrl-C, what was decided.
+    and ``earlier_outcomes`` hold is not run again while the module and its guards stay as they are. Guards that are red
+    before anything is changed are not asked. ``limit``: seconds for one change. After Ctrl-C, what was decided.
     """
     tell = report or (lambda done, total, label: None)
-    taken = {fault.module for fault in load_faults(root)}
-    left = [name for name in modules(root) if name not in taken]
+    covered = {fault.module for fault in load_faults(root)}
+    left = [name for name in modules(root) if name not in covered]
     tried = {(name, False): list(attempts(root, name)) for name in left}  # who is asked is read from many files: once
     for name in left:
-        asked = all_of_folder(root, name)
-        tried[name, True] = [msgspec.structs.replace(fault, noticed_by=asked) for fault in tried[name, False]]
+        guards = all_of_folder(root, name)
+        tried[name, True] = [msgspec.structs.replace(fault, noticed_by=guards) for fault in tried[name, False]]
     keys = {(name, False): _key(root, name, tried[name, False]) for name in left}
     keys |= {(name, True): _key(root, name, [*tried[name, False], *tried[name, True]]) for name in left}
-    decided = {each.key: each for each in known if each.error != NOT_RUN} | remembered(state)
+    decided = {each.key: each for each in earlier_outcomes if each.error != NOT_RUN} | remembered(state)
 
     def done(name: str, wide: bool) -> bool:
         return not decided.keys().isdisjoint({keys[name, wide], keys[name, True]})
@@ -76,8 +76,8 @@ def change_modules(
 
     with suppress(KeyboardInterrupt):
         for wide in (False, True):
-            some = [name for name in left if fnmatchcase(name, only) and not done(name, wide)]
-            todo = {name: tried[name, wide] for name in some if not wide or _unseen(decided[keys[name, False]])}
+            selected = [name for name in left if fnmatchcase(name, only) and not done(name, wide)]
+            todo = {name: tried[name, wide] for name in selected if not wide or _unseen(decided[keys[name, False]])}
             if not todo:
                 continue
             before = 0 if wide else sum(done(name, wide) for name in left)
@@ -114,12 +114,12 @@ def _decide(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: f
         green = work / "green"
         copy(root, green)
         for first in range(0, len(todo), TOGETHER):
-            some = dict(islice(todo.items(), first, first + TOGETHER))
-            new = [name for name in _asked(chain.from_iterable(some.values())) if name not in saw]
-            saw |= {each.check: each.saw for each in look_at_green(pool, children, green, new, jobs)}
+            batch = dict(islice(todo.items(), first, first + TOGETHER))
+            new = [name for name in _asked(chain.from_iterable(batch.values())) if name not in saw]
+            saw |= {sighting.check: sighting.saw for sighting in look_at_green(pool, children, green, new, jobs)}
             begun = [
                 pool.submit(_tries, children, green, work / name, name, tried, limit, saw)
-                for name, tried in some.items()
+                for name, tried in batch.items()
             ]
             for future in as_completed(begun):
                 yield future.result()
@@ -130,33 +130,39 @@ def _tries(
     saw: Mapping[str, Saw],
 ) -> FaultOutcome:  # fmt: skip
     """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
-    found, saws = FaultOutcome(id=module, kind="machine", what="", module=module), set[Saw]()
+    outcome, saws = FaultOutcome(id=module, kind="machine", what="", module=module), set[Saw]()
     for number, fault in enumerate(tried):
         if children.ended:
             break
-        found = _try(children, green, folder / str(number), fault, limit, saw)
-        saws |= {sighting.saw for sighting in found.sightings}
-        if found.noticed:
+        outcome = _try(children, green, folder / str(number), fault, limit, saw)
+        saws |= {sighting.saw for sighting in outcome.sightings}
+        if outcome.noticed:
             break
-    nothing = saws == {"did not run"} and not found.error
-    return msgspec.structs.replace(found, error=NOTHING_RUNS) if nothing else found
+    nothing_ran = saws == {"did not run"} and not outcome.error
+    return msgspec.structs.replace(outcome, error=NOTHING_RUNS) if nothing_ran else outcome
 
 
 def _try(
     children: Children, green: Path, folder: Path, fault: Fault, limit: float, saw: Mapping[str, Saw]
 ) -> FaultOutcome:
     begin = time.monotonic()
-    asked = [name for name in fault.noticed_by if saw[name] == "nothing"]
+    guards = [name for name in fault.noticed_by if saw[name] == "nothing"]
     ran = all(saw[name] not in {"time limit", "did not run"} for name in fault.noticed_by)
-    error = "" if asked else "none of its guards is green before the change" if ran else NOT_RUN
-    seen: list[Sighting] = []
+    error = "" if guards else "none of its guards is green before the change" if ran else NOT_RUN
+    sightings: list[Sighting] = []
     with plant(green, folder, fault, fault.new):
-        for name in (name for name in (*fault.tests, *fault.claims) if name in asked):  # the quickest first
-            if not any(each.noticed for each in seen):  # each by itself: one that cannot be loaded stops no other
-                seen += look(children, folder, [name], begin + limit - time.monotonic())
+        for name in (name for name in (*fault.tests, *fault.claims) if name in guards):  # the quickest first
+            if not any(each.noticed for each in sightings):  # each by itself: one that cannot be loaded stops no other
+                sightings += look(children, folder, [name], begin + limit - time.monotonic())
     seconds = round(time.monotonic() - begin, 1)
     return FaultOutcome(
-        id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, seconds=seconds, sightings=seen, error=error
+        id=fault.id,
+        kind=fault.kind,
+        what=fault.what,
+        module=fault.module,
+        seconds=seconds,
+        sightings=sightings,
+        error=error,
     )
 
 

@@ -58,12 +58,12 @@ def _among(labels: Container[str], job: Job) -> bool:
 
 
 def _run(
-    specs: Specs, budget: str, seed: int, workers: int, only: str, wanted: Callable[[Job], bool]
+    specs: Specs, budget: str, seed: int, workers: int, only: str, is_wanted: Callable[[Job], bool]
 ) -> list[tuple[Job, CheckResult]]:
     """Run the checks that are wanted."""
     suite = Suite(specs, budget, seed)
     claims = [claim for claim in specs.claims() if fnmatchcase(claim.key, only)]
-    jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.due and wanted(job)]
+    jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.due and is_wanted(job)]
     results, interrupted = run_jobs(jobs, workers)
     if interrupted:
         raise KeyboardInterrupt
@@ -74,10 +74,10 @@ STATISTICAL = ("monte-carlo", "exact-law")
 """Methods whose checks may spend alpha; one that spends none, as what it knows is exact, is left out."""
 
 
-def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, found: Sequence[CheckResult]) -> CheckRates:
+def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Sequence[CheckResult]) -> CheckRates:
     statement = job.context.statement
-    declared = [control for result in found for control in result.controls if control.at_declared_size]
-    seen, says = sum(control.refuted for control in declared), [result.status for result in found]
+    declared = [control for result in results for control in result.controls if control.at_declared_size]
+    detected, statuses = sum(control.refuted for control in declared), [result.status for result in results]
     pinned = specs.claim(statement.key).pinned(statement.reading, statement.variant)
     return CheckRates(
         check=job.label,
@@ -86,12 +86,12 @@ def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, found: Seque
         alpha=first.alpha,
         power=first.power,
         detects=first.detects,
-        says=says,
+        says=statuses,
         planted=len(declared),
-        seen=seen,
-        power_at_least=proportion_limits(seen, len(declared), 0.05)[0] if declared else 0.0,
-        wrong=others(count_false_reds(pinned, says), len(says), first.alpha)
-        or others(len(declared) - seen, len(declared), 1.0 - first.power),
+        seen=detected,
+        power_at_least=proportion_limits(detected, len(declared), 0.05)[0] if declared else 0.0,
+        wrong=others(count_false_reds(pinned, statuses), len(statuses), first.alpha)
+        or others(len(declared) - detected, len(declared), 1.0 - first.power),
     )
 
 

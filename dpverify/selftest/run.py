@@ -44,8 +44,8 @@ class NotGreen(Exception):  # noqa: N818 it is what was found
     """What must notice faults is red, or does not run, without any fault."""
 
     def __init__(self, red: Sequence[Sighting]) -> None:
-        self.red = {each.check for each in red}
-        super().__init__("without a fault: " + ", ".join(f"{each.check}: {each.saw}" for each in red))
+        self.red = {sighting.check for sighting in red}
+        super().__init__("without a fault: " + ", ".join(f"{sighting.check}: {sighting.saw}" for sighting in red))
 
 
 class StateError(ValueError):
@@ -56,11 +56,11 @@ def code_digest(root: Path) -> str:
     """Digest what a copy holds, but for catalogue, files of tests and reports, with the versions of what runs it."""
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
     for name in (name for name in COPIED if name != "reports"):
-        found = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
-        for path in found:
+        paths = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
+        for path in paths:
             inside = path.relative_to(root)
-            apart = path.name.startswith("test_") or FOLDER in inside.parents
-            if path.is_file() and not _unwanted(inside) and not apart:
+            is_test = path.name.startswith("test_") or FOLDER in inside.parents
+            if path.is_file() and not _unwanted(inside) and not is_test:
                 digest.update(f"{inside.as_posix()} {_digest(path)}\n".encode())
     return digest.hexdigest()
 
@@ -85,7 +85,7 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
 
     A :class:`StateError` where the file is damaged or none of ours: nothing must be written to it then.
     """
-    found: dict[str, FaultOutcome] = {}
+    outcomes: dict[str, FaultOutcome] = {}
     try:
         lines = state.read_bytes().split(b"\n") if state.exists() else []
     except OSError as error:
@@ -101,8 +101,8 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
             if line.startswith(b'["'[: len(line)]) and ("truncated" in str(error) or not line.endswith(b"]")):
                 continue
             raise StateError(f"entry {number} is damaged: {error}") from None
-        found[key] = outcome
-    return found
+        outcomes[key] = outcome
+    return outcomes
 
 
 def remember(state: Path, key: str, outcome: FaultOutcome) -> None:
@@ -128,18 +128,18 @@ def selftest(
     tell = report or (lambda done, total, label: None)
     code = code_digest(root)
     keys = {fault.id: fault_key(fault, root, code) for fault in faults}
-    known = remembered(state)
-    todo = [fault for fault in faults if keys[fault.id] not in known]
+    outcome_of_key = remembered(state)
+    todo = [fault for fault in faults if keys[fault.id] not in outcome_of_key]
     tell(len(faults) - len(todo), len(faults), "the code without a fault")
     if todo:
         with work_folder("dpverify-selftest-") as work, closing(_decide(root, todo, work, jobs, limit)) as decided:
             for outcome in decided:
                 key = keys[outcome.id]
-                known[key] = outcome
+                outcome_of_key[key] = outcome
                 remember(state, key, outcome)
-                done = sum(each in known for each in keys.values())
+                done = sum(key_of_fault in outcome_of_key for key_of_fault in keys.values())
                 tell(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
-    outcomes = [known[keys[fault.id]] for fault in faults]
+    outcomes = [outcome_of_key[keys[fault.id]] for fault in faults]
     return Selftest(
         versions=versions(), commit=commit(), machine=machine(), kinds=KINDS, modules=modules(root), faults=outcomes,
         catalogue=len(load_faults(root)),
@@ -152,7 +152,7 @@ def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: f
     try:
         copy(root, green)
         checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
-        red = [each for each in look_at_green(pool, children, green, checks, jobs) if each.saw != "nothing"]
+        red = [sighting for sighting in look_at_green(pool, children, green, checks, jobs) if sighting.saw != "nothing"]
         if red:
             raise NotGreen(red)
         begun = [
@@ -188,7 +188,7 @@ def look_at_green(
     """Ask what must notice faults before there is one, in as many processes as there are jobs."""
     parts = [part for k in range(jobs) if (part := checks[k::jobs])]
     looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
-    return [each for one in looks for each in one.result()]
+    return [sighting for future in looks for sighting in future.result()]
 
 
 def copy(root: Path, to: Path) -> None:
@@ -238,12 +238,12 @@ def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: flo
     except CatalogueError as error:
         return msgspec.structs.replace(outcome, error=str(error))
     with plant(green, folder, fault, changed):
-        found = look(children, folder, fault.noticed_by, limit)
-    return msgspec.structs.replace(outcome, seconds=round(time.monotonic() - begin, 1), sightings=found)
+        sightings = look(children, folder, fault.noticed_by, limit)
+    return msgspec.structs.replace(outcome, seconds=round(time.monotonic() - begin, 1), sightings=sightings)
 
 
 def modules(root: Path) -> list[str]:
     """Modules of the package that hold a function or a class; those that only import or name things are none."""
     paths = sorted((root / "dpverify").rglob("*.py"))
-    holds = [path for path in paths if any(word in path.read_text("utf-8") for word in ("def ", "class "))]
-    return [".".join(path.relative_to(root).with_suffix("").parts) for path in holds]
+    defining = [path for path in paths if any(word in path.read_text("utf-8") for word in ("def ", "class "))]
+    return [".".join(path.relative_to(root).with_suffix("").parts) for path in defining]

@@ -50,14 +50,17 @@ class PlantedInequalities(Record, frozen=True, kw_only=True):
 
     def named(self, glob: str) -> PlantedInequalities:
         """Only those whose names match."""
-        false, true = ([each for each in some if fnmatchcase(each.name, glob)] for some in (self.false, self.true))
+        false, true = (
+            [inequality for inequality in inequalities if fnmatchcase(inequality.name, glob)]
+            for inequalities in (self.false, self.true)
+        )
         return PlantedInequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
 
     def statement(self, inequality: PlantedInequality) -> Statement:
         """The inequality as the ledger would have it."""
-        said, requires = parse_relation(inequality.says), tuple(map(parse_relation, inequality.requires))
-        (relation,), (lhs, rhs) = said.ops, said.operands
-        names = frozenset[str]().union(*map(free_names, (*said.operands, *_operands(requires))))
+        formula, requires = parse_relation(inequality.says), tuple(map(parse_relation, inequality.requires))
+        (relation,), (lhs, rhs) = formula.ops, formula.operands
+        names = frozenset[str]().union(*map(free_names, (*formula.operands, *_operands(requires))))
         return Statement(
             key=f"planted:{inequality.name}", variant="printed", kind="inequality", reading={}, quantity=None,
             lhs=lhs, relation=_relation(relation), rhs=rhs, words=None, requires=requires, let=(), assumes=(),
@@ -88,12 +91,15 @@ def hunt(statement: Statement, budget: str, seconds: float, seed: int) -> Trial:
     """Search once, as the check of a claim does."""
     context = Context(statement, BUDGETS[budget], seed, CHECK.name, share=seconds)
     result = CHECK.run_block(context, 0)
-    found = {name: _shown(number) for name, number in _smallest(result).items()}
-    return Trial(seed=seed, points=result.n or 0, found=found, bits=_bits(found))
+    parameters = {name: _shown(number) for name, number in _smallest(result).items()}
+    return Trial(seed=seed, points=result.n or 0, found=parameters, bits=_bits(parameters))
 
 
 def _smallest(result: CheckResult) -> Mapping[str, Number]:
-    return next((each.parameters for each in result.counterexamples if each.kind == "smallest"), {})
+    return next(
+        (counterexample.parameters for counterexample in result.counterexamples if counterexample.kind == "smallest"),
+        {},
+    )
 
 
 def _shown(number: Number) -> str:
@@ -101,8 +107,8 @@ def _shown(number: Number) -> str:
     return number.exact or repr(number.float)
 
 
-def _bits(found: Mapping[str, str]) -> int:
-    return sum(complexity(Fraction(value)) for value in found.values())
+def _bits(parameters: Mapping[str, str]) -> int:
+    return sum(complexity(Fraction(value)) for value in parameters.values())
 
 
 def judge_search(
@@ -113,18 +119,23 @@ def judge_search(
 ) -> SearchRun:
     """Search for counterexamples to all inequalities, or to those that are named, with so many seeds in each budget."""
     shares = {budget: index().search_seconds[budget] for budget in seeds}
-    chosen = [each for each in (*planted.false, *planted.true) if not among or each.name in among]
+    chosen = [inequality for inequality in (*planted.false, *planted.true) if not among or inequality.name in among]
     hunted: list[Hunted] = []
-    for each in chosen:
-        report(len(hunted), len(chosen), each.name)
-        statement = planted.statement(each)
+    for inequality in chosen:
+        report(len(hunted), len(chosen), inequality.name)
+        statement = planted.statement(inequality)
         trials = {
             budget: [hunt(statement, budget, shares[budget], seed) for seed in range(count)]
             for budget, count in seeds.items()
         }
         hunted.append(
             Hunted(
-                name=each.name, kind=each.kind, says=each.says, requires=each.requires, bits=each.bits, trials=trials
+                name=inequality.name,
+                kind=inequality.kind,
+                says=inequality.says,
+                requires=inequality.requires,
+                bits=inequality.bits,
+                trials=trials,
             )
         )
     return SearchRun(kinds=planted.kinds, seconds=shares, inequalities=hunted)

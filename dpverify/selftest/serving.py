@@ -21,12 +21,12 @@ def served(root: Path, file: str, claims: Collection[str], modules: Collection[s
     for source in sources:
         for name, used in _uses(source).items():
             uses.setdefault(name, set()).update(used)
-    wanted, grown = {function}, True
+    functions, grown = {function}, True
     while grown:
-        more = {name for name, used in uses.items() if used & wanted} - wanted
-        wanted, grown = wanted | more, bool(more)
-    found = {claim for claim, names in _beside(sources[0], frozenset(claims)) if names & wanted}
-    return [claim for claim in claims if claim in found]
+        callers = {name for name, used in uses.items() if used & functions} - functions
+        functions, grown = functions | callers, bool(callers)
+    used_claims = {claim for claim, names in _beside(sources[0], frozenset(claims)) if names & functions}
+    return [claim for claim in claims if claim in used_claims]
 
 
 def _path(root: Path, module: str) -> Path:
@@ -36,21 +36,21 @@ def _path(root: Path, module: str) -> Path:
 @cache
 def _uses(source: str) -> dict[str, set[str]]:
     """Names that each function, class and constant of a module uses, and each method."""
-    tree, found = ast.parse(source), dict[str, set[str]]()
+    tree, names_used = ast.parse(source), dict[str, set[str]]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            own = {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}  # methods of a class
-            found.setdefault(node.name, set()).update((_names(node) | own) - {node.name})
+            methods = {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}  # methods of a class
+            names_used.setdefault(node.name, set()).update((_names(node) | methods) - {node.name})
     for node in tree.body:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else ()
         )
-        for target in (part for each in targets for part in ast.walk(each) if isinstance(part, ast.Name)):
-            found.setdefault(target.id, set()).update(_names(node) - {target.id})
+        for target in (part for item in targets for part in ast.walk(item) if isinstance(part, ast.Name)):
+            names_used.setdefault(target.id, set()).update(_names(node) - {target.id})
         if isinstance(node, ast.ImportFrom):
-            for name in (each for each in node.names if each.asname):
-                found.setdefault(str(name.asname), set()).add(name.name)
-    return found
+            for name in (item for item in node.names if item.asname):
+                names_used.setdefault(str(name.asname), set()).add(name.name)
+    return names_used
 
 
 def _names(node: ast.AST) -> set[str]:

@@ -94,12 +94,12 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
 def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> dict[str, bytes]:
     """Everything that Sphinx reads, by path: the report, the claims, the guides, the commands and the API."""
     runs = recorded(reports)
-    others = other_pages(reports)
-    pages_of_papers = render(runs, specs.papers, others, drawn_elsewhere(reports))
+    other_names = other_pages(reports)
+    pages_of_papers = render(runs, specs.papers, other_names, drawn_elsewhere(reports))
     files = {f"reports/{name}": content for name, content in pages_of_papers.items()}
-    for other in others:
-        found = [reports / f"{other}.md", *(reports / "figures").glob(f"{FIGURES.get(other, other)}*.svg")]
-        files |= {f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path) for path in found}
+    for other in other_names:
+        paths = [reports / f"{other}.md", *(reports / "figures").glob(f"{FIGURES.get(other, other)}*.svg")]
+        files |= {f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path) for path in paths}
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
     pages |= claim_pages(runs, specs, checks)
     pages = {name: text if name.startswith("source/") else plain_fences(text) for name, text in pages.items()}
@@ -111,10 +111,10 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
     for key in runs:
         parts = [name for name in pages if name.startswith(f"reports/{key}/")]
         pages[f"reports/{key}.md"] += _toctree("", parts, f"reports/{key}.md")
-    more = {"specs/README.md", "CONTRIBUTING.md", "CHANGELOG.md"} & pages.keys()
-    guides = [*(name for name in pages if name.startswith("docs/")), *sorted(more)]
+    top_pages = {"specs/README.md", "CONTRIBUTING.md", "CHANGELOG.md"} & pages.keys()
+    guides = [*(name for name in pages if name.startswith("docs/")), *sorted(top_pages)]
     pages["README.md"] += _toctree(
-        "Findings", ["reports/README.md", TABLE, *(f"reports/{key}.md" for key in (*runs, *others))]
+        "Findings", ["reports/README.md", TABLE, *(f"reports/{key}.md" for key in (*runs, *other_names))]
     )
     pages["README.md"] += _toctree("Guides", guides)
     pages["README.md"] += _toctree("Reference", [name for name in pages if name.startswith("api/")])
@@ -165,9 +165,9 @@ def _reference() -> Iterator[tuple[str, str]]:
         )
 
 
-def _toctree(caption: str, names: list[str], here: str = "README.md") -> str:
+def _toctree(caption: str, names: list[str], page_name: str = "README.md") -> str:
     """A table of contents for the side of the page, which the page itself does not show."""
-    entries = [posixpath.relpath(name, posixpath.dirname(here) or ".") for name in names]
+    entries = [posixpath.relpath(name, posixpath.dirname(page_name) or ".") for name in names]
     head = f":hidden:\n:caption: {caption}\n" if caption else ":hidden:\n"
     return "\n".join(["", "```{toctree}", head, *entries, "```", ""]) if names else ""
 

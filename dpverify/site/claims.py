@@ -28,7 +28,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
     for claim, uses in specs.uses().items():
         for used in uses:
             used_by.setdefault(used, []).append(claim)
-    known = {result.claim for run in runs.values() for result in run.results}
+    judged = {result.claim for run in runs.values() for result in run.results}
     pages = {TABLE: _table(_papers_first(runs))}
     for key, run in runs.items():
         places = lay_out(key, run).places(run)
@@ -38,9 +38,9 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
             pages |= {page_of(module): source_page(module) for modules in code.values() for module in modules}
             around = {"Rests on": specs.uses().get(claim, ()), "Used by": used_by.get(claim, ())}
             links = [
-                f"{word}: {', '.join(md.link(md.code(one), _page(one, '../')) for one in found if one in known)}."
-                for word, found in around.items()
-                if any(one in known for one in found)
+                f"{word}: {', '.join(md.link(md.code(name), _page(name, '../')) for name in related if name in judged)}."
+                for word, related in around.items()
+                if judged.intersection(related)
             ]
             report = f"{UP}reports/{places.pages[claim]}#{claim_id(group[0])}"
             pages[_page(claim, "claims/")] = md.document(
@@ -91,8 +91,8 @@ def _row(result: Result) -> Iterator[str]:
     yield kind_words(result.kind)
     yield f"{MARKS[result.status]} {result.status}"
     yield result.severity or ""
-    holds = f"{instead_words(result.holds)}\n" if result.holds else ""
-    yield holds + (_correction(result.amendment) if result.amendment else "")
+    regime_words = f"{instead_words(result.holds)}\n" if result.holds else ""
+    yield regime_words + (_correction(result.amendment) if result.amendment else "")
 
 
 def _correction(amendment: AmendmentResult) -> str:

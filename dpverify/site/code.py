@@ -28,10 +28,10 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
     judges = list(dict.fromkeys(entry.place.module for entry in loaded.entries(name))) if loaded else []
     package = loaded.module if loaded else ""
     checks: Names = {module: [] for module in judges}
-    found: dict[str, Names] = {"Checks": checks, "Kernels": {}, "Bounds and derivations": {}}
+    code_by_title: dict[str, Names] = {"Checks": checks, "Kernels": {}, "Bounds and derivations": {}}
     todo = list(judges)
     while todo:
-        for home, taken in imported_names(todo.pop()):
+        for home, imported in imported_names(todo.pop()):
             if not _below(home, package):
                 continue
             if ".checks" in home:
@@ -40,10 +40,10 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
                     todo.append(home)
                 continue
             kernel = ".algorithms" in home or ".accounting.algorithm" in home
-            names = found["Kernels" if kernel else "Bounds and derivations"].setdefault(home, [])
-            if taken and taken not in names:
-                names.append(taken)
-    return {title: dict(sorted(modules.items())) for title, modules in found.items() if modules}
+            names = code_by_title["Kernels" if kernel else "Bounds and derivations"].setdefault(home, [])
+            if imported and imported not in names:
+                names.append(imported)
+    return {title: dict(sorted(modules.items())) for title, modules in code_by_title.items() if modules}
 
 
 def code_block(code: Mapping[str, Names], up: str) -> str:
@@ -57,8 +57,8 @@ def code_block(code: Mapping[str, Names], up: str) -> str:
 def _links(module: str, names: Sequence[str], up: str) -> str:
     page = f"{up}{page_of(module)}"
     short = md.code(module.removeprefix("dpverify.papers."))
-    told = ", ".join(md.link(md.code(name), f"{page}#{name}") for name in sorted(names))
-    return md.link(short, page) + (f": {told}" if told else "")
+    links = ", ".join(md.link(md.code(name), f"{page}#{name}") for name in sorted(names))
+    return md.link(short, page) + (f": {links}" if links else "")
 
 
 def page_of(module: str) -> str:
@@ -81,7 +81,7 @@ def _pieces(lines: Sequence[str]) -> Iterator[str]:
     start = 0
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)]) - 1
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
             yield _piece(lines, start, first)
             yield f"{md.anchor(node.name)}\n\n## {md.code(node.name)}"
             yield _piece(lines, first, node.end_lineno or first)

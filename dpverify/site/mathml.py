@@ -101,10 +101,12 @@ def typeset(latex: str, display: str) -> str:
     counts only where every element and attribute is a known one of MathML.
     """
     try:
-        made = str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display)) if len(latex) <= LONGEST else ""
+        markup = (
+            str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display)) if len(latex) <= LONGEST else ""
+        )
     except Exception:  # noqa: BLE001  the converter's errors for damaged formulas are of many types
-        made = ""
-    return _short(made) if is_formula(made) else f"<code>{escape(latex)}</code>"
+        markup = ""
+    return _short(markup) if is_formula(markup) else f"<code>{escape(latex)}</code>"
 
 
 def _short(made: str) -> str:
@@ -113,10 +115,10 @@ def _short(made: str) -> str:
     return _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
 
 
-def is_formula(made: str) -> bool:
+def is_formula(markup: str) -> bool:
     """Whether a text is MathML without links, scripts, styles or elements of HTML."""
     try:
-        root = ElementTree.fromstring(made)
+        root = ElementTree.fromstring(markup)
     except ElementTree.ParseError:
         return False
     return root.tag == f"{MATHML}math" and all(

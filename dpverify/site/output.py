@@ -31,9 +31,9 @@ _ACTIVE = re.compile(
 
 def check_picture(name: str, content: bytes) -> bytes:
     """Return a figure of a report's folder; a ReportError where it is more than a drawing."""
-    if found := _ACTIVE.search(content):
+    if match := _ACTIVE.search(content):
         raise ReportError(
-            f"{name}: a figure must be a drawing only, and it holds {found[0].decode('latin-1').strip()!r}"
+            f"{name}: a figure must be a drawing only, and it holds {match[0].decode('latin-1').strip()!r}"
         )
     return content
 
@@ -48,14 +48,14 @@ def check_out(out: Path) -> None:
 def publish(built: Path, out: Path) -> None:
     """Copy a site with its markers; a ReportError, before anything is written, names a file of somebody else."""
     pages = {path.relative_to(built): _marked(path) for path in _files(built)}
-    wanted = {name: content for name, content in pages.items() if not _same(out / name, content)}
-    for name in wanted:
+    changed = {name: content for name, content in pages.items() if not _same(out / name, content)}
+    for name in changed:
         for parent in list(name.parents)[:-1]:
             if os.path.lexists(out / parent) and ((out / parent).is_symlink() or not (out / parent).is_dir()):
                 raise _foreign(out / parent)
         if os.path.lexists(out / name) and not _is_ours(out / name):
             raise _foreign(out / name)
-    for name, content in wanted.items():
+    for name, content in changed.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         write_whole("--out", out / name, content)
 

@@ -67,8 +67,8 @@ def _clean(app: Sphinx, document: nodes.document) -> None:
     source = Path(app.srcdir)
     for raw in list(document.findall(nodes.raw)):
         if not is_harmless_html(raw.astext()):
-            shown = nodes.literal if isinstance(raw.parent, nodes.TextElement) else nodes.literal_block
-            raw.replace_self(shown(raw.astext(), raw.astext()))
+            node_type = nodes.literal if isinstance(raw.parent, nodes.TextElement) else nodes.literal_block
+            raw.replace_self(node_type(raw.astext(), raw.astext()))
     for link in [*document.findall(nodes.reference), *document.findall(nodes.target)]:
         if not is_harmless_target(str(link.get("refuri", ""))):
             link.replace_self(nodes.inline("", "", *link.children))

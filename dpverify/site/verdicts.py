@@ -39,15 +39,15 @@ def _colour(app: Sphinx, document: nodes.document) -> None:
 
 def _pieces(text: str) -> Iterator[nodes.Node]:
     end = 0
-    for found in _MARKED.finditer(text):
-        yield nodes.Text(text[end : found.start()])
-        yield _word(found[0], _STATUS[found[0]])
-        end = found.end()
+    for match in _MARKED.finditer(text):
+        yield nodes.Text(text[end : match.start()])
+        yield _word(match[0], _STATUS[match[0]])
+        end = match.end()
     yield nodes.Text(text[end:])
 
 
-def _word(shown: str, status: str) -> nodes.inline:
-    return nodes.inline("", shown, classes=_classes(status))
+def _word(word: str, status: str) -> nodes.inline:
+    return nodes.inline("", word, classes=_classes(status))
 
 
 def _classes(status: Status | str) -> list[str]:

@@ -92,9 +92,9 @@ def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
     case = BenchCase(name, title, prepare, forms=("draw", "bound"), item="output", clock="process",
                 targets=[Target("bound", at_most=1.0)])  # fmt: skip
     return tuple(
-        replace(made, passes=3) if made.parameters["n"] > 10**6 else made
+        replace(member, passes=3) if member.parameters["n"] > 10**6 else member
         for d, sizes in ((1, (100_000, 1_000_000, 10_000_000)), (8, (10_000, 100_000, 1_000_000)))
-        for made in sweep(
+        for member in sweep(
             replace(case, name=f"{name}-d-{d}", parameters={"d": d}), "n", sizes, work=lambda *, n, d: 2.0 * n
         )
     )

@@ -93,18 +93,18 @@ def _engine(*, seed: int, tasks: int) -> Forms:
             sleeps.sleep_once()
 
     def pool() -> Usage:
-        with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn")) as made:
-            list(made.map(sleeps.sleep_once, range(sleeps.WARM)))
+        with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn")) as executor:
+            list(executor.map(sleeps.sleep_once, range(sleeps.WARM)))
             begin = perf_counter()
-            list(made.map(sleeps.sleep_once, range(tasks)))
+            list(executor.map(sleeps.sleep_once, range(tasks)))
             return Usage(seconds=perf_counter() - begin)
 
     def by_joblib(joblib: Any) -> Any:
         def run() -> Usage:
-            with joblib.Parallel(n_jobs=WORKERS) as made:
-                made(joblib.delayed(sleeps.sleep_once)() for _ in range(sleeps.WARM))
+            with joblib.Parallel(n_jobs=WORKERS) as parallel:
+                parallel(joblib.delayed(sleeps.sleep_once)() for _ in range(sleeps.WARM))
                 begin = perf_counter()
-                made(joblib.delayed(sleeps.sleep_once)() for _ in range(tasks))
+                parallel(joblib.delayed(sleeps.sleep_once)() for _ in range(tasks))
                 return Usage(seconds=perf_counter() - begin)
 
         return run

@@ -31,10 +31,10 @@ def _gradients(*, seed: int, batch: int) -> Forms:
     first = nn.Conv2d(1, 16, 3, padding=1), nn.ELU(), nn.AvgPool2d(2)
     second = nn.Conv2d(16, 48, 3, padding=1), nn.ELU(), nn.AvgPool2d(2)
     plain = nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(192, 10))
-    wanted = list(plain.parameters())
+    parameters = list(plain.parameters())
 
     def mean() -> Any:
-        return torch.autograd.grad(nn.functional.cross_entropy(plain(x), y), wanted)
+        return torch.autograd.grad(nn.functional.cross_entropy(plain(x), y), parameters)
 
     return {
         "mean": mean,

@@ -52,15 +52,15 @@ def _literal(*, seed: int, T: int, d: int) -> Forms:
     from dpverify.kernels.tape import fill_normal, generator
     from dpverify.papers.tran2022.algorithms.tree_noise.stream import stream_noise
 
-    tape, out, again = (aligned(T, d) for _ in range(3))
+    tape, out, literal_out = (aligned(T, d) for _ in range(3))
     fill_normal(generator(seed), tape.reshape(-1))
     stream_noise(tape, ALPHA, SCALE, out)
-    literal_sums(tape, ALPHA, again)
-    if not np.allclose(out, again, rtol=0, atol=1e-12 * T):
+    literal_sums(tape, ALPHA, literal_out)
+    if not np.allclose(out, literal_out, rtol=0, atol=1e-12 * T):
         raise ValueError("the stream and the literal sums differ")
     return {
         "stream": lambda: stream_noise(tape, ALPHA, SCALE, out),
-        "literal": lambda: literal_sums(tape, ALPHA, again),
+        "literal": lambda: literal_sums(tape, ALPHA, literal_out),
     }
 
 

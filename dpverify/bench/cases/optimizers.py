@@ -79,9 +79,9 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
         settings = SrParameters(
             steps=total, alpha=0.01, gamma=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz, scales=scales
         )
-        made = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, settings, seed=seed)
-        made.advance(2 * n)
-        return made
+        optimizer = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, settings, seed=seed)
+        optimizer.advance(2 * n)
+        return optimizer
 
     noisy, plain = run(1.0), run(0.0)
     order, row, rng = np.random.default_rng(seed).integers(0, n, 3 * steps), aligned(d), generator(seed, 9)

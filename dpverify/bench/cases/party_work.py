@@ -37,8 +37,8 @@ def bare(session: Session, size: int) -> None:
     """Share arrays of all parties and open one, by MPyC alone."""
 
     async def work() -> None:
-        own = session._field.array(np.arange(size, dtype=object))
-        await session.mpc.output(session.mpc.input(own)[0])
+        shares = session._field.array(np.arange(size, dtype=object))
+        await session.mpc.output(session.mpc.input(shares)[0])
 
     session._run(work())
 
@@ -69,8 +69,8 @@ class Parties:
         peers = [("127.0.0.1", s.getsockname()[1]) for s in listeners]
         self._children = []
         for j, listener in enumerate(listeners):
-            told = json.dumps([j, peers, listener.fileno()])
-            command = python_command(f"from {__name__} import main; main()", told)
+            arguments = json.dumps([j, peers, listener.fileno()])
+            command = python_command(f"from {__name__} import main; main()", arguments)
             pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
             child = subprocess.Popen(command, pass_fds=[listener.fileno()], text=True, bufsize=1, **pipes)
             self._children.append(child)

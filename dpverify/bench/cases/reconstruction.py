@@ -34,9 +34,9 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
     from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 
     def nodes_of(steps: int) -> Nodes:
-        made = aligned(3, node_count(steps), d)
-        fill_normal_from(take_words(generator(seed)), made.reshape(-1))
-        return Nodes(*made)
+        numbers = aligned(3, node_count(steps), d)
+        fill_normal_from(take_words(generator(seed)), numbers.reshape(-1))
+        return Nodes(*numbers)
 
     forms: dict[str, Callable[..., Any]] = {
         PRINTED: reconstruct_literal,
@@ -44,8 +44,8 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
         STREAM: reconstruct,
     }
     small = nodes_of(50)
-    found = [form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()]  # compiles
-    if not all(np.allclose(one, found[0], rtol=1e-12, atol=1e-12) for one in found):
+    outputs = [form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()]  # compiles
+    if not all(np.allclose(output, outputs[0], rtol=1e-12, atol=1e-12) for output in outputs):
         raise ValueError("the forms do not agree")
     nodes, total = nodes_of(round(epochs * N)), aligned(d)
     out = aligned(round(epochs * N), d) if NEW_OUTPUT in names else None

@@ -15,7 +15,7 @@ def _command(*words: str, seed: int) -> Forms:
     return {EMPTY: lambda: run_python("-c", "pass"), "dpverify": lambda: run_python(*words)}
 
 
-def _case(name: str, title: str, words: str, most: float, rounds: int | None = None) -> BenchCase:
+def _case(name: str, title: str, words: str, limit: float, rounds: int | None = None) -> BenchCase:
     """A command with the kernels that are kept already, and the seconds that it may take."""
     return BenchCase(
         name,
@@ -24,7 +24,7 @@ def _case(name: str, title: str, words: str, most: float, rounds: int | None = N
         forms=(EMPTY, "dpverify"),
         clock="wall",
         rounds=rounds,
-        targets=[Target("dpverify", at_most=most, kind="seconds")],
+        targets=[Target("dpverify", at_most=limit, kind="seconds")],
     )
 
 

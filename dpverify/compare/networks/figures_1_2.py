@@ -51,15 +51,15 @@ def panels(request: NetworkRequest) -> Iterator[Panel]:
 
     data, name, epsilon = FIGURES[request.experiment]
     train, test, real = images_for(request, data, *(SHAPES[data] if request.data else SMALL))
-    shape, made = train.x.shape[1:], partial(make_network, name)
-    oracle = NetworkGradients(made(shape, request.seed), train, CLIP)
+    shape, make_seeded = train.x.shape[1:], partial(make_network, name)
+    oracle = NetworkGradients(make_seeded(shape, request.seed), train, CLIP)
 
     def trials(method: str, epsilon: float | None) -> Iterator[ReadyNetwork]:
         for eta in SIZES[5:6] if request.budget == "smoke" else SIZES:
-            yield _ready(method, epsilon, eta, oracle, lambda seed: made(shape, seed), request.passes)
+            yield _ready(method, epsilon, eta, oracle, lambda seed: make_seeded(shape, seed), request.passes)
 
     cells = [(SGD_STAGES.name, None), *((method.name, epsilon) for method in PRIVATE)]
-    said = [
+    statements = [
         Said(
             f"section-4-2-{key}-{'mnist' if data == 'MNIST' else 'cifar'}-{part}ing",
             f"{part}_error",
@@ -70,7 +70,7 @@ def panels(request: NetworkRequest) -> Iterator[Panel]:
         for part in ("train", "test")
         for better, worse in pairs
     ]
-    yield Panel(name, real, train, test, oracle, cells, trials, partial(orderings, said))
+    yield Panel(name, real, train, test, oracle, cells, trials, partial(orderings, statements))
 
 
 def schedule(method: str, first: int, eta: float, batch: int, std: float) -> StageSchedule:
@@ -84,7 +84,12 @@ def schedule(method: str, first: int, eta: float, batch: int, std: float) -> Sta
 
 
 def _ready(
-    method: str, epsilon: float | None, eta: float, oracle: NetworkGradients, made: Callable[[int], object], passes: int
+    method: str,
+    epsilon: float | None,
+    eta: float,
+    oracle: NetworkGradients,
+    make_seeded: Callable[[int], object],
+    passes: int,
 ) -> ReadyNetwork:
     n = len(oracle.images.y)
     batch = min(BATCH, n)
@@ -94,6 +99,6 @@ def _ready(
     numbers = schedule(method, first, eta, batch, 2.0 * CLIP * bought.noise / n if bought else 0.0)
 
     def start(seed: int) -> StagedDescent:
-        return StagedDescent(oracle, n, parameters_of(made(seed), oracle.names), numbers, seed=seed)
+        return StagedDescent(oracle, n, parameters_of(make_seeded(seed), oracle.names), numbers, seed=seed)
 
     return ReadyNetwork(f"B = {batch}, first step {eta:g}", steps, bought.epsilon if bought else None, start)

@@ -20,23 +20,28 @@ class Said(NamedTuple):
     other: str
 
 
-def orderings(said: Sequence[Said], rows: Sequence[NetworkRow]) -> list[NetworkOrder]:
+def orderings(statements: Sequence[Said], rows: Sequence[NetworkRow]) -> list[NetworkOrder]:
     """Judge all of it at each epsilon that both methods have, together."""
-    found = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
-    asked = [(one, e) for one in said for m, e in found if m == one.method and (one.other, e) in found]
-    level, made = corrected_level(max(1, len(asked))), []
-    for one, epsilon in asked:
-        runs = zip(found[one.method, epsilon].runs, found[one.other, epsilon].runs, strict=True)
-        difference = interval([_less(one.column, a, b) for a, b in runs], level)
-        words = one._asdict() | {"difference": difference, "seen": judged(difference)}
-        made.append(NetworkOrder(epsilon=epsilon or 0.0, **words))
-    return made
+    row_of = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
+    comparisons = [
+        (statement, e)
+        for statement in statements
+        for m, e in row_of
+        if m == statement.method and (statement.other, e) in row_of
+    ]
+    level, orders = corrected_level(max(1, len(comparisons))), []
+    for statement, epsilon in comparisons:
+        runs = zip(row_of[statement.method, epsilon].runs, row_of[statement.other, epsilon].runs, strict=True)
+        difference = interval([_less(statement.column, a, b) for a, b in runs], level)
+        words = statement._asdict() | {"difference": difference, "seen": judged(difference)}
+        orders.append(NetworkOrder(epsilon=epsilon or 0.0, **words))
+    return orders
 
 
-def _less(column: str, mine: NetworkRun, other: NetworkRun) -> float:
+def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
     """Give mine minus the other's: an error at the end, or iterations or seconds to the worse of both test errors."""
     if column in ("train_error", "test_error"):
-        return float(getattr(mine, column) - getattr(other, column))
-    level = max(mine.test_error, other.test_error)
-    each = [run.seconds / run.path[-1][0] if column == "seconds" else 1.0 for run in (mine, other)]
-    return each[0] * mine.reached(level) - each[1] * other.reached(level)
+        return float(getattr(mine, column) - getattr(theirs, column))
+    level = max(mine.test_error, theirs.test_error)
+    costs = [run.seconds / run.path[-1][0] if column == "seconds" else 1.0 for run in (mine, theirs)]
+    return costs[0] * mine.reached(level) - costs[1] * theirs.reached(level)

@@ -64,19 +64,19 @@ def run_networks(
 ) -> NetworkResult:
     """Make an experiment; after Ctrl-C, the rows that are finished, if there is one."""
     began, work, interrupted = time.perf_counter(), NetworkRows(request), False
-    found = dict[int, NetworkRow]()
+    finished = dict[int, NetworkRow]()
     try:
         for number, row in (means or Means()).outcomes(work, len(work.cells)):
-            found[number] = row
+            finished[number] = row
             if report is not None:
-                report(len(found), len(work.cells), f"{work.cells[number][0].network}, {row.method}")
+                report(len(finished), len(work.cells), f"{work.cells[number][0].network}, {row.method}")
     except KeyboardInterrupt:
-        if not found:
+        if not finished:
             raise
         interrupted = True
-    rows = [[found[number] for number, cell in enumerate(work.cells) if cell[0] is panel and number in found]
+    rows = [[finished[number] for number, cell in enumerate(work.cells) if cell[0] is panel and number in finished]
             for panel in work.panels]  # fmt: skip
-    done = [_table(panel, own) for panel, own in zip(work.panels, rows, strict=True) if own]
+    done = [_table(panel, panel_rows) for panel, panel_rows in zip(work.panels, rows, strict=True) if panel_rows]
     return NetworkResult(
         experiment=request.experiment,
         command=command,
@@ -121,8 +121,8 @@ def _row(request: NetworkRequest, panel: Panel, method: str, epsilon: float | No
     )
 
 
-def _loss(one: ReadyNetwork, panel: Panel, seed: int) -> float:
-    run = one.start(seed)
+def _loss(setting: ReadyNetwork, panel: Panel, seed: int) -> float:
+    run = setting.start(seed)
     try:
         run.advance()
     except ArgumentError:  # too long a step: the iterates have left the finite numbers
@@ -131,10 +131,10 @@ def _loss(one: ReadyNetwork, panel: Panel, seed: int) -> float:
     return loss if math.isfinite(loss) else math.inf
 
 
-def _measured(one: ReadyNetwork, panel: Panel, seed: int) -> NetworkRun:
-    run, path, seconds = one.start(seed), list[tuple[int, float, float]](), 0.0
+def _measured(setting: ReadyNetwork, panel: Panel, seed: int) -> NetworkRun:
+    run, path, seconds = setting.start(seed), list[tuple[int, float, float]](), 0.0
     looked = [part.part(np.arange(min(SHOWN, len(part.y)))) for part in (panel.train, panel.test)]
-    for step in sorted({one.steps * look // LOOKS for look in range(LOOKS + 1)}):
+    for step in sorted({setting.steps * look // LOOKS for look in range(LOOKS + 1)}):
         began = time.process_time()
         run.advance(step - run.t)
         seconds += time.process_time() - began

@@ -52,8 +52,8 @@ def _panel(
 ) -> Panel:
     from dpverify.problems.networks import make_network
 
-    shape, made = train.x.shape[1:], partial(make_network, name)
-    network = made(shape, request.seed)
+    shape, make_seeded = train.x.shape[1:], partial(make_network, name)
+    network = make_seeded(shape, request.seed)
     if name == "cnn6":
         public = cifar100(request.data) if request.data else train.part(np.arange(0, len(train.y), 2))
         train = train if request.data else train.part(np.arange(1, len(train.y), 2))
@@ -63,11 +63,13 @@ def _panel(
 
     def trials(method: str, epsilon: float | None) -> Iterator[ReadyNetwork]:
         for setting in _grid(method, printed, len(train.y), request):
-            yield _trial(method, epsilon or 0.0, setting, oracle, made, shape, request.passes)
+            yield _trial(method, epsilon or 0.0, setting, oracle, make_seeded, shape, request.passes)
 
-    said = [Said(claim, column, "dp-srm", "dp-sgd") for claim, columns in CLAIMS[name].items() for column in columns]
+    statements = [
+        Said(claim, column, "dp-srm", "dp-sgd") for claim, columns in CLAIMS[name].items() for column in columns
+    ]
     cells: list[tuple[str, float | None]] = list(itertools.product(METHODS, epsilons))
-    return Panel(name, real, train, test, oracle, cells, trials, partial(orderings, said))
+    return Panel(name, real, train, test, oracle, cells, trials, partial(orderings, statements))
 
 
 def _pretrain(network: Any, public: Images, request: NetworkRequest) -> None:
@@ -80,12 +82,12 @@ def _pretrain(network: Any, public: Images, request: NetworkRequest) -> None:
     )
 
     classes = int(public.y.max()) + 1
-    other = make_network("cnn6", public.x.shape[1:], request.seed, classes)
-    oracle, n = NetworkGradients(other, public), len(public.y)
+    public_network = make_network("cnn6", public.x.shape[1:], request.seed, classes)
+    oracle, n = NetworkGradients(public_network, public), len(public.y)
     numbers = DescentParameters(max(1, request.passes * n // 64), min(64, n), 0.05)
     run = NoisyDescent(oracle, n, oracle.start, numbers, seed=request.seed)
     run.advance()
-    take_convolutions(network, load_parameters(other, run.w))
+    take_convolutions(network, load_parameters(public_network, run.w))
     freeze_convolutions(network)
 
 
@@ -105,7 +107,7 @@ def _grid(method: str, printed: PrintedNetwork, n: int, request: NetworkRequest)
 
 
 def _trial(
-    method: str, epsilon: float, setting: tuple[int, int, float, float], oracle: NetworkGradients, made: Any,
+    method: str, epsilon: float, setting: tuple[int, int, float, float], oracle: NetworkGradients, make_seeded: Any,
     shape: tuple[int, int, int], passes: int,
 ) -> ReadyNetwork:  # fmt: skip
     (b, b_0, change, eta), n, srm = setting, len(oracle.images.y), method == "dp-srm"
@@ -114,7 +116,7 @@ def _trial(
     unit, clip = 2.0 * bought.noise / n, oracle.clip
 
     def start(seed: int) -> DpSrm | NoisyDescent:
-        w = parameters_of(made(shape, seed), oracle.names)
+        w = parameters_of(make_seeded(shape, seed), oracle.names)
         if not srm:
             return dp_sgd(oracle, n, w, steps, b, eta, unit * clip, seed=seed)
         later = unit * (change * clip + (1.0 - change) * change)

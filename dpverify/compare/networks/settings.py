@@ -59,8 +59,8 @@ class NetworkRequest:
 @lru_cache(maxsize=512)
 def noise(method: str, n: int, steps: int, batch: int, batch_0: int, epsilon: float) -> Bought:
     """Give the least noise that is certified, in units of the sensitivity of the mean over all data."""
-    made = BatchRun("recursive" if method == DP_SRM.name else "descent", n, steps, batch, batch_0)
-    return needed(made, epsilon, DELTA)
+    batch_run = BatchRun("recursive" if method == DP_SRM.name else "descent", n, steps, batch, batch_0)
+    return needed(batch_run, epsilon, DELTA)
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class Panel:
     orderings: Callable[[list[NetworkRow]], list[NetworkOrder]]
 
 
-def images_for(request: NetworkRequest, wanted: str, channels: int, side: int) -> tuple[Images, Images, bool]:
+def images_for(request: NetworkRequest, name: str, channels: int, side: int) -> tuple[Images, Images, bool]:
     """Load the images to train and to test on, and whether they are the user's."""
     if request.data is None:
         train, test = (part.sized(channels, side) for part in digits(request.seed))
     else:
-        if wanted not in found_in(request.data):
-            raise DataError(request.data, f"has no {wanted}.")
-        train, test = (mnist if wanted == "MNIST" else cifar10)(request.data)
+        if name not in found_in(request.data):
+            raise DataError(request.data, f"has no {name}.")
+        train, test = (mnist if name == "MNIST" else cifar10)(request.data)
         shape = channels, side, side
         if train.x.shape[1:] != shape or test.x.shape[1:] != shape:
             raise DataError(request.data, f"images of shape {train.x.shape[1:]} and {test.x.shape[1:]}, not {shape}.")
@@ -109,9 +109,9 @@ def found_in(folder: Path) -> list[str]:
     if not folder.is_dir():
         raise DataError(folder, "must be a folder.")
     names = [path.name for path in folder.iterdir()]
-    found = ["MNIST"] if any("-idx" in name or ".idx" in name for name in names) else []
+    data_sets = ["MNIST"] if any("-idx" in name or ".idx" in name for name in names) else []
     if any(name.startswith(("data_batch_", "test_batch", "cifar-10-batches")) for name in names):
-        found.append("CIFAR-10")
-    if not found:
+        data_sets.append("CIFAR-10")
+    if not data_sets:
         raise DataError(folder, "has neither train-images-idx3-ubyte (MNIST) nor data_batch_1.bin (binary CIFAR-10).")
-    return found
+    return data_sets

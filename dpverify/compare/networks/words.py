@@ -58,9 +58,10 @@ def _table(table: NetworkTable) -> Iterator[str]:
     for row in table.rows:
         errors = f"train error {row.mean('train_error').mean:.4f}  test error {row.mean('test_error').mean:.4f}"
         yield f"  {row.method:<8} {asked(row)}, {row.setting}, T = {row.steps}: {errors}"
-    for one in table.orderings:
-        words = f"{one.method} minus {one.other}, {one.column.replace('_', ' ')} {show_interval(one.difference, '+')}"
-        yield f"  {one.claim}, epsilon {show_float(one.epsilon)}: {words}: {one.seen}"
+    for order in table.orderings:
+        difference = show_interval(order.difference, "+")
+        words = f"{order.method} minus {order.other}, {order.column.replace('_', ' ')} {difference}"
+        yield f"  {order.claim}, epsilon {show_float(order.epsilon)}: {words}: {order.seen}"
 
 
 def asked(row: NetworkRow) -> str:
@@ -72,28 +73,28 @@ def asked(row: NetworkRow) -> str:
 
 def decided(tables: Sequence[NetworkTable], claim: str) -> str:
     """Give what the user's files say of a claim; ``no data`` without them."""
-    seen = {one.seen for table in tables if table.real for one in table.orderings if one.claim == claim}
-    if not seen:
+    outcomes = {order.seen for table in tables if table.real for order in table.orderings if order.claim == claim}
+    if not outcomes:
         return "no data"
-    return "as claimed" if seen == {"as claimed"} else "not as claimed" if len(seen) == 1 else "not decided"
+    return "as claimed" if outcomes == {"as claimed"} else "not as claimed" if len(outcomes) == 1 else "not decided"
 
 
-def figure_name(one: NetworkResult, table: NetworkTable) -> str:
+def figure_name(result: NetworkResult, table: NetworkTable) -> str:
     """File of a table's figure."""
-    return f"{slug('experiment', one.experiment, table.network, table.data)}.svg"
+    return f"{slug('experiment', result.experiment, table.network, table.data)}.svg"
 
 
-def section(one: NetworkResult) -> Iterator[str]:
+def section(result: NetworkResult) -> Iterator[str]:
     """Write the part of the page that is about an experiment."""
-    yield f"## {md.prose(one.experiment)}"
-    claims = dict.fromkeys(order.claim for table in one.tables for order in table.orderings)
-    command = f"dpverify compare --experiment {one.experiment} --data FOLDER"
-    rows = [[md.code(claim), decided(one.tables, claim), md.code(command)] for claim in claims]
+    yield f"## {md.prose(result.experiment)}"
+    claims = dict.fromkeys(order.claim for table in result.tables for order in table.orderings)
+    command = f"dpverify compare --experiment {result.experiment} --data FOLDER"
+    rows = [[md.code(claim), decided(result.tables, claim), md.code(command)] for claim in claims]
     yield md.table(["claim", "on the paper's data", "decided by"], rows)
-    for table in one.tables:
+    for table in result.tables:
         yield f"### {md.prose(f'{table.network} on {table.data}')}"
-        yield f"n = {table.n} images to train on, {table.tested} to test on, d = {table.d}. {one.seeds} seeds."
-        yield f"![Test error over iterations, {table.network}](figures/{figure_name(one, table)})"
+        yield f"n = {table.n} images to train on, {table.tested} to test on, d = {table.d}. {result.seeds} seeds."
+        yield f"![Test error over iterations, {table.network}](figures/{figure_name(result, table)})"
         errors = ("train_error", "test_error")
         head = ["method", "privacy", "setting", "T", *(name.replace("_", " ") for name in errors)]
         yield md.table(
@@ -119,7 +120,7 @@ def section(one: NetworkResult) -> Iterator[str]:
                 for order in table.orderings
             ],
         )
-    yield md.bullets([*OWN_NOTES[one.experiment], *NOTES])
-    yield f"Made in {one.seconds:.0f} s with:\n\n```sh\n{one.command}\n```"
-    made = [("commit", one.commit), *sorted(one.versions.items()), *sorted(one.machine.items())]
+    yield md.bullets([*OWN_NOTES[result.experiment], *NOTES])
+    yield f"Made in {result.seconds:.0f} s with:\n\n```sh\n{result.command}\n```"
+    made = [("commit", result.commit), *sorted(result.versions.items()), *sorted(result.machine.items())]
     yield md.bullets([", ".join(f"{key} {md.code(value)}" for key, value in made if value)])

@@ -39,8 +39,8 @@ def load(request: TableRequest) -> list[TestedProblem]:
     if request.data is None:
         sets = [made_up(request.table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
     elif request.test_data is None:
-        whole = load_dataset(request.data, standardise=False)
-        sets = [_held_out(whole.name, whole, request.seed, real=True)]
+        dataset = load_dataset(request.data, standardise=False)
+        sets = [_held_out(dataset.name, dataset, request.seed, real=True)]
     else:
         sets = [_two_files(request)]
     return [parts if request.n is None else _fewer(parts, request.n, request.seed) for parts in sets]
@@ -69,8 +69,8 @@ def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProbl
 
 
 def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
-    whole = Dataset(parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False)
-    drawn = whole.sample(min(n, len(whole.x)), generator(seed, SAMPLE_STREAM))
+    dataset = Dataset(parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False)
+    drawn = dataset.sample(min(n, len(dataset.x)), generator(seed, SAMPLE_STREAM))
     return replace(parts, problem=logistic_problem(drawn.x, drawn.y, lam=LAM))
 
 

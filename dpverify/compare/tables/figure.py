@@ -48,7 +48,7 @@ def draw(table: DataTable, noise: str) -> Figure:
 def _panel(axes: Axes, rows: list[MethodRow], column: int) -> None:
     """Draw a measure of each method from its first look on: passes are on a logarithmic axis."""
     for name, color in COLORS.items():
-        (row,) = (one for one in rows if one.method == name)
+        (row,) = (candidate for candidate in rows if candidate.method == name)
         mean = np.mean([run.path[1:] for run in row.runs], axis=0)
         axes.plot(mean[:, 0], mean[:, column], color=color, linewidth=1.5, marker=".", markersize=4)
     low, high = axes.dataLim.x0, axes.dataLim.x1

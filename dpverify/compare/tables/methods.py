@@ -60,26 +60,26 @@ def ready(
         return ReadyMethod(b, scale, T, 0.0, None, None, lambda seed: Storm(oracle, n, w, p, seed=seed))
     if method == "dp-agd":
         agd = agd_parameters(epsilon, DELTA, scale, T, CLIP, printed=noise == "printed")
-        found, clip = shared_epsilon(spends(agd, n), DELTA), agd.loss_clip
+        budget, clip = shared_epsilon(spends(agd, n), DELTA), agd.loss_clip
         if isinstance(problem, SparseLogistic):
             losses = partial(sparse_line_losses, problem, clip)
         else:
             losses = partial(line_losses, problem, clip)
-        return ReadyMethod(n, scale, T, agd.rho, found, None, lambda seed: DpAgd(oracle, losses, n, w, agd, seed=seed))
+        return ReadyMethod(n, scale, T, agd.rho, budget, None, lambda seed: DpAgd(oracle, losses, n, w, agd, seed=seed))
     parties = PARTIES if method == "ddp-srm" else 1
     how = Sampling(n // parties * parties, b, T)  # each party draws b/m of its own, at least floor(n/m) of them
     s = ratio(method, noise, how, epsilon)
     conditions = lemma_holds(how, s) if noise == "printed" and 1 < b < n else None
-    made = partial(ReadyMethod, b, scale, T, s, bought(how, s), conditions)
+    ready_method = partial(ReadyMethod, b, scale, T, s, bought(how, s), conditions)
     std = s * 2.0 * CLIP / b
     if method in ("dp-srm", "ddp-srm"):
         later = s * 2.0 * (GAMMA * CLIP + (1.0 - GAMMA) * CHANGE_CLIP) / b
         numbers = GAMMA, CHANGE_CLIP, problem.smoothness / scale, std, later, parties
         srm = SrmParameters(T, b, b, *numbers)
-        return made(lambda seed: DpSrm(oracle, n, w, srm, seed=seed))
+        return ready_method(lambda seed: DpSrm(oracle, n, w, srm, seed=seed))
     eta = scale * step_length(problem, b, T, std)
     if method == "dp-gd":
-        return made(lambda seed: dp_gd(oracle, n, w, T, eta, std, seed=seed))
+        return ready_method(lambda seed: dp_gd(oracle, n, w, T, eta, std, seed=seed))
     if method == "rrpsgd":
-        return made(lambda seed: rrpsgd(oracle, n, w, T, eta, std, seed=seed))
-    return made(lambda seed: dp_sgd(oracle, n, w, T, b, eta, std, seed=seed))
+        return ready_method(lambda seed: rrpsgd(oracle, n, w, T, eta, std, seed=seed))
+    return ready_method(lambda seed: dp_sgd(oracle, n, w, T, b, eta, std, seed=seed))

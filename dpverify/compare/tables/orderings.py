@@ -25,27 +25,29 @@ CLAIMS = {
 
 def orderings(rows: Sequence[MethodRow]) -> list[ClaimedOrder]:
     """Judge DP-SRM against every baseline, and DP-SGD besides, at the same noise and epsilon; all of them together."""
-    found = {(row.method, row.noise, row.epsilon): row for row in rows}
-    asked = [(claim, column, other) for claim, columns in CLAIMS.items() for column in columns for other in BASELINES]
-    asked += [(BESIDES, column, "dp-sgd") for columns in CLAIMS.values() for column in columns]
-    level = corrected_level(len(asked) * len(NOISES) * len(EPSILONS))
+    row_of = {(row.method, row.noise, row.epsilon): row for row in rows}
+    comparisons = [
+        (claim, column, baseline) for claim, columns in CLAIMS.items() for column in columns for baseline in BASELINES
+    ]
+    comparisons += [(BESIDES, column, "dp-sgd") for columns in CLAIMS.values() for column in columns]
+    level = corrected_level(len(comparisons) * len(NOISES) * len(EPSILONS))
     return [
-        _ordering(claim, column, found["dp-srm", noise, epsilon], found[other, noise, epsilon], level)
+        _ordering(claim, column, row_of["dp-srm", noise, epsilon], row_of[baseline, noise, epsilon], level)
         for epsilon in EPSILONS
         for noise in NOISES
-        for claim, column, other in asked
+        for claim, column, baseline in comparisons
     ]
 
 
-def _ordering(claim: str, column: str, mine: MethodRow, other: MethodRow, level: float) -> ClaimedOrder:
-    pairs = zip(_values(mine, column, mine.passes), _values(other, column, mine.passes), strict=True)
+def _ordering(claim: str, column: str, mine: MethodRow, theirs: MethodRow, level: float) -> ClaimedOrder:
+    pairs = zip(_values(mine, column, mine.passes), _values(theirs, column, mine.passes), strict=True)
     difference = interval([a - b for a, b in pairs], level)
     return ClaimedOrder(
         claim=claim,
         noise=mine.noise,
         epsilon=mine.epsilon,
         column=column,
-        other=other.method,
+        other=theirs.method,
         difference=difference,
         seen=judged(difference),
     )

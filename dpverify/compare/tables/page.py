@@ -35,8 +35,8 @@ PRINTED = (
 
 def page(experiments: Experiments) -> str:
     """Write ``experiments.md``, the same text for the same numbers."""
-    blocks = [block for one in experiments.experiments for block in _section(one)]
-    networks = [block for made in experiments.networks for block in section(made)]
+    blocks = [block for result in experiments.experiments for block in _section(result)]
+    networks = [block for network_result in experiments.networks for block in section(network_result)]
     head = [GENERATED, "# Experiments of papers, repeated", WHAT, PRINTED]
     return md.document(
         [*head, _verdicts(experiments.experiments), *blocks, "What to know:", md.bullets(NOTES), *networks]
@@ -53,24 +53,24 @@ def _verdicts(results: Sequence[TableResult]) -> str:
     """One row for each claim: what the paper's own data say, and the command."""
     rows = []
     for name in TABLES:
-        tables = [t for one in results if one.experiment.endswith(name) for t in one.tables]
+        tables = [t for result in results if result.experiment.endswith(name) for t in result.tables]
         for claim in CLAIMS:
             cells = [verdict(tables, claim, noise) for noise in NOISES]
             rows.append([md.code(claim), TABLES[name].data, *cells, md.code(command_for(name))])
     return md.table(["claim", "data", *(NOISE_WORDS[noise] for noise in NOISES), "decided by"], rows)
 
 
-def _section(one: TableResult) -> Iterator[str]:
-    paper = TABLES[one.experiment.partition(":")[2]]
-    yield f"## {md.prose(one.experiment)}"
+def _section(result: TableResult) -> Iterator[str]:
+    paper = TABLES[result.experiment.partition(":")[2]]
+    yield f"## {md.prose(result.experiment)}"
     yield _as_printed(paper)
-    for table in one.tables:
+    for table in result.tables:
         yield f"### {md.prose(table.name)}"
         yield (
             f"n = {table.n} examples to train on, {table.tested} to test on, d = {table.d}. A constant answer has test "
-            f"error {table.majority:.4f} and test loss {table.constant:.4f}. {one.seeds} seeds."
+            f"error {table.majority:.4f} and test loss {table.constant:.4f}. {result.seeds} seeds."
         )
-        for noise, name in figures(one, table):
+        for noise, name in figures(result, table):
             yield f"![Objective and gradient norm over passes, {NOISE_WORDS[noise]}](figures/{name})"
         yield _rows(table)
         yield md.table(
@@ -78,14 +78,14 @@ def _section(one: TableResult) -> Iterator[str]:
             [[md.prose(claim), noise, words] for claim, noise, words in seen(table)],
         )
         yield md.folded("Every ordering with its interval", _orderings(table))
-    yield f"Made in {one.seconds:.0f} s with:\n\n```sh\n{one.command}\n```"
-    made = [("commit", one.commit), *sorted(one.versions.items()), *sorted(one.machine.items())]
+    yield f"Made in {result.seconds:.0f} s with:\n\n```sh\n{result.command}\n```"
+    made = [("commit", result.commit), *sorted(result.versions.items()), *sorted(result.machine.items())]
     yield md.bullets([", ".join(f"{key} {md.code(value)}" for key, value in made if value)])
 
 
-def figures(one: TableResult, table: DataTable) -> list[tuple[str, str]]:
+def figures(result: TableResult, table: DataTable) -> list[tuple[str, str]]:
     """Noise and file of each figure."""
-    return [(noise, f"{slug('experiment', one.experiment, table.name, noise)}.svg") for noise in NOISES]
+    return [(noise, f"{slug('experiment', result.experiment, table.name, noise)}.svg") for noise in NOISES]
 
 
 def _as_printed(paper: PaperTable) -> str:
@@ -116,14 +116,14 @@ def _rows(table: DataTable) -> str:
 def _orderings(table: DataTable) -> str:
     rows = [
         [
-            md.code(one.claim),
-            one.column.replace("_", " "),
-            show_float(one.epsilon),
-            one.noise,
-            one.other,
-            show_interval(one.difference, "+"),
-            one.seen,
+            md.code(order.claim),
+            order.column.replace("_", " "),
+            show_float(order.epsilon),
+            order.noise,
+            order.other,
+            show_interval(order.difference, "+"),
+            order.seen,
         ]
-        for one in table.orderings
+        for order in table.orderings
     ]
     return md.table(["claim", "measure", "epsilon", "noise", "dp-srm minus", "mean", "seen"], rows)

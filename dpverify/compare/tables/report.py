@@ -40,13 +40,13 @@ PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
 
 def run_experiment(
     *, json: str | None = None, figure: Path | None = None, report: Path | None = None, means: Means | None = None,
-    **asked: Any,
+    **arguments: Any,
 ) -> int:  # fmt: skip
     """Make a table again as asked, and write JSON (``-``: to stdout), a figure, and a report's page; the exit code."""
 
     def work() -> bool:
-        kind = NetworkRequest if asked["experiment"] in EXPERIMENTS else TableRequest
-        request = kind(**{name: value for name, value in asked.items() if _taken(kind, name, value)})
+        kind = NetworkRequest if arguments["experiment"] in EXPERIMENTS else TableRequest
+        request = kind(**{name: value for name, value in arguments.items() if _taken(kind, name, value)})
         if report is not None:
             check_folder("report", report)
             read(report)
@@ -55,8 +55,8 @@ def run_experiment(
             result, text, drawn = _made(request, progress, means or Means())
         deliver(text, encode(result), json, figure, drawn)
         if report is not None and not result.interrupted:
-            made = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
-            changed = add(report, made) + (regenerate(report) if is_generated(report / INDEX) else [])
+            complete_result = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
+            changed = add(report, complete_result) + (regenerate(report) if is_generated(report / INDEX) else [])
             (sys.stderr if json == STDOUT else sys.stdout).writelines(f"wrote {report / name}\n" for name in changed)
         return result.interrupted
 
@@ -68,8 +68,8 @@ def _made(
 ) -> tuple[TableResult | NetworkResult, str, Callable[[], bytes]]:
     """Make the experiment, what a person reads of it, and its figure."""
     if isinstance(request, NetworkRequest):
-        made = run_networks(request, command(request), progress, means)
-        return made, networks.summary(made), lambda: networks_svg(made.tables[0])
+        network_result = run_networks(request, command(request), progress, means)
+        return network_result, networks.summary(network_result), lambda: networks_svg(network_result.tables[0])
     result = run_table(request, command(request), progress, means)
     return result, summary(result), lambda: svg(result.tables[0], "needed")
 
@@ -121,11 +121,14 @@ def render(experiments: Experiments) -> dict[str, bytes]:
     if not experiments.experiments and not experiments.networks:
         return {}
     files = {PAGE: page(experiments).encode()}
-    for one in experiments.experiments:
-        for table in one.tables:
-            files |= {f"figures/{name}": svg(table, noise) for noise, name in figures(one, table)}
-    for made in experiments.networks:
-        files |= {f"figures/{networks.figure_name(made, table)}": networks_svg(table) for table in made.tables}
+    for experiment in experiments.experiments:
+        for table in experiment.tables:
+            files |= {f"figures/{name}": svg(table, noise) for noise, name in figures(experiment, table)}
+    for network_result in experiments.networks:
+        files |= {
+            f"figures/{networks.figure_name(network_result, table)}": networks_svg(table)
+            for table in network_result.tables
+        }
     return files
 
 

@@ -46,20 +46,20 @@ def run_table(
 ) -> TableResult:
     """Make a table again, as ``command`` asks; after Ctrl-C, the data sets that are finished, if there is one."""
     began, sets, interrupted = time.perf_counter(), load(request), False
-    work, found = TableRows(request, sets), dict[int, MethodRow]()
-    each = len(work.cells)
+    work, finished = TableRows(request, sets), dict[int, MethodRow]()
+    cell_count = len(work.cells)
     try:
-        for number, row in (means or Means()).outcomes(work, len(sets) * each):
-            found[number] = row
+        for number, row in (means or Means()).outcomes(work, len(sets) * cell_count):
+            finished[number] = row
             if report is not None:
-                report(len(found), len(sets) * each, f"{sets[number // each].name}, {row.method}")
+                report(len(finished), len(sets) * cell_count, f"{sets[number // cell_count].name}, {row.method}")
     except KeyboardInterrupt:
         interrupted = True
-    whole = [range(place * each, (place + 1) * each) for place in range(len(sets))]
+    cells_of_set = [range(place * cell_count, (place + 1) * cell_count) for place in range(len(sets))]
     done = [
-        _table(parts, [found[number] for number in numbers])
-        for parts, numbers in zip(sets, whole, strict=True)
-        if all(number in found for number in numbers)
+        _table(parts, [finished[number] for number in numbers])
+        for parts, numbers in zip(sets, cells_of_set, strict=True)
+        if all(number in finished for number in numbers)
     ]
     if not done:
         raise KeyboardInterrupt
@@ -104,11 +104,15 @@ def _table(parts: TestedProblem, rows: list[MethodRow]) -> DataTable:
 def _row(request: TableRequest, parts: TestedProblem, method: str, noise: Noise, epsilon: float) -> MethodRow:
     """Choose the setting whose objective is least on the tuning seed, and run it on every seed."""
     n, data_passes = len(parts.problem.x), passes(request.table, epsilon, method)
-    tried = [one for one in grid(method, request.budget) if one[0] <= n]
+    tried = [setting for setting in grid(method, request.budget) if setting[0] <= n]
     if not tried:
         raise ArgumentError("n", n, f"must be at least b of {method}, which is {grid(method, request.budget)[0][0]}")
-    made = [ready(method, parts.problem, noise, epsilon, data_passes, *one) for one in tried]
-    best = made[0] if len(made) == 1 else min(made, key=lambda one: _objective(one, parts, request.seed + TUNING))
+    ready_methods = [ready(method, parts.problem, noise, epsilon, data_passes, *setting) for setting in tried]
+    best = (
+        ready_methods[0]
+        if len(ready_methods) == 1
+        else min(ready_methods, key=lambda one: _objective(one, parts, request.seed + TUNING))
+    )
     return MethodRow(
         method=method,
         noise="none" if method == "storm" else noise,
@@ -126,8 +130,8 @@ def _row(request: TableRequest, parts: TestedProblem, method: str, noise: Noise,
     )
 
 
-def _objective(one: ReadyMethod, parts: TestedProblem, seed: int) -> float:
-    run = one.start(seed)
+def _objective(method: ReadyMethod, parts: TestedProblem, seed: int) -> float:
+    run = method.start(seed)
     try:
         run.advance()
     except ArgumentError:  # too long a step: the iterates have left the finite numbers
@@ -136,17 +140,17 @@ def _objective(one: ReadyMethod, parts: TestedProblem, seed: int) -> float:
     return loss if math.isfinite(loss) else math.inf
 
 
-def _measured(one: ReadyMethod, parts: TestedProblem, seed: int, data_passes: int) -> RunMeasures:
-    run, path, seconds = one.start(seed), list[tuple[float, float, float]](), 0.0
-    for step in sorted({one.steps * look // LOOKS for look in range(LOOKS + 1)}):
+def _measured(method: ReadyMethod, parts: TestedProblem, seed: int, data_passes: int) -> RunMeasures:
+    run, path, seconds = method.start(seed), list[tuple[float, float, float]](), 0.0
+    for step in sorted({method.steps * look // LOOKS for look in range(LOOKS + 1)}):
         began = time.process_time()
         run.advance(step - run.t)
         seconds += time.process_time() - began
-        path.append((data_passes * step / one.steps, *_objective_at(parts, run.w)))
+        path.append((data_passes * step / method.steps, *_objective_at(parts, run.w)))
     w = run.w
     z = parts.x_test @ w
     random_loss, random_norm = _objective_at(parts, run.output)
-    found = RunMeasures(
+    measures = RunMeasures(
         seed=seed,
         test_error=float(np.mean((z > 0) != (parts.y_test == 1.0))),
         test_loss=float(np.logaddexp(0.0, (1.0 - 2.0 * parts.y_test) * z).mean()),
@@ -159,7 +163,7 @@ def _measured(one: ReadyMethod, parts: TestedProblem, seed: int, data_passes: in
     )
     if not all(math.isfinite(value) for point in path for value in point):
         raise ArgumentError("data", parts.name, f"must keep the loss finite: it is not at seed {seed}")
-    return found
+    return measures
 
 
 def _objective_at(parts: TestedProblem, w: Vector) -> tuple[float, float]:

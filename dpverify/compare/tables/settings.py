@@ -60,9 +60,9 @@ class TableRequest:
     budget: str = "standard"
 
     def __post_init__(self) -> None:
-        known = [f"wang2019:{name}" for name in TABLES]
-        if self.experiment not in known:
-            raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(known)}")
+        names = [f"wang2019:{name}" for name in TABLES]
+        if self.experiment not in names:
+            raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(names)}")
         if self.test_data is not None and self.data is None:
             raise check.ArgumentError("test_data", self.test_data, "must come with data to train on")
         check_size(self.budget, self.seeds, self.seed, self.n)

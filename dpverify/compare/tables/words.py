@@ -79,19 +79,23 @@ def told(row: MethodRow) -> str:
 
 def seen(table: DataTable) -> list[tuple[str, str, str]]:
     """What is seen of each claim with each noise: how many of its orderings are as claimed."""
-    keys = dict.fromkeys((one.claim, one.column, one.noise) for one in table.orderings)
-    found = []
+    keys = dict.fromkeys((order.claim, order.column, order.noise) for order in table.orderings)
+    summaries = []
     for claim, column, noise in keys:
-        mine = [one for one in table.orderings if (one.claim, one.column, one.noise) == (claim, column, noise)]
-        count = Counter(one.seen for one in mine)
+        mine = [
+            order for order in table.orderings if (order.claim, order.column, order.noise) == (claim, column, noise)
+        ]
+        count = Counter(order.seen for order in mine)
         words = ", ".join(f"{how} in {number} of {len(mine)}" for how, number in sorted(count.items()))
-        found.append((f"{claim} ({column.replace('_', ' ')})", noise, words))
-    return found
+        summaries.append((f"{claim} ({column.replace('_', ' ')})", noise, words))
+    return summaries
 
 
 def verdict(tables: Sequence[DataTable], claim: str, noise: str) -> str:
     """Give what the user's files say of a claim; ``no data`` without them."""
-    mine = [one.seen for t in tables if t.real for one in t.orderings if (one.claim, one.noise) == (claim, noise)]
+    mine = [
+        order.seen for t in tables if t.real for order in t.orderings if (order.claim, order.noise) == (claim, noise)
+    ]
     if not mine:
         return "no data"
     if set(mine) == {"as claimed"}:

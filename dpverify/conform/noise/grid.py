@@ -37,13 +37,15 @@ def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Itera
         (_share_of_finer(a, size, distance), _share_of_finer(b, size, distance))
         for a, b in ((without, present), (rounded(without, promise.dtype), rounded(present, promise.dtype)))
     ]
-    share, other = max(shares, key=lambda pair: pair[0] - pair[1])
+    share, share_without = max(shares, key=lambda pair: pair[0] - pair[1])
     gap = unit_roundoff(promise.dtype)
-    found = f"note: released numbers of {promise.dtype} have gaps of {gap:.2g} to {2 * gap:.2g} of their size. "
-    error = math.sqrt((share + other) / without.size)
-    found += f"The last digits of one number tell whether an example is there with advantage {share - other:.2%}, "
-    found += f"standard error {error:.2%}. The accounting does not cover this ({REFERENCE})"
-    yield ConformanceTest("grid", True, found, "nothing: this is a measurement")
+    finding = f"note: released numbers of {promise.dtype} have gaps of {gap:.2g} to {2 * gap:.2g} of their size. "
+    error = math.sqrt((share + share_without) / without.size)
+    finding += (
+        f"The last digits of one number tell whether an example is there with advantage {share - share_without:.2%}, "
+    )
+    finding += f"standard error {error:.2%}. The accounting does not cover this ({REFERENCE})"
+    yield ConformanceTest("grid", True, finding, "nothing: this is a measurement")
 
 
 def _numbers(optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: int) -> Any:

@@ -44,20 +44,20 @@ def _pairs(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> Conform
 
 def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: Dtype) -> ConformanceTest:
     """Sums of two columns, and each alone: half of the squares of a sum is chi-square, whatever the pair."""
-    own = np.diag(products)
-    halves = np.add.outer(own, own) / 2 + products
-    np.fill_diagonal(halves, own)
-    one, other = np.triu_indices(len(own))
-    found = halves[one, other]
-    each = alpha / len(found) / 2
+    squares = np.diag(products)
+    halves = np.add.outer(squares, squares) / 2 + products
+    np.fill_diagonal(halves, squares)
+    first, second = np.triu_indices(len(squares))
+    statistics = halves[first, second]
+    level = alpha / len(statistics) / 2
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
-    low, high = chi2.ppf(each, dof) / rounding, chi2.isf(each, dof) * rounding
-    far = np.argmax(np.abs(found - dof))
-    a, b = one[far] + 1, other[far] + 1
-    shown = (f"{value / dof - 1:+.3f}" for value in (found[far], low, high))
+    low, high = chi2.ppf(level, dof) / rounding, chi2.isf(level, dof) * rounding
+    far = np.argmax(np.abs(statistics - dof))
+    a, b = first[far] + 1, second[far] + 1
+    shown = (f"{value / dof - 1:+.3f}" for value in (statistics[far], low, high))
     of = f"{a}: variance off by" if a == b else f"{a} and {b}: correlation about"
     words = "{} {}, {} to {} allowed".format(of, *shown)
-    passed, least = bool(np.all((low <= found) & (found <= high))), 2 * (high / dof - 1)
+    passed, least = bool(np.all((low <= statistics) & (statistics <= high))), 2 * (high / dof - 1)
     return ConformanceTest(name, passed, words, f"a correlation of {least:.2f}, or a variance off by as much", alpha)
 
 
@@ -68,7 +68,7 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     for run in x:
         squares += np.einsum("td,td->d", run, run)
     lengths = [4**power for power in range(math.ceil(math.log(d, 4)))]
-    each = alpha / sum(-(-d // length) for length in lengths) / 2
+    level = alpha / sum(-(-d // length) for length in lengths) / 2
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     worst = ("", 0.0, 0.0, 0.0)
     passed = True
@@ -78,8 +78,8 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
         counts = np.diff([*starts, d])
         dof = runs * steps * counts.astype(float)
         kinds, which = np.unique(dof, return_inverse=True)  # the last part may be shorter
-        low = np.asarray(chi2.ppf(each, kinds))[which] / rounding
-        high = np.asarray(chi2.isf(each, kinds))[which] * rounding
+        low = np.asarray(chi2.ppf(level, kinds))[which] / rounding
+        high = np.asarray(chi2.isf(level, kinds))[which] * rounding
         passed = passed and bool(np.all((low <= sums) & (sums <= high)))
         surprise = np.where(sums > dof, (sums - dof) / (high - dof), (dof - sums) / (dof - low))
         far = int(np.argmax(surprise))
@@ -87,7 +87,7 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
             places = f"{starts[far] + 1} to {starts[far] + counts[far]}"
             worst = (places, float(surprise[far]), float(sums[far] / dof[far]), float(low[far] / dof[far]))
     many = runs * steps * lengths[-1]
-    least = 1.0 - math.sqrt(chi2.ppf(each, many) / rounding / chi2.isf(0.01, many))
+    least = 1.0 - math.sqrt(chi2.ppf(level, many) / rounding / chi2.isf(0.01, many))
     words = f"coordinates {worst[0]}: variance off by {worst[2] - 1:+.3f}, down to {worst[3] - 1:+.3f} allowed"
     sees = f"a layer of a quarter of all coordinates with {least:.1%} less noise, smaller layers with less than that"
     return ConformanceTest(COORDINATES, passed, words, sees, alpha)
@@ -137,15 +137,15 @@ def _distances(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
 
 def _shape(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
     """How many numbers lie beyond one, two and three deviations; rounding moves each limit by its own size."""
-    told, passed, each = [], True, alpha / len(BEYOND) / 2
+    counts, passed, level = [], True, alpha / len(BEYOND) / 2
     rounding = 1.0 + deviation_rounding(dtype)
     flat = x.reshape(-1)
     for limit in BEYOND:
         count = sum(int(np.sum(np.abs(flat[at : at + BLOCK]) > limit)) for at in range(0, flat.size, BLOCK))
-        low = binom.ppf(each, x.size, 2 * norm.sf(limit * rounding))
-        high = binom.isf(each, x.size, 2 * norm.sf(limit / rounding))
+        low = binom.ppf(level, x.size, 2 * norm.sf(limit * rounding))
+        high = binom.isf(level, x.size, 2 * norm.sf(limit / rounding))
         passed = passed and bool(low <= count <= high)
-        told.append(f"{count} beyond {limit:g} ({low:.0f} to {high:.0f})")
+        counts.append(f"{count} beyond {limit:g} ({low:.0f} to {high:.0f})")
     return ConformanceTest(
-        "shape of noise", passed, ", ".join(told), "another law of the same variance, not its far tail", alpha
+        "shape of noise", passed, ", ".join(counts), "another law of the same variance, not its far tail", alpha
     )

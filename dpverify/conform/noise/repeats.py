@@ -47,19 +47,21 @@ def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
     """
     steps = raw.reshape(-1, promise.released_dimension)
     unit = unit_roundoff(promise.dtype)
-    most = min(MOST_NUMBERS, int((1.0 - FRESH) / unit / 5.0))  # then at most a tenth of what is a fault has a double
-    rows = max(1, most // steps.shape[1])
+    number_limit = min(
+        MOST_NUMBERS, int((1.0 - FRESH) / unit / 5.0)
+    )  # then at most a tenth of what is a fault has a double
+    rows = max(1, number_limit // steps.shape[1])
     numbers = steps[:rows]
-    again = most >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
+    is_repeated = number_limit >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
     if math.log(len(steps)) * 2 + math.log(unit) * promise.dimension < math.log(NEVER):
-        again = again or len({hashlib.sha256(row.tobytes()).digest() for row in steps}) < len(steps)
+        is_repeated = is_repeated or len({hashlib.sha256(row.tobytes()).digest() for row in steps}) < len(steps)
     silent = np.flatnonzero(~raw.any(axis=(0, 1))) + 1
-    words = "the same noise is used more than once" if again else "no noise is used twice"
+    words = "the same noise is used more than once" if is_repeated else "no noise is used twice"
     if len(silent):
-        again = True
+        is_repeated = True
         words = f"there is no noise{'' if len(silent) == promise.released_dimension else f' in coordinate {silent[0]}'}"
     sees = "noise that is used again, in another step, run or coordinate, or none"
-    return ConformanceTest("fresh numbers", not again, words, sees)
+    return ConformanceTest("fresh numbers", not is_repeated, words, sees)
 
 
 def _units(promise: Promise) -> set[float]:

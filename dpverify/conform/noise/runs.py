@@ -50,23 +50,23 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
     mean: ConformanceTest | None = None
     for place, size in enumerate([promise.batch, *(size for size in sizes if size != promise.batch)]):
         try:
-            found = _trajectories(optimizer, promise, size, seed + sizes.index(size))
+            trajectories = _trajectories(optimizer, promise, size, seed + sizes.index(size))
         except ForeignError as error:
             yield failed_call(f"noise, batches of {size}", error)
             continue
-        needed = min(LEAST_RUNS, max(SHORTEST, 2 * len(found) // 3))
-        finite = np.isfinite(found).all(axis=(1, 2))  # others have a finding of their own
+        needed = min(LEAST_RUNS, max(SHORTEST, 2 * len(trajectories) // 3))
+        finite = np.isfinite(trajectories).all(axis=(1, 2))  # others have a finding of their own
         if finite.sum() < needed:
-            words = f"{finite.sum()} of {len(found)} trajectories are finite, {needed} are needed"
+            words = f"{finite.sum()} of {len(trajectories)} trajectories are finite, {needed} are needed"
             yield not_tested(f"{SCALE}, batches of {size}", words)
             continue
-        raw = found if finite.all() else found[finite]
+        raw = trajectories if finite.all() else trajectories[finite]
         if place == 0:
             yield from repeat_tests(raw, promise)
             yield from grid_note(optimizer, promise, seed)
             yield from tf32_note(promise)
         x = whitened(_centred(raw, promise), promise)
-        del found, raw
+        del trajectories, raw
         result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype)
         if place == 0:
             usual = x
@@ -99,8 +99,8 @@ def _at_gradients(optimizer: PrivateOptimizer, promise: Promise, alpha: float, s
     cases = sample_cases(promise)
     part = alpha / len(cases)
     for sample in noise_samples(optimizer, promise, seed):
-        other = "" if sample.size == promise.batch else ", other batches"
-        name = f"{SCALE}, {sample.kind} gradients{other}"
+        suffix = "" if sample.size == promise.batch else ", other batches"
+        name = f"{SCALE}, {sample.kind} gradients{suffix}"
         result = _scale_of(name, sample, part, promise.dtype) if sample.error is None else None
         groups.setdefault(name, []).append((sample._replace(numbers=None), result))
     for name, group in groups.items():
@@ -109,9 +109,9 @@ def _at_gradients(optimizer: PrivateOptimizer, promise: Promise, alpha: float, s
             yield failed_call(name, broken)
             continue
         results = [result for _, result in group if result is not None]
-        shown = worst(results)
+        worst_result = worst(results)
         text = steps_and_sizes(promise, group[0][0].steps, [sample.size for sample, _ in group])
-        yield replace(shown, found=f"{shown.found}; {text}", alpha=part * len(group))
+        yield replace(worst_result, found=f"{worst_result.found}; {text}", alpha=part * len(group))
 
 
 def _scale_of(name: str, sample: NoiseSample, alpha: float, dtype: Dtype) -> ConformanceTest:
@@ -142,7 +142,7 @@ def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed
     windows = _windows(promise)
     steps = sum(map(len, windows))
     runs = noise_runs(promise, size, min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps)))
-    found = np.empty((runs, steps, promise.released_dimension))
+    trajectories = np.empty((runs, steps, promise.released_dimension))
     zero = np.zeros((size, promise.dimension))
     walk = states_before(optimizer, [window[0] for window in windows], zero, [seed, 9])
     column = 0
@@ -151,9 +151,9 @@ def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed
             rng = np.random.default_rng([seed, 2, run, first] if first else [seed, 2, run])
             current = optimizer.start() if first == 0 else copied(state)
             for t in range(len(window)):
-                current, found[run, column + t] = optimizer.step(current, zero.copy(), rng)
+                current, trajectories[run, column + t] = optimizer.step(current, zero.copy(), rng)
         column += len(window)
-    return found
+    return trajectories
 
 
 def _centred(x: Any, promise: Promise) -> Any:
@@ -171,12 +171,12 @@ def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> Con
     total, dof = _squares(x), x.size
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     low, high = chi2.ppf(alpha / 2, dof) / rounding, chi2.isf(alpha / 2, dof) * rounding
-    shown = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
-    found = "{} times the promised deviation; {} to {} allowed".format(*shown)
+    numbers = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
+    finding = "{} times the promised deviation; {} to {} allowed".format(*numbers)
     least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up: it is seen
     sees = f"noise {least:.1%} too small, with chance 99%"
     measured = math.sqrt(total / dof)
-    return ConformanceTest(name, bool(low <= total <= high), found, sees, alpha, measured=measured, detects=least)
+    return ConformanceTest(name, bool(low <= total <= high), finding, sees, alpha, measured=measured, detects=least)
 
 
 def _digits(dof: int) -> int:
@@ -192,8 +192,8 @@ def _squares(x: Any) -> float:
 
 def _mean(x: Any, alpha: float) -> ConformanceTest:
     means = x.mean(axis=0) * math.sqrt(len(x))
-    most = norm.isf(alpha / 2 / means.size)
-    found = f"largest of {means.size} means {np.abs(means).max():.2f} deviations, {most:.2f} allowed"
+    limit = norm.isf(alpha / 2 / means.size)
+    finding = f"largest of {means.size} means {np.abs(means).max():.2f} deviations, {limit:.2f} allowed"
     return ConformanceTest(
-        "mean of noise", bool(np.abs(means).max() <= most), found, "noise that is not around 0", alpha
+        "mean of noise", bool(np.abs(means).max() <= limit), finding, "noise that is not around 0", alpha
     )

@@ -33,9 +33,9 @@ class NoiseSample(NamedTuple):
 
 def sample_cases(promise: Promise) -> list[tuple[str, int, int]]:
     """Return kinds of gradients, sizes of batches and pairs: all kinds at the usual size, mixed ones in all others."""
-    others = [size for size in batch_sizes(promise) if size != promise.batch]
+    other_sizes = [size for size in batch_sizes(promise) if size != promise.batch]
     cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
-    cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(others))) for size in others]
+    cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(other_sizes))) for size in other_sizes]
     steps = 2 * len(_steps(promise)) * len(cases)
     return [
         (kind, size, max(1, min(pairs, affordable(SAMPLES, promise, size * promise.dimension) // steps)))
@@ -77,7 +77,7 @@ def _differences(
     if promise.covariance is not None:
         halves = _run_differences(optimizer, promise, gradients, promise.steps, pairs, seed)
         return whitened(halves, promise).reshape(-1, promise.released_dimension), steps
-    found = []
+    differences = []
     for step, state in states_before(optimizer, steps, gradients, seed):
         released = []
         for run in range(2 * pairs):
@@ -90,8 +90,8 @@ def _differences(
             early = [step for step in steps if step < EARLY]
             halves = _run_differences(optimizer, promise, gradients, early[-1] + 1, pairs, seed)[:, early]
             return halves.reshape(-1, promise.released_dimension) / promise.deviation, early
-        found.append(halves / promise.deviation)
-    return np.concatenate(found), steps
+        differences.append(halves / promise.deviation)
+    return np.concatenate(differences), steps
 
 
 def _run_differences(
@@ -106,11 +106,11 @@ def _run_differences(
 def _run(optimizer: PrivateOptimizer, steps: int, gradients: Any, seed: list[int]) -> Any:
     rng = np.random.default_rng(seed)
     state = optimizer.start()
-    found = []
+    releases = []
     for _ in range(steps):
         state, released = optimizer.step(state, gradients.copy(), rng)
-        found.append(np.asarray(released, dtype=float))
-    return np.array(found)
+        releases.append(np.asarray(released, dtype=float))
+    return np.array(releases)
 
 
 def whitened(x: Any, promise: Promise) -> Any:

@@ -25,11 +25,11 @@ def noise_sources(guarded: GuardedOptimizer, promise: Promise, seed: int) -> Noi
 
     def releases(generators: list[np.random.Generator]) -> Any:
         state = copied(start)
-        found = []
+        released_values = []
         for rng in generators:
             state, released = guarded.optimizer.step(state, zero.copy(), rng)
-            found.append(released)
-        return np.array(found)
+            released_values.append(released)
+        return np.array(released_values)
 
     def seeded() -> list[np.random.Generator]:
         return [np.random.default_rng([seed, 3, step]) for step in range(FIRST_STEPS)]

@@ -31,11 +31,11 @@ def solve_noise(release: Callable[[Any], Any], noise: Any, target: Any, released
         if size <= enough:
             break
         moved = best + _gmres(release, best, target - left, left, directions)
-        found = target - release(moved)
-        if not np.abs(found).max() < size:
+        residual = target - release(moved)
+        if not np.abs(residual).max() < size:
             break
         best = moved
-        left = found
+        left = residual
     return best
 
 
@@ -63,8 +63,8 @@ def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, dire
                 image = image - part * vector
         columns[k + 1, k] = float(np.linalg.norm(image))
         weights = np.linalg.lstsq(columns[: k + 2, : k + 1], aim[: k + 2], rcond=None)[0]
-        rest = float(np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2]))
-        if not columns[k + 1, k] > SMALL * scale or rest <= ENOUGH * size:
+        residual = float(np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2]))
+        if not columns[k + 1, k] > SMALL * scale or residual <= ENOUGH * size:
             break
         basis.append(image / columns[k + 1, k])
     return sum(weight * vector for weight, vector in zip(weights, basis, strict=False))

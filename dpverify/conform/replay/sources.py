@@ -37,16 +37,16 @@ class NoiseSources:
 
 def global_generators() -> list[GlobalGenerator]:
     """Return the shared generators of the libraries that are loaded."""
-    found = [
+    generators = [
         GlobalGenerator("random", random.getstate, random.setstate, random.seed),
         GlobalGenerator("numpy.random", np.random.get_state, np.random.set_state, _seed_numpy),
     ]
     torch = sys.modules.get("torch")
     if torch is not None:
-        found.append(_of_torch(torch))
+        generators.append(_of_torch(torch))
         if torch.cuda.is_initialized():  # only then are there generators
-            found.append(_of_cuda(torch))
-    return found
+            generators.append(_of_cuda(torch))
+    return generators
 
 
 def _of_torch(torch: Any) -> GlobalGenerator:
@@ -98,14 +98,14 @@ def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
 @contextmanager
 def system_randomness() -> Iterator[set[str]]:
     """Collect what asks the operating system for random bytes while the block runs."""
-    found = set[str]()
+    callers = set[str]()
 
     def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
-            outside = set(found)
+            outside = set(callers)
             result = function(*args)
-            found.clear()  # of what it called itself
-            found.update({*outside, name})
+            callers.clear()  # of what it called itself
+            callers.update({*outside, name})
             return result
 
         return call
@@ -119,4 +119,4 @@ def system_randomness() -> Iterator[set[str]]:
             seed = torch.Generator.seed
             name = "a generator of PyTorch with a seed of the operating system"
             stack.enter_context(overridden(torch.Generator, "seed", watched(name, seed)))
-        yield found
+        yield callers

@@ -21,11 +21,11 @@ class Tape(np.random.Generator):
 
     def take(self, count: int) -> Any:
         """Return the next numbers; beyond the end, zeros."""
-        taken = np.zeros(count)
+        numbers = np.zeros(count)
         available = self.numbers[self.used : self.used + count]
-        taken[: len(available)] = available
+        numbers[: len(available)] = available
         self.used += count
-        return taken
+        return numbers
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Return the next numbers in the shape of ``size`` or of ``out``."""

@@ -48,9 +48,9 @@ def equal_contributions_test(pool: RunPool) -> ConformanceTest:
     if not len(shares):
         return not_tested(name, "no record is in a batch")
     least = float(shares.min())
-    most = float(shares.max())
-    found = f"gradients of {CODE:g} clip lengths contribute {least:.5g} to {most:.5g} times what is promised"
-    return ConformanceTest(name, most <= least * (1 + 2 * ROUNDING), found, sees)
+    largest = float(shares.max())
+    finding = f"gradients of {CODE:g} clip lengths contribute {least:.5g} to {largest:.5g} times what is promised"
+    return ConformanceTest(name, largest <= least * (1 + 2 * ROUNDING), finding, sees)
 
 
 class _ContributionSearch:
@@ -91,7 +91,7 @@ class _ContributionSearch:
         slant = rng.standard_normal(self.dimension)
         slant /= np.linalg.norm(slant)
         for kind in FEW_OTHERS if few or self.model != "linear" else OTHERS:
-            others = {
+            other_records = {
                 "zero": np.zeros((size, self.dimension)),
                 "opposite": np.tile(-clip * slant, (size, 1)),
                 "alike": np.tile(clip * slant, (size, 1)),
@@ -100,7 +100,7 @@ class _ContributionSearch:
             }[kind]
             for length in FEW_LENGTHS if few else LENGTHS:
                 words = f"a gradient of {length:g} clip lengths, others {kind}"
-                yield Example(words, length * clip * slant, others)
+                yield Example(words, length * clip * slant, other_records)
         if self.model == "linear":
             return
         zero = np.zeros((size, self.dimension))
@@ -150,27 +150,27 @@ class _ContributionSearch:
             return not_tested(name, "no record is in a batch")
         factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
         curve = ", ".join(f"{length:g}: {factor * size:.4g}" for length, size in sorted(self.clipped.items()))
-        found = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"
-        found += f" ({self.where}); largest change by the length of its gradient, in clip lengths: {curve}"
+        finding = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"
+        finding += f" ({self.where}); largest change by the length of its gradient, in clip lengths: {curve}"
         steps = ranges([step + 1 for step in sorted(self.steps)])
-        found += f"; tested: steps {steps} of {self.promise.steps}"
-        return ConformanceTest(name, self.largest <= 1 + ROUNDING, found, sees)
+        finding += f"; tested: steps {steps} of {self.promise.steps}"
+        return ConformanceTest(name, self.largest <= 1 + ROUNDING, finding, sees)
 
 
-def separate_records(run: DecodedRun, seen: set[int], rng: np.random.Generator) -> list[int]:
+def separate_records(run: DecodedRun, used_steps: set[int], rng: np.random.Generator) -> list[int]:
     """Choose records of which no two are in the same batch, so that each step has at most one of them.
 
     Records of steps that were not seen yet come first.
     """
     members = run.members
-    fresh = [step for step in range(len(members)) if step not in seen]
+    fresh = [step for step in range(len(members)) if step not in used_steps]
     order = rng.permutation(members.shape[1])
     order = order[np.argsort(~members[fresh][:, order].any(axis=0), kind="stable")]
-    taken = np.zeros(len(members), dtype=bool)
+    used_here = np.zeros(len(members), dtype=bool)
     chosen: list[int] = []
     for record in order:
         steps = members[:, record]
-        if steps.any() and not (steps & taken).any():
-            taken |= steps
+        if steps.any() and not (steps & used_here).any():
+            used_here |= steps
             chosen.append(int(record))
     return chosen

@@ -44,19 +44,19 @@ def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[Confo
 def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
     """Whether an update comes back in another step or run, or some number never has noise."""
     updates = rounded.reshape(-1, rounded.shape[2])
-    again = len(np.unique(updates, axis=0)) < len(updates)
+    is_repeated = len(np.unique(updates, axis=0)) < len(updates)
     silent_numbers = np.flatnonzero(~noise.any(axis=(0, 1))) + 1
     silent_steps = np.flatnonzero(~noise.any(axis=(0, 2))) + 1
-    found = "no noise is used twice"
+    finding = "no noise is used twice"
     if len(silent_steps):
-        found = f"there is no noise in update {silent_steps[0]}"
+        finding = f"there is no noise in update {silent_steps[0]}"
     elif len(silent_numbers):
-        found = f"there is no noise in number {silent_numbers[0]} of an update of {noise.shape[2]} numbers"
-    elif again:
-        found = "the same noise is used more than once"
-    passed = not again and not len(silent_numbers)
+        finding = f"there is no noise in number {silent_numbers[0]} of an update of {noise.shape[2]} numbers"
+    elif is_repeated:
+        finding = "the same noise is used more than once"
+    passed = not is_repeated and not len(silent_numbers)
     sees = "noise that is used again, in another step or run, and numbers or updates without noise"
-    return ConformanceTest("fresh numbers", passed, found, sees)
+    return ConformanceTest("fresh numbers", passed, finding, sees)
 
 
 def has_last_batch(promise: Promise) -> bool:
@@ -72,8 +72,8 @@ def last_batch_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     last = np.arange(1, promise.steps + 1) % epoch == 0
     expected = np.where(last, left, promise.batch)
     wrong = np.argwhere(sizes != expected)
-    found = f"epochs of {epoch - 1} batches of {promise.batch} and one of {left}"
+    finding = f"epochs of {epoch - 1} batches of {promise.batch} and one of {left}"
     if len(wrong):
         run, step = wrong[0]
-        found = f"the batch of step {step + 1} has {sizes[run, step]} records, {expected[step]} are promised"
-    return ConformanceTest("last batch", not len(wrong), found, "a last batch that is dropped, filled up or cut")
+        finding = f"the batch of step {step + 1} has {sizes[run, step]} records, {expected[step]} are promised"
+    return ConformanceTest("last batch", not len(wrong), finding, "a last batch that is dropped, filled up or cut")

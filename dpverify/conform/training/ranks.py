@@ -107,8 +107,8 @@ class RankedRuns:
         if len(set(counts)) > 1:
             self._counts = self._counts or f"{' and '.join(map(str, counts))} updates in one run"
         for answer in answers[1:]:
-            both = np.abs(answer[:steps] - answers[0][:steps])
-            self._difference = max(self._difference, float(np.max(both, initial=0.0)))
+            differences = np.abs(answer[:steps] - answers[0][:steps])
+            self._difference = max(self._difference, float(np.max(differences, initial=0.0)))
         return answers[0]
 
     def _answers(self, limit: float | None) -> list[Any]:
@@ -144,11 +144,11 @@ class RankedRuns:
     def agreement_test(self) -> ConformanceTest:
         """Whether all ranks released the same updates."""
         relative = self._difference / self._promise.deviation
-        found = f"updates of {self._ranks} ranks differ by at most {relative:.3g} promised deviations"
+        finding = f"updates of {self._ranks} ranks differ by at most {relative:.3g} promised deviations"
         if self._counts:
-            found += f"; the ranks yield {self._counts}"
+            finding += f"; the ranks yield {self._counts}"
         sees = f"ranks whose updates differ by more than {ROUNDING:g} promised deviations, or in number"
-        return ConformanceTest("ranks", relative <= ROUNDING and not self._counts, found, sees)
+        return ConformanceTest("ranks", relative <= ROUNDING and not self._counts, finding, sees)
 
 
 def _serve(pipe: Connection, rank: int, ranks: int, store: str, load: bytes, promise: Promise) -> None:

@@ -169,11 +169,11 @@ def training_tests(
         yield from _tests(counted, promise, seed, alpha, count)
     except ForeignError as error:
         yield failed_call("this training", error)
-    found = f"each of {counted.count} updates is finite"
+    finding = f"each of {counted.count} updates is finite"
     if counted.not_finite:
-        found = f"{counted.not_finite} of {counted.count} updates are not finite; the first is {counted.first}"
+        finding = f"{counted.not_finite} of {counted.count} updates are not finite; the first is {counted.first}"
     sees = "NaN and infinite numbers in any update that these tests saw"
-    yield ConformanceTest("finite numbers", not counted.not_finite, found, sees)
+    yield ConformanceTest("finite numbers", not counted.not_finite, finding, sees)
 
 
 def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) -> Iterator[ConformanceTest]:
@@ -208,8 +208,8 @@ def _generator_test(runs: Runs, promise: Promise, dimension: int, seed: int) -> 
     first = runs.updates(data, seed_of(seed, 0))
     second = runs.updates(data, seed_of(seed, 0))
     same = np.array_equal(first, second)
-    found = "the same seed gives the same updates" if same else "the same seed gives different updates"
+    finding = "the same seed gives the same updates" if same else "the same seed gives different updates"
     if not same:
-        found += "; only noise is tested"
+        finding += "; only noise is tested"
     sees = "batches or noise that do not come from the seed"
-    return ConformanceTest("generator", same, found, sees)
+    return ConformanceTest("generator", same, finding, sees)

@@ -51,9 +51,9 @@ def size_tests(
 ) -> Iterator[ConformanceTest]:
     """Compare steps, divisor, rate and noise of data sets of several sizes; ``alpha`` for all tests together."""
     if not is_size_secret(promise):
-        other = pool_of(runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS)
-        found = f"{_facts(pool, promise)}; {_facts(other, promise)}; {PUBLIC}"
-        yield ConformanceTest("number of records", True, found, "nothing: differences are only stated")
+        neighbour_pool = pool_of(runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS)
+        finding = f"{_facts(pool, promise)}; {_facts(neighbour_pool, promise)}; {PUBLIC}"
+        yield ConformanceTest("number of records", True, finding, "nothing: differences are only stated")
         return
     half = promise.examples // 2
     few = few_records(promise)
@@ -64,12 +64,12 @@ def size_tests(
     yield _steps_test([*pools, *distant], promise)
     yield _divisor_test([*pools, *distant], promise)
     part = alpha / (2 * len(distant) + 3)
-    distant = [each for each in distant if each.fewest_steps]
-    for each in [pool, *distant]:
-        yield _rate_test(each, promise, part)
-    for each in distant:
-        name = f"number of records and noise, {each.records} records"
-        yield scale_test(name, each.noise(each.fewest_steps) / promise.deviation, part)
+    distant = [sized_pool for sized_pool in distant if sized_pool.fewest_steps]
+    for sized_pool in [pool, *distant]:
+        yield _rate_test(sized_pool, promise, part)
+    for sized_pool in distant:
+        name = f"number of records and noise, {sized_pool.records} records"
+        yield scale_test(name, sized_pool.noise(sized_pool.fewest_steps) / promise.deviation, part)
     if distant:
         yield _empty_test(distant[0], promise, 2 * part)
 
@@ -86,19 +86,20 @@ def _facts(pool: RunPool, promise: Promise) -> str:
 
 def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
     wrong = [pool for pool in pools if pool.step_counts != [promise.steps]]
-    found = f"{promise.steps} updates with {_sizes(pools)} records"
+    finding = f"{promise.steps} updates with {_sizes(pools)} records"
     if wrong:
-        shown = ", ".join(f"{pool.records} records: {_counts(pool, promise)}" for pool in wrong)
-        found = f"the number of updates depends on the data ({shown}; {promise.steps} promised), and everybody sees it"
+        counts_text = ", ".join(f"{pool.records} records: {_counts(pool, promise)}" for pool in wrong)
+        finding = f"the number of updates depends on the data ({counts_text}; {promise.steps} promised), "
+        finding += "and everybody sees it"
     sees = "a number of updates that depends on the number of records, or on the batches that are drawn"
-    return ConformanceTest("number of records and steps", not wrong, found, sees)
+    return ConformanceTest("number of records and steps", not wrong, finding, sees)
 
 
 def steps_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     """Whether there are as many updates as promised."""
     right = pool.step_counts == [promise.steps]
-    found = _counts(pool, promise) if right else f"{_counts(pool, promise)}; {promise.steps} are promised"
-    return ConformanceTest("number of steps", right, found, "a number of updates that is not the promised one")
+    finding = _counts(pool, promise) if right else f"{_counts(pool, promise)}; {promise.steps} are promised"
+    return ConformanceTest("number of steps", right, finding, "a number of updates that is not the promised one")
 
 
 def _counts(pool: RunPool, promise: Promise) -> str:
@@ -110,14 +111,18 @@ def _counts(pool: RunPool, promise: Promise) -> str:
 def _divisor_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
     divisors = {pool.records: divisor_of(pool, promise) for pool in pools}
     first = divisors[pools[0].records]
-    other = {records: value for records, value in divisors.items() if not math.isclose(value, first, rel_tol=ROUNDING)}
-    found = f"divisor {first:.6g} with {_sizes(pools)} records"
-    if other:
-        records = min(other, key=lambda size: abs(size - pools[0].records))
-        found = f"a gradient is divided by {first:.6g} with {pools[0].records} records, and by {other[records]:.6g}"
-        found += f" with {records}: noise and gradients tell some data sets that differ in one record apart"
+    different = {
+        records: value for records, value in divisors.items() if not math.isclose(value, first, rel_tol=ROUNDING)
+    }
+    finding = f"divisor {first:.6g} with {_sizes(pools)} records"
+    if different:
+        records = min(different, key=lambda size: abs(size - pools[0].records))
+        finding = (
+            f"a gradient is divided by {first:.6g} with {pools[0].records} records, and by {different[records]:.6g}"
+        )
+        finding += f" with {records}: noise and gradients tell some data sets that differ in one record apart"
     sees = f"divisors of two of these sizes that differ by more than {ROUNDING:.2%}"
-    return ConformanceTest("number of records and divisor", not other, found, sees)
+    return ConformanceTest("number of records and divisor", not different, finding, sees)
 
 
 def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
@@ -126,12 +131,12 @@ def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest
     drawn = int(members.sum())
     low = int(binom.ppf(alpha / 2, members.size, rate))
     high = int(binom.isf(alpha / 2, members.size, rate))
-    found = f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
-    found += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
+    finding = f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
+    finding += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
     least = (high - low) / members.size / rate  # twice the distance that is allowed
     sees = f"a rate that is {min(least, 1.0):.1%} wrong, with chance 99%"
     name = f"number of records and rate, {pool.records} records"
-    return ConformanceTest(name, low <= drawn <= high, found, sees, alpha)
+    return ConformanceTest(name, low <= drawn <= high, finding, sees, alpha)
 
 
 def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
@@ -148,8 +153,8 @@ def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTes
     if not low <= number <= high or not number:
         return ConformanceTest(name, low <= number <= high, text, sees, alpha)
     result = scale_test(name, pool.noise(steps)[empty] / promise.deviation, alpha / 2)
-    found = f"{text}; their updates have noise {result.found}"
-    return replace(result, found=found, sees=f"{sees}, and there {result.sees}", alpha=alpha)
+    finding = f"{text}; their updates have noise {result.found}"
+    return replace(result, found=finding, sees=f"{sees}, and there {result.sees}", alpha=alpha)
 
 
 def _sizes(pools: Sequence[Any]) -> str:

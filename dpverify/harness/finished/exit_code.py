@@ -17,7 +17,7 @@ def contradicts(pinned: Status, found: Status) -> bool:
 def unconfirmed(result: Result) -> bool:
     """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin."""
     pairs = [(result.pinned, result.status)]
-    pairs += [(said.pinned, said.status) for said in result.beside]
+    pairs += [(statement.pinned, statement.status) for statement in result.beside]
     return any(
         pinned in {"refuted", *HOLDS}
         and found != pinned

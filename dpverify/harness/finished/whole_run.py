@@ -72,8 +72,8 @@ class WholeRun:
 
     def keep(self, store: Store, run: Run, checks: int) -> None:
         """Store a run in which each check was decided; ``checks``: how many of them have blocks, all of them there."""
-        again = msgspec.structs.replace(run.run, from_store=checks, stale_in_store=0)
-        text = encode(msgspec.structs.replace(run, run=again)).decode()
+        complete_run = msgspec.structs.replace(run.run, from_store=checks, stale_in_store=0)
+        text = encode(msgspec.structs.replace(run, run=complete_run)).decode()
         if len(text) > MOST_BYTES or not self.inputs.are_unchanged:
             return
         try:

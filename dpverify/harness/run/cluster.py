@@ -58,11 +58,11 @@ class Cluster:
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
             ask = self._client._run  # Client.run waits for ever where a worker is stopped
-            found = self._client.sync(ask, difference, fingerprint(), callback_timeout=WORKER_SECONDS)
+            differences = self._client.sync(ask, difference, fingerprint(), callback_timeout=WORKER_SECONDS)
         except Exception as error:  # noqa: BLE001  whatever a worker without our code raises
             self._client.close()
             raise ClusterError(f"the workers of {address} cannot be used: {describe(error)}") from None
-        if wrong := [f"worker {worker} has {what}" for worker, what in found.items() if what]:
+        if wrong := [f"worker {worker} has {what}" for worker, what in differences.items() if what]:
             self._client.close()
             raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
 
@@ -80,16 +80,19 @@ class Cluster:
         ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
         from dask import config
 
-        most, asked = 0, -math.inf  # blocks under way, and when the workers were counted: the scheduler has to be asked
+        most, counted_at = (
+            0,
+            -math.inf,
+        )  # blocks under way, and when the workers were counted: the scheduler has to be asked
         manned = time.monotonic()  # when there was a worker last
         with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             # a task like the others, so that it is done again where its worker dies
             held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
-                if time.monotonic() - asked > POLL_SECONDS:
-                    count, asked = self._count_workers(), time.monotonic()
-                    most, manned = PER_WORKER * max(1, count), asked if count else manned
-                    if asked - manned > WORKER_SECONDS:
+                if time.monotonic() - counted_at > POLL_SECONDS:
+                    count, counted_at = self._count_workers(), time.monotonic()
+                    most, manned = PER_WORKER * max(1, count), counted_at if count else manned
+                    if counted_at - manned > WORKER_SECONDS:
                         raise _no_worker()
                 while tasks and len(under_way) < most:
                     task = tasks.popleft()
@@ -177,12 +180,12 @@ def _client_at(address: str) -> Client:
             answered.put(error)
 
     Thread(target=connect, daemon=True).start()
-    found: Client | Exception = TimeoutError("something is there, but it does not answer as Dask does")
+    answer: Client | Exception = TimeoutError("something is there, but it does not answer as Dask does")
     with suppress(Empty):
-        found = answered.get(timeout=2 * CONNECT_SECONDS)
-    if isinstance(found, Exception):
-        raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(found).split())})") from None
-    return found
+        answer = answered.get(timeout=2 * CONNECT_SECONDS)
+    if isinstance(answer, Exception):
+        raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(answer).split())})") from None
+    return answer
 
 
 def run_on_worker(held: bytes, task: Task, expected: dict[str, str], limit: float = 0.0) -> BlockOutcome:
@@ -205,9 +208,9 @@ def _jobs_of(held: bytes) -> Sequence[Runnable]:
 
 def difference(expected: dict[str, str]) -> str:
     """What differs in this process from another one's fingerprint; empty where nothing does."""
-    own = fingerprint()
-    differ = [name for name in sorted(expected | own) if expected.get(name) != own.get(name)]
-    return ", ".join(f"{name} {own.get(name, 'missing')} for {expected.get(name, 'none')}" for name in differ)
+    local = fingerprint()
+    differ = [name for name in sorted(expected | local) if expected.get(name) != local.get(name)]
+    return ", ".join(f"{name} {local.get(name, 'missing')} for {expected.get(name, 'none')}" for name in differ)
 
 
 @cache

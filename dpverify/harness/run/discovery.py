@@ -33,13 +33,13 @@ class Index(msgspec.Struct, frozen=True):
     files: dict[str, IndexedFile]
 
 
-def load_paper(key: str, package: str, known: Mapping[str, IndexedFile]) -> PaperChecks | None:
+def load_paper(key: str, package: str, index_of_files: Mapping[str, IndexedFile]) -> PaperChecks | None:
     """Load the checks of the paper whose code is the package of this name; None where there is no such package."""
     if not key.isidentifier() or find_spec(package) is None:
         return None
     checks = PaperChecks(key, package)
     for module, source in check_files(package, key):
-        file = known.get(module)
+        file = index_of_files.get(module)
         checks.announce(module, file.claims if file and file.source == source else claims_in(module))
     return checks
 

@@ -151,10 +151,10 @@ def run_jobs(
             interrupted = True
         finally:
             run.close()
-    is_decided = all(each.result and not each.result.error for each in running)
+    is_decided = all(running_job.result and not running_job.result.error for running_job in running)
     if kept is not None and not kept.unkept and not kept.store.failure and is_decided:
-        kept.whole = sum(each.blocks > 0 for each in running)
-    return [each.close() for each in running], interrupted or bool(cluster and cluster.failure)
+        kept.whole = sum(running_job.blocks > 0 for running_job in running)
+    return [running_job.close() for running_job in running], interrupted or bool(cluster and cluster.failure)
 
 
 def stored_results(jobs: Sequence[Job], kept: KeptBlocks) -> list[CheckResult] | None:
@@ -179,15 +179,15 @@ def _sound(result: object) -> CheckResult:
     return result
 
 
-def stopped(job: Job, known: Mapping[str, CheckResult | str]) -> CheckResult:
+def stopped(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult:
     """Give what is known of a check that is not run any more."""
-    return _RunningJob(job, 0, result=_given(job, known)).close()
+    return _RunningJob(job, 0, result=_given(job, known_results)).close()
 
 
-def _given(job: Job, known: Mapping[str, CheckResult | str]) -> CheckResult | None:
+def _given(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult | None:
     """Return the result of a check that is known; an error is one of ours, never a verdict on the paper."""
-    given = known.get(job.label)
-    return _without_verdict(job, "inconclusive", f"error: {given}", given) if isinstance(given, str) else given
+    error = known_results.get(job.label)
+    return _without_verdict(job, "inconclusive", f"error: {error}", error) if isinstance(error, str) else error
 
 
 def _without_verdict(job: Job, status: Status, message: str, error: str = "") -> CheckResult:
@@ -196,15 +196,15 @@ def _without_verdict(job: Job, status: Status, message: str, error: str = "") ->
 
 def _to_run(running: Sequence[_RunningJob], kept: KeptBlocks | None) -> Iterator[Task]:
     """The blocks that are not there yet; those that are go to their jobs."""
-    for place, each in enumerate(running):
-        known = {} if kept is None or each.blocks == 0 else kept.found(place)
-        for block in range(each.blocks):
-            if block in known:
-                each.add(block, known[block])
+    for place, running_job in enumerate(running):
+        finished_blocks = {} if kept is None or running_job.blocks == 0 else kept.found(place)
+        for block in range(running_job.blocks):
+            if block in finished_blocks:
+                running_job.add(block, finished_blocks[block])
             else:
                 yield place, block
         if kept is not None:
-            kept.taken += bool(known) and each.result is not None
+            kept.taken += bool(finished_blocks) and running_job.result is not None
 
 
 def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None, limit: float) -> Outcomes:

@@ -102,8 +102,8 @@ def _with_window(check: CheckResult) -> str:
 def given(checks: Sequence[CheckResult]) -> list[str]:
     """Premises, not proved, of the one among the best proofs that has the fewest; empty where there is none."""
     for status in ("proved", "proved given", "derived"):
-        if found := [check.given for check in checks if check.status == status]:
-            return min(found, key=len)
+        if premises := [check.given for check in checks if check.status == status]:
+            return min(premises, key=len)
     return []
 
 
@@ -128,12 +128,14 @@ def judge(
     amendment = _amendment(claim, reading, verdict, amended)
     holds = _holds(claim, reading, verdict, held)
     pinned = claim.pinned(reading)
-    beside = [said for said in (amendment, holds) if said is not None]
-    against = contradicts(pinned, status) or any(contradicts(said.pinned, said.status) for said in beside)
+    beside = [judgement for judgement in (amendment, holds) if judgement is not None]
+    against = contradicts(pinned, status) or any(
+        contradicts(judgement.pinned, judgement.status) for judgement in beside
+    )
     slacks = [check.slack for check in printed if check.slack is not None]
     related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
     forms: list[tuple[Form, Sequence[CheckResult]]] = [("printed", printed), ("amended", amended), ("held", held)]
-    differing = [each for form, checks in forms for each in disagreements(checks, form)]
+    differing = [difference for form, checks in forms for difference in disagreements(checks, form)]
     record, statement = claim.record, claim.statement(reading)
     return Result(
         claim=claim.key,
@@ -165,7 +167,7 @@ def judge(
         region="; ".join(f"{check.name}: {check.region}" for check in printed if check.region),
         slack=sharpest(slacks),
         vacuous=next((check.vacuous for check in printed if check.vacuous is not None), None),
-        counterexamples=[with_edge(found, claim.edges) for check in printed for found in check.counterexamples],
+        counterexamples=[with_edge(example, claim.edges) for check in printed for example in check.counterexamples],
         amendment=amendment,
         holds=holds,
         checks=list(printed),
@@ -230,7 +232,7 @@ def _holds(
     if verdict is None or verdict.holds is None:
         return None
     statement = claim.statement(reading, "held")
-    own = len(claim.statement(reading).requires)
+    own_conditions = len(claim.statement(reading).requires)
     return AmendmentResult(
         latex=statement.latex(),
         requires=[*map(to_text, statement.requires)],
@@ -239,7 +241,7 @@ def _holds(
         given=given(checks),
         definitions=definitions(checks),
         pinned=verdict.holds.status,
-        holds_for=[*map(to_text, statement.requires[own:])],
+        holds_for=[*map(to_text, statement.requires[own_conditions:])],
         why=verdict.holds.why,
         slack=sharpest([check.slack for check in checks if check.slack is not None]),
         checks=list(checks),

@@ -30,16 +30,16 @@ def verify_apart(
     limit: float, *, progress: Report | None, store: Store | None, cluster: Cluster | None, **options: Any
 ) -> Run:
     """Judge claims as `verify` does, with so many seconds for each call of foreign code."""
-    known: Known = {}
+    known_results: Known = {}
     stop = False
     while True:
         try:
-            for message in run_apart(limit, _messages, limit, known, stop, store, cluster, options):
+            for message in run_apart(limit, _messages, limit, known_results, stop, store, cluster, options):
                 if isinstance(message, Run):
                     return message
                 if isinstance(message, Progress):
                     if message.found is not None:
-                        known[message.label] = message.found
+                        known_results[message.label] = message.found
                     if progress is not None:
                         progress(message)
                 if isinstance(message, dict):
@@ -47,9 +47,9 @@ def verify_apart(
             raise RuntimeError("the process that judges the claims gave no results")
         except ForeignError as error:
             stage, _, label = error.name.partition(OF)
-            if stage not in STAGES or isinstance(known.get(label), str):
+            if stage not in STAGES or isinstance(known_results.get(label), str):
                 raise SpecError("checks", "", "", shown(error.name), f"it {error.reason}") from error
-            known[label] = str(error)
+            known_results[label] = str(error)
         except KeyboardInterrupt:  # foreign code did not return after Ctrl-C
             if stop:
                 raise
@@ -69,9 +69,16 @@ def _tell_progress(progress: Progress) -> None:
 
 
 def _messages(
-    limit: float, known: Known, stop: bool, store: Store | None, cluster: Cluster | None, options: dict[str, Any]
+    limit: float,
+    known_results: Known,
+    stop: bool,
+    store: Store | None,
+    cluster: Cluster | None,
+    options: dict[str, Any],
 ) -> Iterator[object]:
     """Judge the claims in this process; tell how far the run is, why store and cluster failed, and the run."""
-    run = verify(**options, progress=_tell_progress, store=store, cluster=cluster, limit=limit, known=known, stop=stop)
+    run = verify(
+        **options, progress=_tell_progress, store=store, cluster=cluster, limit=limit, known=known_results, stop=stop
+    )
     yield {"store": store.failure if store else "", "cluster": cluster.failure if cluster else ""}
     yield run

@@ -16,13 +16,13 @@ GIT_SECONDS = 10
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that results rest on. "not installed" where a package is not there."""
-    found = {"python": platform.python_version(), "dpverify": __version__}
+    version_of = {"python": platform.python_version(), "dpverify": __version__}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            version_of[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            version_of[package] = "not installed"
+    return version_of
 
 
 def machine() -> dict[str, str]:
@@ -32,12 +32,12 @@ def machine() -> dict[str, str]:
 
 def commit() -> str:
     """Commit of the checkout, with "+changes" where tracked files differ from it; empty where there is none."""
-    here = Path(__file__).resolve().parents[3]
-    if not (here / ".git").exists():
+    checkout = Path(__file__).resolve().parents[3]
+    if not (checkout / ".git").exists():
         return ""
     command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
     try:
-        done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
+        done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()

@@ -32,7 +32,7 @@ def _plain(part: Any, types: tuple[type, ...]) -> Any:
     if part is None or type(part) in (bool, int, float, str):
         return part
     if type(part) in (list, tuple):
-        return [LIST if type(part) is list else TUPLE, *(_plain(each, types) for each in part)]
+        return [LIST if type(part) is list else TUPLE, *(_plain(item, types) for item in part)]
     import numpy as np  # not above: a whole run that is over has no arrays
 
     if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
@@ -42,7 +42,7 @@ def _plain(part: Any, types: tuple[type, ...]) -> Any:
         if isinstance(part, msgspec.Struct):
             values = msgspec.to_builtins(part)
         else:
-            values = {each.name: _plain(getattr(part, each.name), types) for each in fields(part)}
+            values = {item.name: _plain(getattr(part, item.name), types) for item in fields(part)}
         return [RECORD, type(part).__name__, values]
     raise NotStorableError(f"a part holds a {type(part).__name__}")
 
@@ -50,22 +50,22 @@ def _plain(part: Any, types: tuple[type, ...]) -> Any:
 def _part(value: Any, types: tuple[type, ...]) -> Any:
     if not isinstance(value, list):
         return value
-    kind, *rest = value
+    kind, *arguments = value
     if kind == LIST:
-        return [_part(each, types) for each in rest]
+        return [_part(item, types) for item in arguments]
     if kind == TUPLE:
-        return tuple(_part(each, types) for each in rest)
+        return tuple(_part(item, types) for item in arguments)
     if kind == ARRAY:
         import numpy as np
 
-        dtype, shape, data = rest
+        dtype, shape, data = arguments
         return np.frombuffer(data, dtype).reshape(shape).copy()
     if kind != RECORD:
         raise ValueError(f"a part must be of a known kind, got {kind!r}.")
-    name, values = rest
-    found = next((each for each in types if each.__name__ == name), None)
-    if found is None:
+    name, values = arguments
+    record_type = next((item for item in types if item.__name__ == name), None)
+    if record_type is None:
         raise ValueError(f"a part must be of a type that its check names, got {name!r}.")
-    if issubclass(found, msgspec.Struct):
-        return msgspec.convert(values, found)
-    return found(**{key: _part(each, types) for key, each in values.items()})
+    if issubclass(record_type, msgspec.Struct):
+        return msgspec.convert(values, record_type)
+    return record_type(**{key: _part(item, types) for key, item in values.items()})

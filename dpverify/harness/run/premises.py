@@ -17,7 +17,7 @@ Found = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the nam
 
 
 def settle(
-    found: Found, pinned: Callable[[Reference], Status], uncertified: Container[str] = ()
+    results: Found, pinned: Callable[[Reference], Status], uncertified: Container[str] = ()
 ) -> dict[str, list[CheckResult]]:
     """Take from every proof's list the statements that are proved themselves, and give the others their status.
 
@@ -25,7 +25,7 @@ def settle(
     that rests on what it proves is refused, and one of an ``uncertified`` statement makes it derived at most. The order
     of the statements does not matter.
     """
-    graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in found.items()}
+    graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in results.items()}
 
     @cache
     def status_of(name: str) -> Status:
@@ -34,26 +34,30 @@ def settle(
     @cache
     def settled(name: str) -> tuple[CheckResult, ...]:
         certified = name not in uncertified
-        return tuple(_refused(check, name, graph) or _settled(check, said, certified) for check in found[name])
+        return tuple(_refused(check, name, graph) or _settled(check, said, certified) for check in results[name])
 
     def said(reference: Reference) -> str:
-        if str(reference) not in found:
+        if str(reference) not in results:
             return f"pinned {pinned(reference)}, not judged in this run"
         return status_of(str(reference))
 
-    return {name: list(settled(name)) for name in found}
+    return {name: list(settled(name)) for name in results}
 
 
-def _settled(check: CheckResult, said: Callable[[Reference], str], certified: bool) -> CheckResult:
+def _settled(check: CheckResult, status_of: Callable[[Reference], str], certified: bool) -> CheckResult:
     """The check, with a list of premises in which no statement is that is proved, and what is said of each other."""
-    words = {str(ref): said(ref) for ref in check.references}
-    told = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
-    given = [told.get(premise, premise) for premise in check.given if premise in told or premise not in words]
+    words = {str(ref): status_of(ref) for ref in check.references}
+    premise_texts = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
+    open_premises = [
+        premise_texts.get(premise, premise)
+        for premise in check.given
+        if premise in premise_texts or premise not in words
+    ]
     status = check.status
     if status in {"proved", "proved given"}:
-        word: Status = "proved given" if given else "proved"
+        word: Status = "proved given" if open_premises else "proved"
         status = word if certified or check.method != "derivation" else "derived"
-    return msgspec.structs.replace(check, given=given, status=status)
+    return msgspec.structs.replace(check, given=open_premises, status=status)
 
 
 def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) -> CheckResult | None:
@@ -68,12 +72,12 @@ def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) 
 def _way(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """The shortest way from one statement to another along premises, both ends included; empty where there is none."""
     ways: deque[tuple[str, ...]] = deque([(start,)])
-    seen = {start}
+    visited = {start}
     while ways:
         way = ways.popleft()
         if way[-1] == goal:
             return way
-        ahead = [name for name in graph.get(way[-1], ()) if name not in seen]
-        seen.update(ahead)
+        ahead = [name for name in graph.get(way[-1], ()) if name not in visited]
+        visited.update(ahead)
         ways.extend((*way, name) for name in ahead)
     return ()

@@ -46,8 +46,8 @@ class PaperChecks:
             if not check.name or set(check.name) & set("[]|:= "):
                 rule = "must be a word without []|:= and spaces"
                 raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
-            own = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
-            _put(self._own, Entry(own, CheckPlace(self.module, line, index, len(checks))))
+            declared = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
+            _put(self._own, Entry(declared, CheckPlace(self.module, line, index, len(checks))))
         self._found.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:
@@ -73,12 +73,12 @@ class PaperChecks:
 
     def _of(self, claim: str | None) -> dict[tuple[str, str], Entry]:
         if claim not in self._found:
-            found: dict[tuple[str, str], Entry] = {}
+            entries: dict[tuple[str, str], Entry] = {}
             for file in self._files(claim):
                 for entry in file._own.values():
                     if claim in {None, entry.check.claim}:
-                        _put(found, entry)
-            self._found[claim] = found
+                        _put(entries, entry)
+            self._found[claim] = entries
         return self._found[claim]
 
     def _files(self, claim: str | None) -> Iterator[PaperChecks]:
@@ -105,8 +105,8 @@ def import_checks(module: str) -> PaperChecks:
         where = traceback.extract_tb(error.__traceback__)[-1]
         line = error.lineno if isinstance(error, SyntaxError) else where.lineno
         file = error.filename if isinstance(error, SyntaxError) else where.filename
-        said = error.msg if isinstance(error, SyntaxError) else message_of(error)
-        rule = f"its checks cannot be imported: {type(error).__name__}: {said} ({Path(str(file)).name}, line {line})"
+        problem = error.msg if isinstance(error, SyntaxError) else message_of(error)
+        rule = f"its checks cannot be imported: {type(error).__name__}: {problem} ({Path(str(file)).name}, line {line})"
         raise SpecError(module, "", "", "", rule) from error
     return checks
 

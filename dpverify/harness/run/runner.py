@@ -74,11 +74,11 @@ def verify(
             early.shutdown(wait=False, cancel_futures=True)
         early = None
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
-    kept = None if store is None else KeptBlocks(store, work, evidence, fresh)
+    kept_blocks = None if store is None else KeptBlocks(store, work, evidence, fresh)
     if stop:
         found, interrupted = [stopped(job, known) for job in work], True
     else:
-        found, interrupted = run_jobs(work, workers, progress, early, kept, cluster, limit, known)
+        found, interrupted = run_jobs(work, workers, progress, early, kept_blocks, cluster, limit, known)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
     results = list(map(marked, judged(specs, cases, by_case, hashes), earlier))
     info = RunInfo(
@@ -90,13 +90,13 @@ def verify(
         seconds=round(time.perf_counter() - start, 3),
         interrupted=interrupted,
         false_alarm=false_alarm(results),
-        from_store=kept.taken if kept else 0,
-        stale_in_store=kept.stale if kept else 0,
+        from_store=kept_blocks.taken if kept_blocks else 0,
+        stale_in_store=kept_blocks.stale if kept_blocks else 0,
         earlier=standing.manifests,
     )
     papers = {case.claim.paper: specs.papers[case.claim.paper].info for case in cases}
     run = Run(run=info, papers=papers, results=results)
     keep_new_code()
-    if whole is not None and kept is not None and kept.whole is not None and not interrupted:
-        whole.keep(kept.store, run, kept.whole)
+    if whole is not None and kept_blocks is not None and kept_blocks.whole is not None and not interrupted:
+        whole.keep(kept_blocks.store, run, kept_blocks.whole)
     return run

@@ -40,13 +40,13 @@ class SessionEvidence:
         if job.label not in self._found:
             job = self._with_recorded(job, case)
             store = self._store
-            kept = None if store is None else KeptBlocks(store, [job], [case.evidence_hash], self.fresh)
-            (result,), interrupted = run_jobs([job], 1, kept=kept)
+            kept_blocks = None if store is None else KeptBlocks(store, [job], [case.evidence_hash], self.fresh)
+            (result,), interrupted = run_jobs([job], 1, kept=kept_blocks)
             if interrupted:
                 raise KeyboardInterrupt
-            if kept is not None:
-                self.taken += kept.taken
-                self.without_store = kept.store.failure
+            if kept_blocks is not None:
+                self.taken += kept_blocks.taken
+                self.without_store = kept_blocks.store.failure
             self._found[job.label] = result
         return self._found[job.label]
 
@@ -83,6 +83,10 @@ class SessionEvidence:
 
     def unconfirmed(self) -> list[str]:
         """Pins that the checks do not confirm, judged together: proofs may rest on what others found."""
-        names, cases, found = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
-        results = zip(names, judged(self.suite.specs, cases, found, [""] * len(cases)), strict=True)
-        return [f"{name} (pinned {one.pinned}, found {one.status})" for name, one in results if unconfirmed(one)]
+        names, cases, results_of_cases = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
+        results = zip(names, judged(self.suite.specs, cases, results_of_cases, [""] * len(cases)), strict=True)
+        return [
+            f"{name} (pinned {judgement.pinned}, found {judgement.status})"
+            for name, judgement in results
+            if unconfirmed(judgement)
+        ]

@@ -84,8 +84,8 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     has besides the check of its proof as text, where no other check has this name.
     """
     of_text = Entry(TextProof(claim, text_proof.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))
-    if checks is not None and (own := checks.entries(claim)):
-        return own if any(entry.check.name == text_proof.NAME for entry in own) else [*own, of_text]
+    if checks is not None and (entries := checks.entries(claim)):
+        return entries if any(entry.check.name == text_proof.NAME for entry in entries) else [*entries, of_text]
     return [
         of_text,
         *(

@@ -160,8 +160,8 @@ class KeptBlocks:
 
 
 def _evidence(job: Keepable, evidence: str) -> str:
-    said = "\0".join([evidence, *job.terms, _versions()])
-    return hashlib.sha256(said.encode()).hexdigest()[:16]
+    terms = "\0".join([evidence, *job.terms, _versions()])
+    return hashlib.sha256(terms.encode()).hexdigest()[:16]
 
 
 @cache

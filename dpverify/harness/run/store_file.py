@@ -57,9 +57,9 @@ def check_whole(path: Path, seconds: float) -> None:
     source = f"{path.absolute().as_uri()}?mode={'rw' if begun else 'ro'}"
     with closing(sqlite3.connect(source, timeout=seconds, uri=True)) as database:
         _check_tables(database)
-        said = [row[0] for row in database.execute("pragma quick_check(1)")]
-        if said != ["ok"]:
-            raise StoreError(f"it is damaged ({' '.join(str(said[0]).split())})")
+        answers = [row[0] for row in database.execute("pragma quick_check(1)")]
+        if answers != ["ok"]:
+            raise StoreError(f"it is damaged ({' '.join(str(answers[0]).split())})")
         if _version(database) == VERSION:
             for row in database.execute("select check_of, evidence, block, part, seconds from blocks"):
                 unsealed(row)
@@ -68,8 +68,8 @@ def check_whole(path: Path, seconds: float) -> None:
 def _check_tables(database: sqlite3.Connection) -> None:
     """Refuse what holds other tables than ours."""
     names = {str(row[0]) for row in database.execute("select name from sqlite_master")}
-    if other := sorted(name for name in names if name != "blocks" and not name.startswith("sqlite_")):
-        raise StoreError(f"it is a database with other tables ({', '.join(other[:3])})")
+    if foreign_tables := sorted(name for name in names if name != "blocks" and not name.startswith("sqlite_")):
+        raise StoreError(f"it is a database with other tables ({', '.join(foreign_tables[:3])})")
     columns = sorted(str(row[0]) for row in database.execute("select name from pragma_table_info('blocks')"))
     if names and tuple(columns) != COLUMNS:
         raise StoreError(f"its table blocks has the columns {', '.join(columns)}, and must have {', '.join(COLUMNS)}")
@@ -110,13 +110,13 @@ def sealed(row: Row) -> Row:
 def unsealed(row: Row) -> bytes:
     """Take what a block gave, refused where its row is not as it was written."""
     check_of, evidence, block, part, seconds = row
-    given = part[DIGEST:]
-    if _digest((check_of, evidence, block, given, seconds)) != part[:DIGEST]:
+    content = part[DIGEST:]
+    if _digest((check_of, evidence, block, content, seconds)) != part[:DIGEST]:
         raise StoreError(f"it is damaged: block {block!r} of {str(check_of)[:60]!r} is not as it was written")
-    return given
+    return content
 
 
 def _digest(row: Row) -> bytes:
     check_of, evidence, block, part, seconds = row
-    said = repr((check_of, evidence, block, seconds)).encode()
-    return hashlib.blake2b(said + part, digest_size=DIGEST).digest()
+    key = repr((check_of, evidence, block, seconds)).encode()
+    return hashlib.blake2b(key + part, digest_size=DIGEST).digest()

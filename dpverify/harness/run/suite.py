@@ -59,13 +59,13 @@ class JudgedReading:
         """All checks, of the printed statement first."""
         return (*self.printed, *self.amended, *self.held)
 
-    def by_statement(self, found: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
+    def by_statement(self, results: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
         """Sort what the jobs found by statement, as references name them."""
         first, second = len(self.printed), len(self.printed) + len(self.amended)
         parts: dict[Variant, Sequence[CheckResult]] = {
-            "printed": _judgeable(self.printed, found[:first]),
-            "amended": _judgeable(self.amended, found[first:second]),
-            "held": _judgeable(self.held, found[second:]),
+            "printed": _judgeable(self.printed, results[:first]),
+            "amended": _judgeable(self.amended, results[first:second]),
+            "held": _judgeable(self.held, results[second:]),
         }
         return {self._name(variant): checks for variant, checks in parts.items()}
 
@@ -78,10 +78,10 @@ class JudgedReading:
         return str(Reference(claim=self.claim.key, reading=self.reading, variant=variant))
 
 
-def _judgeable(jobs: Sequence[Job], found: Sequence[CheckResult]) -> Sequence[CheckResult]:
+def _judgeable(jobs: Sequence[Job], results: Sequence[CheckResult]) -> Sequence[CheckResult]:
     """What the jobs of one statement found; that it holds is left out where both of its sides are the same formula."""
     sides = identical_sides(jobs[0].context.statement) if jobs else ""
-    return [without_proof(check, sides) for check in found] if sides else found
+    return [without_proof(check, sides) for check in results] if sides else results
 
 
 class Suite:
@@ -117,8 +117,8 @@ class Suite:
         """Share the budget out by what all checks of all papers declare; this imports them all."""
         jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.due]
         divisible = [_cost(job, self.failed) for job in jobs if job.find().divisible]
-        whole = [_cost(job, self.failed) for job in jobs if not job.find().divisible]
-        return shares(divisible, whole, self.budget.seconds)
+        costs = [_cost(job, self.failed) for job in jobs if not job.find().divisible]
+        return shares(divisible, costs, self.budget.seconds)
 
     def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
         """List what is to be judged of a claim: one for each choice of its readings."""
@@ -193,14 +193,14 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
 
 
 def judged(
-    specs: Specs, cases: Sequence[JudgedReading], found: Sequence[Sequence[CheckResult]], evidence: Sequence[str]
+    specs: Specs, cases: Sequence[JudgedReading], results: Sequence[Sequence[CheckResult]], evidence: Sequence[str]
 ) -> list[Result]:
     """Judge what the jobs of some cases found, all of them together: one may rest on what another proves."""
 
     def pinned(reference: Reference) -> Status:
         return specs.claim(reference.claim).pinned(reference.reading, reference.variant)
 
-    parts = (case.by_statement(checks) for case, checks in zip(cases, found, strict=True))
+    parts = (case.by_statement(checks) for case, checks in zip(cases, results, strict=True))
     by_name = {name: checks for part in parts for name, checks in part.items()}
     settled = settle(by_name, pinned, specs.without_certificate)
     return [case.result(settled, digest) for case, digest in zip(cases, evidence, strict=True)]
@@ -221,9 +221,9 @@ def _rank(verdict: Verdict | None) -> int:
     return len(SEVERITIES) if severity is None else list(SEVERITIES).index(severity)
 
 
-def _cost(job: Job, known: Container[str] = ()) -> float:
+def _cost(job: Job, known_labels: Container[str] = ()) -> float:
     """Core seconds that a check declares; nothing if it cannot be planned, or if its result is known."""
-    if job.label in known:
+    if job.label in known_labels:
         return 0.0
     try:
         with foreign_code(f"cost{OF}{job.label}"):
@@ -233,6 +233,6 @@ def _cost(job: Job, known: Container[str] = ()) -> float:
     return 0.0 if math.isnan(cost) else cost
 
 
-def declared(jobs: Sequence[Job], known: Container[str] = ()) -> float:
+def declared(jobs: Sequence[Job], known_labels: Container[str] = ()) -> float:
     """Core seconds that checks declare within their shares; one that cannot be planned counts nothing."""
-    return math.fsum(min(_cost(job, known), job.context.share) for job in jobs)
+    return math.fsum(min(_cost(job, known_labels), job.context.share) for job in jobs)

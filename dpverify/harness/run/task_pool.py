@@ -119,7 +119,7 @@ def _run_until_death(
     suspects: list[Task] = []
     several = workers > 1  # else the jobs are taken as they come, and their code is not loaded here
     proofs = {place for place, job in enumerate(jobs) if several and job.find().method == "derivation"}
-    others = set(range(len(jobs))) - proofs
+    other_jobs = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
         file = stack.enter_context(spooled(jobs))
         prepare = partial(prepare_worker, apart=limit > 0.0)
@@ -127,12 +127,12 @@ def _run_until_death(
         pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
         watch = _WorkerWatch(limit, list(pools))
         while under_way or (tasks and not suspects):
-            for more in range(PER_WORKER * workers):  # one for each worker first, then the second ones
-                worker = more % workers
+            for submitted in range(PER_WORKER * workers):  # one for each worker first, then the second ones
+                worker = submitted % workers
                 has = sum(number == worker for _, number in under_way.values())
-                if tasks and not suspects and has <= more // workers and worker not in watch.unstarted:
+                if tasks and not suspects and has <= submitted // workers and worker not in watch.unstarted:
                     begun = {place for (place, block), _ in under_way.values() if block == 0}
-                    task = _next(tasks, begun, proofs if worker < workers // 2 else others)
+                    task = _next(tasks, begun, proofs if worker < workers // 2 else other_jobs)
                     if not has:
                         watch.begin(worker)
                     try:
@@ -164,7 +164,7 @@ def _emptied(tasks: deque[Task]) -> Iterator[Task]:
         yield tasks.popleft()
 
 
-def _next(tasks: deque[Task], begun: set[int], wanted: set[int]) -> Task:
+def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
     """Take the next task of a check that is wanted, or else the first of the last check.
 
     If possible, it is not one of those whose first block is under way.
@@ -173,7 +173,7 @@ def _next(tasks: deque[Task], begun: set[int], wanted: set[int]) -> Task:
     for at, (place, _) in enumerate(tasks):
         if place in begun:
             continue
-        if place in wanted:
+        if place in wanted_jobs:
             index = at
             break
         if place != last:
@@ -191,7 +191,7 @@ def together(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
 
 def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor) -> Outcomes:
     """Run the last tasks here, and the first in a worker that began while the checks were loaded, until they meet."""
-    found: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last
+    outcomes: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last
     lost: list[Task] = []
 
     def feed() -> None:
@@ -200,12 +200,12 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
             while not lost:
                 task = tasks.popleft()
                 try:
-                    found.put((task, worker.submit(run_in_worker, *task).result()))
+                    outcomes.put((task, worker.submit(run_in_worker, *task).result()))
                 except (BrokenProcessPool, CancelledError):
                     lost.append(task)
                 except BaseException as error:  # noqa: BLE001  as in run_task: it is this check's error
-                    found.put((task, BlockOutcome(None, 0.0, describe(error))))
-        found.put(None)
+                    outcomes.put((task, BlockOutcome(None, 0.0, describe(error))))
+        outcomes.put(None)
 
     spool = ExitStack()
     file = spool.enter_context(spooled(jobs))
@@ -219,14 +219,14 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
         Thread(target=feed, daemon=True).start()
         feeding = True
         while feeding:
-            own = None
+            task_here = None
             with suppress(IndexError):
-                own = None if lost else tasks.pop()
-            if own is not None:
-                yield own, run_task(jobs[own[0]], own[1])
-            while feeding and (own is None or not found.empty()):
+                task_here = None if lost else tasks.pop()
+            if task_here is not None:
+                yield task_here, run_task(jobs[task_here[0]], task_here[1])
+            while feeding and (task_here is None or not outcomes.empty()):
                 try:
-                    ready = found.get(timeout=1.0)
+                    ready = outcomes.get(timeout=1.0)
                 except Empty:
                     if prepared is not None and not prepared.done() and time.monotonic() - begun > START_SECONDS:
                         end_workers(worker)

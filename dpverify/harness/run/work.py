@@ -44,22 +44,24 @@ class Means:
 
         Where the cluster is lost it ends as by Ctrl-C, with a KeyboardInterrupt. An error of a piece is raised here.
         """
-        kept = None if self.store is None else KeptBlocks(self.store, [work], [fingerprint()["code"]], self.fresh)
-        known = {} if kept is None else kept.found(0)
-        self.stale |= kept is not None and kept.stale > 0
+        kept_blocks = (
+            None if self.store is None else KeptBlocks(self.store, [work], [fingerprint()["code"]], self.fresh)
+        )
+        finished_pieces = {} if kept_blocks is None else kept_blocks.found(0)
+        self.stale |= kept_blocks is not None and kept_blocks.stale > 0
         tasks = deque[Task]()
         for piece in range(pieces):
-            if piece in known:
+            if piece in finished_pieces:
                 self.taken += 1
-                yield piece, known[piece].part
+                yield piece, finished_pieces[piece].part
             else:
                 tasks.append((0, piece))
         run = _here(work, tasks) if self.cluster is None else self.cluster.outcomes([work], tasks, self.limit)
         with threadpool_limits(1):  # the last digit depends on the number of threads
-            for (_, piece), found in run:
-                outcome = self._sound(work, piece, found)
-                if kept is not None and outcome.seconds >= self.least:
-                    kept.keep(0, piece, outcome)
+            for (_, piece), outcome_of_run in run:
+                outcome = self._sound(work, piece, outcome_of_run)
+                if kept_blocks is not None and outcome.seconds >= self.least:
+                    kept_blocks.keep(0, piece, outcome)
                 yield piece, outcome.part
         if self.cluster is not None and self.cluster.failure:
             raise KeyboardInterrupt
@@ -80,16 +82,16 @@ class Means:
 
     def words(self) -> list[str]:
         """Say what a person should know of them, a line each, once all is done."""
-        said = []
+        sentences = []
         if self.cluster is not None and self.cluster.failure:
-            said.append(self.cluster.failure)
+            sentences.append(self.cluster.failure)
         if self.store is not None and self.store.failure:
-            said.append(f"the run went on without its store: {self.store.failure}")
+            sentences.append(f"the run went on without its store: {self.store.failure}")
         if self.taken:
-            said.append(f"{self.taken} pieces of the work were taken from the store; --fresh does all anew")
+            sentences.append(f"{self.taken} pieces of the work were taken from the store; --fresh does all anew")
         elif self.stale:
-            said.append("what the store has of this was made by other code: it is stale, and all was done anew")
-        return said
+            sentences.append("what the store has of this was made by other code: it is stale, and all was done anew")
+        return sentences
 
 
 def _here(work: Work, tasks: deque[Task]) -> Outcomes:

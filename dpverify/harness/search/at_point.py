@@ -42,10 +42,10 @@ def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -
     sampler = make_sampler(statement, {}, {name: parse_domain(domain) for name, domain in also.items()})
     if missing := [name for name in sampler.symbols if name not in point]:
         raise NoValueError(f"{', '.join(missing)} must be given as well")
-    known = {name: value for name, value in point.items() if name in sampler.symbols}
-    if not sampler.in_domain(known):
+    values = {name: value for name, value in point.items() if name in sampler.symbols}
+    if not sampler.in_domain(values):
         raise NoValueError("outside the domain or the conditions of the statement")
-    probe = Prober(statement, lhs).probe(known)
+    probe = Prober(statement, lhs).probe(values)
     if probe is None:
         raise NoValueError("a side has no value there")
     return probe

@@ -16,15 +16,15 @@ FAR = 1 << 20  # how far from its other end an integer without an end may lie
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
 
 
-def value_at(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
+def value_at(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
     """Value of an interval by mode and payload. A member of the interval; None where it is empty."""
     if interval.empty:
         return None
     if interval.integer:
         interval = _closed(interval)
-        value = _integer(interval, mode, payload, others)
-        return value if value is not None and value in interval else _integer(interval, 0, payload, others)
-    value = _real(interval, mode, payload, others)
+        value = _integer(interval, mode, payload, earlier_values)
+        return value if value is not None and value in interval else _integer(interval, 0, payload, earlier_values)
+    value = _real(interval, mode, payload, earlier_values)
     while value is None or value not in interval:  # up the tree of the simplest, to its root where need be
         value = nth_simplest(interval, payload)
         payload = (payload - 1) // 2
@@ -41,7 +41,7 @@ def _closed(interval: Interval) -> Interval:
     return Interval(lo, hi, integer=True)
 
 
-def _integer(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
+def _integer(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
     if interval.lo is None or interval.hi is None:
         raise AssertionError("an interval of integers has ends here")
     lo, hi = int(interval.lo), int(interval.hi)
@@ -58,11 +58,11 @@ def _integer(interval: Interval, mode: int, payload: int, others: Sequence[Fract
         case 3:
             value = PRIMES[payload % len(PRIMES)]
         case 4:  # multiples of another symbol, and their neighbours
-            whole = [int(o) for o in others if o.denominator == 1 and o != 0]
-            if not whole:
+            earlier_integers = [int(o) for o in earlier_values if o.denominator == 1 and o != 0]
+            if not earlier_integers:
                 return None
-            times, rest = divmod(payload // len(whole), 3)
-            value = whole[payload % len(whole)] * (1 + times) + (0, 1, -1)[rest]
+            times, offset_index = divmod(payload // len(earlier_integers), 3)
+            value = earlier_integers[payload % len(earlier_integers)] * (1 + times) + (0, 1, -1)[offset_index]
         case 5:
             value = lo + (1 << span.bit_length() * payload // PAYLOADS) - 1
         case 6:
@@ -72,7 +72,7 @@ def _integer(interval: Interval, mode: int, payload: int, others: Sequence[Fract
     return Fraction(value)
 
 
-def _real(interval: Interval, mode: int, payload: int, others: Sequence[Fraction]) -> Fraction | None:
+def _real(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
     lo, hi = interval.lo, interval.hi
     half, odd = divmod(payload, 2)
     width = hi - lo if lo is not None and hi is not None else Fraction(1)
@@ -90,13 +90,17 @@ def _real(interval: Interval, mode: int, payload: int, others: Sequence[Fraction
             start = lo if lo is not None else Fraction(0)
             return start + (16 + payload % 16) * Fraction(2) ** (payload // 16 - 32)
         case 4:  # from another symbol
-            if not others:
+            if not earlier_values:
                 return None
-            other = others[payload % len(others)]
-            form, rest = (payload // len(others)) % 4, payload // len(others) // 4
-            times = (0, 0, 0, 0, 1, 1, 2, rest // 8)[rest % 8]
-            shares = (Fraction(times + 1) / other, 1 - Fraction(times + 1) / other) if other else (other, other)
-            return (*shares, other * (times + 1), other / (times + 2))[form]
+            earlier_value = earlier_values[payload % len(earlier_values)]
+            form, remainder = (payload // len(earlier_values)) % 4, payload // len(earlier_values) // 4
+            times = (0, 0, 0, 0, 1, 1, 2, remainder // 8)[remainder % 8]
+            shares = (
+                (Fraction(times + 1) / earlier_value, 1 - Fraction(times + 1) / earlier_value)
+                if earlier_value
+                else (earlier_value, earlier_value)
+            )
+            return (*shares, earlier_value * (times + 1), earlier_value / (times + 2))[form]
         case 5:
             return Fraction(1 + payload // 16) * Fraction(10) ** (payload % 16 - 8)
         case 6:

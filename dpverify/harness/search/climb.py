@@ -35,11 +35,11 @@ def corners(sampler: Sampler) -> Iterator[Values]:
     yield from extend({}, sampler.symbols)
 
 
-def completions(sampler: Sampler, given: Values) -> Iterator[Values]:
+def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
     """At most two points with given values, the other symbols being as simple, or as large, as they can be."""
     for mode, payload in CORNERS[0], CORNERS[2]:
-        point = dict(given)
-        for symbol in sampler.symbols[len(given) :]:
+        point = dict(start)
+        for symbol in sampler.symbols[len(start) :]:
             value = value_at(sampler.interval(symbol, point), mode, payload, list(point.values()))
             if value is None:
                 break
@@ -74,10 +74,10 @@ def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     """Points that differ in one symbol; and in two, so that a product or a quotient stays as it is."""
     for value in _neighbours(sampler.interval(symbol, point), point[symbol]):
         yield {**point, symbol: value}
-    for other in sampler.symbols:
-        if other != symbol:
+    for partner in sampler.symbols:
+        if partner != symbol:
             for factor in (2, Fraction(1, 2)):
-                yield {**point, symbol: 2 * point[symbol], other: factor * point[other]}
+                yield {**point, symbol: 2 * point[symbol], partner: factor * point[partner]}
 
 
 def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
@@ -89,9 +89,9 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
         yield from (Fraction(m) for m in sorted(near))
     else:
         for factor in (2, 16, 1024):
-            for end, other in ((interval.lo, interval.hi), (interval.hi, interval.lo)):
+            for end, opposite_end in ((interval.lo, interval.hi), (interval.hi, interval.lo)):
                 middle = value + (end - value) / factor if end is not None else value * (1 + Fraction(1, factor))
-                room = abs(middle - value) / 8 if other is not None else abs(middle - value) / 4
+                room = abs(middle - value) / 8 if opposite_end is not None else abs(middle - value) / 4
                 rounded = simplest(Interval(middle - room, middle + room))
                 if rounded is not None:
                     yield rounded

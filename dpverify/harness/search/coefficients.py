@@ -21,10 +21,12 @@ def compare_coefficients(left: Combination, right: Combination, in_words: Callab
     return Outcome(False if certain else None, lhs, rhs, f"coefficients of {in_words(name)}")
 
 
-def compare_arrays(found: Any, wanted: Any, in_words: Callable[..., str], *, rtol: float, atol: float = 0.0) -> Outcome:
+def compare_arrays(
+    actual: Any, expected: Any, in_words: Callable[..., str], *, rtol: float, atol: float = 0.0
+) -> Outcome:
     """Whether two arrays of floats agree up to rounding; ``in_words`` names an entry by its indices."""
-    bad = np.argwhere(~np.isclose(found, wanted, rtol=rtol, atol=atol))
+    bad = np.argwhere(~np.isclose(actual, expected, rtol=rtol, atol=atol))
     if not len(bad):
         return Outcome(True)
     at = tuple(int(i) for i in bad[0])
-    return Outcome(False, note=f"{in_words(*at)}: {found[at]} and {wanted[at]}")
+    return Outcome(False, note=f"{in_words(*at)}: {actual[at]} and {expected[at]}")

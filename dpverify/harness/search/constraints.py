@@ -62,12 +62,12 @@ def _reachable(node: Formula, symbol: str) -> bool:
 
 def solve(inequality: Inequality, symbol: str, env: Env) -> tuple[str, Fraction] | None:
     """How a symbol compares with which finite end, or None; an irrational end moves inwards by less than 2**-60."""
-    op, node, other = inequality.op, inequality.left, inequality.right
+    op, node, constant_side = inequality.op, inequality.left, inequality.right
     if symbol not in free_names(node):
-        op, node, other = FLIPPED[op], inequality.right, inequality.left
+        op, node, constant_side = FLIPPED[op], inequality.right, inequality.left
     with working_precision(BITS):
         try:
-            end = _value(other, env)
+            end = _value(constant_side, env)
             while not isinstance(node, Name):
                 step = _undo(op, node, end, symbol, env)
                 if step is None:
@@ -87,15 +87,15 @@ def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Env) -> tuple[st
         case Call("sqrt", (arg,)):
             return (op, arg, _exactly(mul, end, end)) if end >= 0 else None
         case Bin("+", left, right):
-            inner, rest = (left, right) if symbol in free_names(left) else (right, left)
-            return op, inner, _exactly(sub, end, _value(rest, env))
+            inner, operand = (left, right) if symbol in free_names(left) else (right, left)
+            return op, inner, _exactly(sub, end, _value(operand, env))
         case Bin("-", left, right):
             if symbol in free_names(left):
                 return op, left, _exactly(add, end, _value(right, env))
             return FLIPPED[op], right, _exactly(sub, _value(left, env), end)
         case Bin("*", left, right):
-            inner, rest = (left, right) if symbol in free_names(left) else (right, left)
-            return _divided(op, inner, end, _value(rest, env))
+            inner, operand = (left, right) if symbol in free_names(left) else (right, left)
+            return _divided(op, inner, end, _value(operand, env))
         case Bin("/", left, right):
             factor = _value(right, env)
             inverse = _value(Bin("/", Num(Fraction(1)), right), env)

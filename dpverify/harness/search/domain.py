@@ -48,16 +48,16 @@ class Sampler:
     @cached_property
     def _of_symbol(self) -> dict[str, tuple[tuple[str, frozenset[str], Closure], ...]]:
         """Definitions that the interval of a symbol takes."""
-        found = {}
+        definitions_of = {}
         for symbol, inequalities in self.solved.items():
             names = frozenset[str]().union(*(inequality.names for inequality in inequalities))
-            taken = []
+            chosen = []
             for definition in reversed(self._definitions):
                 if definition[0] in names:
                     names |= definition[1]
-                    taken.append(definition)
-            found[symbol] = tuple(reversed(taken))
-        return found
+                    chosen.append(definition)
+            definitions_of[symbol] = tuple(reversed(chosen))
+        return definitions_of
 
     @cached_property
     def reads(self) -> dict[str, frozenset[str]]:
@@ -76,8 +76,8 @@ class Sampler:
     @cached_property
     def _conditions(self) -> tuple[Relation, ...]:
         """Conditions of the domains and of the statement, compiled."""
-        of_domains = (each for domain in self.domains.values() for each in domain.constraints)
-        return tuple(compile_relation(each) for each in (*of_domains, *self.statement.requires))
+        of_domains = (condition for domain in self.domains.values() for condition in domain.constraints)
+        return tuple(compile_relation(condition) for condition in (*of_domains, *self.statement.requires))
 
     @property
     def bits(self) -> int:
@@ -108,9 +108,9 @@ class Sampler:
             interval = interval.rounded()
         if not self.solved[symbol]:
             return interval
-        known = _defined(env, self._of_symbol[symbol])
+        values = _defined(env, self._of_symbol[symbol])
         for inequality in self.solved[symbol]:
-            if (end := solve(inequality, symbol, known)) is not None:
+            if (end := solve(inequality, symbol, values)) is not None:
                 interval = interval.cut(*end)
         return interval
 
@@ -135,14 +135,14 @@ class Sampler:
 
 def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
     """Values as compiled formulas read them, with those of the definitions that they suffice for."""
-    known: Env = {name: fmpq(*value.as_integer_ratio()) for name, value in env.items()}
+    values: Env = {name: fmpq(*value.as_integer_ratio()) for name, value in env.items()}
     for name, needed, closure in definitions:
-        if needed <= known.keys():
+        if needed <= values.keys():
             try:
-                known[name] = run(closure, known, DEFINITION_BITS)
+                values[name] = run(closure, values, DEFINITION_BITS)
             except EvaluationError:
                 continue
-    return known
+    return values
 
 
 def make_sampler(
@@ -191,11 +191,11 @@ def _best_order(
 ) -> tuple[str, ...]:
     """Order in which the fewest conditions are left to chance; integers first, then by name."""
     natural = tuple(sorted(free, key=lambda s: (s not in first, domains[s].kind != "integer", s)))
-    head, rest = natural[: len(first)], natural[len(first) :]
-    if len(rest) > MAX_PERMUTED:
+    head, tail = natural[: len(first)], natural[len(first) :]
+    if len(tail) > MAX_PERMUTED:
         return natural
-    integers = frozenset(s for s in rest if domains[s].kind == "integer")
-    return (*head, *_best_tail(head, rest, integers, tuple(tuple(way.items()) for way in ways if way)))
+    integers = frozenset(s for s in tail if domains[s].kind == "integer")
+    return (*head, *_best_tail(head, tail, integers, tuple(tuple(way.items()) for way in ways if way)))
 
 
 @lru_cache(maxsize=256)
@@ -211,12 +211,12 @@ def _best_tail(
     def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
         at = {symbol: i for i, symbol in enumerate((*head, *tail))}
         missed = sum(not max((at[symbol], solved) for symbol, solved in way)[1] for way in ways)
-        seen = late = 0
+        integers_before = late = 0
         for symbol in reversed(tail):
             if symbol in integers:
-                seen += 1
+                integers_before += 1
             else:
-                late += seen  # the integers that come after this real
+                late += integers_before  # the integers that come after this real
         return missed, late, tuple(place[symbol] for symbol in tail)
 
     return min(permutations(rest), key=badness)

@@ -42,18 +42,18 @@ def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()
     if not violations:
         return []
     first, largest = violations[0], max(violations, key=lambda probe: probe.ratio)
-    others = [] if largest is first else [counterexample("largest-ratio", largest)]
+    further = [] if largest is first else [counterexample("largest-ratio", largest)]
     if edges and edge_at(edges, first.point) and edge_at(edges, largest.point):
         inside = next((probe for probe in violations if edge_at(edges, probe.point) == ""), None)
-        others[:0] = [] if inside is None else [counterexample("interior", inside)]
+        further[:0] = [] if inside is None else [counterexample("interior", inside)]
     run = next((probe for probe in violations if is_practical(probe.point)), None)
-    others[:0] = [] if run is None or run is first else [counterexample("practical", run)]
-    return [counterexample("smallest", first), *others]
+    further[:0] = [] if run is None or run is first else [counterexample("practical", run)]
+    return [counterexample("smallest", first), *further]
 
 
-def slack_of(found: Findings, relation: str) -> Slack | None:
+def slack_of(findings: Findings, relation: str) -> Slack | None:
     """Room between the sides: printed over exact for an upper bound, exact over printed for a lower one."""
-    sharpest = found.sharpest
+    sharpest = findings.sharpest
     if sharpest is None or relation == "=":
         return None
     top, bottom = (sharpest.rhs, sharpest.lhs) if relation in {"<=", "<"} else (sharpest.lhs, sharpest.rhs)
@@ -62,7 +62,7 @@ def slack_of(found: Findings, relation: str) -> Slack | None:
     else:
         # Two equal sides differ as floats: where the statement is not certainly false, the ratio is at most 1.
         smallest = _inverse(sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0))
-    return Slack(min=smallest, typical=_inverse(found.typical_ratio()))
+    return Slack(min=smallest, typical=_inverse(findings.typical_ratio()))
 
 
 def _inverse(ratio: float) -> Number:
@@ -109,9 +109,9 @@ FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
 """How far beyond; where the sharpest point is a needle, only a larger one than the first is found again."""
 
 
-def sharper_statement(statement: Statement, found: Findings, factor: Fraction) -> tuple[str, Statement] | None:
+def sharper_statement(statement: Statement, findings: Findings, factor: Fraction) -> tuple[str, Statement] | None:
     """Move the right side beyond the sharpest point, to be refuted; None where the room is infinite everywhere."""
-    sharpest = found.sharpest
+    sharpest = findings.sharpest
     if sharpest is None:
         return None
     lhs, rhs = float(sharpest.lhs.float), float(sharpest.rhs.float)
@@ -124,7 +124,7 @@ def sharper_statement(statement: Statement, found: Findings, factor: Fraction) -
         used = Fraction(sharpest.ratio)
         moved = _short(used / factor if sign > 0 else factor / used)
         return f"printed*{moved}", moved_side(statement, "*", moved)
-    rooms = [sign * (float(p.rhs.float) - float(p.lhs.float)) for p in found.probes]
+    rooms = [sign * (float(p.rhs.float) - float(p.lhs.float)) for p in findings.probes]
     finite = [room for room in rooms if math.isfinite(room)]
     if not finite:
         return None

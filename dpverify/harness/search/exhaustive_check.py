@@ -70,32 +70,32 @@ class ExhaustiveCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Go through all points, then through them again for each control until it is refuted."""
         statement = context.statement
-        if (known := refuted_again(context, lambda point: self._again(context, point))) is not None:
-            return known
-        found = self._go_through(context, statement, self.lhs, self.holds, stop=False)
-        controls = self._controls(context, statement, found)
-        missed = missed_controls(controls) if controls or not found.violations else ""
-        open_ends = missed or found.undecided or found.undefined
-        ungranted = not_granted(self.where, statement) if self.why_sufficient and not found.violations else []
+        if (recorded := refuted_again(context, lambda point: self._again(context, point))) is not None:
+            return recorded
+        findings = self._go_through(context, statement, self.lhs, self.holds, stop=False)
+        controls = self._controls(context, statement, findings)
+        missed = missed_controls(controls) if controls or not findings.violations else ""
+        open_ends = missed or findings.undecided or findings.undefined
+        ungranted = not_granted(self.where, statement) if self.why_sufficient and not findings.violations else []
         enough = "argued" if self.holds or self.lhs or statement.free else "proved"
-        holds = enough if self.why_sufficient and not ungranted else "not refuted"
-        message = f"{len(found.probes)} points, {len(found.violations)} violations"
-        if found.undecided or found.undefined:
-            message += f", {found.undecided} not decided, {found.undefined} with an undefined side"
-        if found.outside:
-            message += f", {found.outside} more left out: they do not meet the conditions"
+        holds_status = enough if self.why_sufficient and not ungranted else "not refuted"
+        message = f"{len(findings.probes)} points, {len(findings.violations)} violations"
+        if findings.undecided or findings.undefined:
+            message += f", {findings.undecided} not decided, {findings.undefined} with an undefined side"
+        if findings.outside:
+            message += f", {findings.outside} more left out: they do not meet the conditions"
         if ungranted:
             message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
         return self.result(
-            status="refuted" if found.violations else "inconclusive" if open_ends else holds,
+            status="refuted" if findings.violations else "inconclusive" if open_ends else holds_status,
             message="; ".join(filter(None, [message, "" if ungranted else self.why_sufficient, missed])),
-            n=len(found.probes),
+            n=len(findings.probes),
             detects="a violation at any of the points",
             region=self.region,
-            counterexamples=first_and_largest(found.violations, statement.edges),
-            slack=slack_of(found, statement.relation or "=") if self.holds is None else None,
+            counterexamples=first_and_largest(findings.violations, statement.edges),
+            slack=slack_of(findings, statement.relation or "=") if self.holds is None else None,
             controls=controls,
-            true_neighbours=self._neighbours(context, found) if found.violations else [],
+            true_neighbours=self._neighbours(context, findings) if findings.violations else [],
             figures={} if self.figures is None else self.figures(context),
         )
 
@@ -106,7 +106,7 @@ class ExhaustiveCheck(Check):
     def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
         """Probe a point of a recorded counterexample, if this budget or the standard one has it."""
         statement = context.statement
-        among = (point in map(as_point, self.points(one)) for one in (context.budget, BUDGETS["standard"]))
+        among = (point in map(as_point, self.points(budget)) for budget in (context.budget, BUDGETS["standard"]))
         if not any(among) or not self.meets_conditions(point, statement):
             return None
         return _probe(Prober(statement, self.lhs), self.holds, point)
@@ -115,62 +115,68 @@ class ExhaustiveCheck(Check):
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
     ) -> Findings:
         """Probe every point, or until the first violation."""
-        found, prober, seen = Findings(), Prober(statement, lhs), 0
+        findings, prober, visited = Findings(), Prober(statement, lhs), 0
         for values in self.points(context.budget):
-            seen += 1
+            visited += 1
             point = as_point(values)
             if not self.meets_conditions(point, statement):
-                found.outside += 1
+                findings.outside += 1
                 continue
             if (probe := _probe(prober, holds, point)) is None:
                 continue
-            found.probes.append(probe)
+            findings.probes.append(probe)
             if probe.holds is False:
-                found.violations.append(probe)
+                findings.violations.append(probe)
                 if stop:
                     break
-        if seen == 0:
+        if visited == 0:
             raise ValueError(f"points of check {self.name!r} must not be empty.")
-        if seen == found.outside:
+        if visited == findings.outside:
             conditions = ", ".join(to_text(condition) for condition in statement.requires)
-            raise ValueError(f"points of check {self.name!r} must meet {conditions}: none of {seen} does.")
-        found.undefined = prober.undefined
-        return found
+            raise ValueError(f"points of check {self.name!r} must meet {conditions}: none of {visited} does.")
+        findings.undefined = prober.undefined
+        return findings
 
-    def _controls(self, context: Context, statement: Statement, found: Findings) -> list[ControlResult]:
+    def _controls(self, context: Context, statement: Statement, findings: Findings) -> list[ControlResult]:
         results = []
-        if self.holds is None and not found.violations and (sharper := sharper_statement(statement, found, FACTORS[0])):
+        if (
+            self.holds is None
+            and not findings.violations
+            and (sharper := sharper_statement(statement, findings, FACTORS[0]))
+        ):
             fault, faulty = sharper
-            seen = self._go_through(context, faulty, self.lhs, None, stop=True)
-            results.append(seen.as_control("sharper", fault, True))
+            faulty_findings = self._go_through(context, faulty, self.lhs, None, stop=True)
+            results.append(faulty_findings.as_control("sharper", fault, True))
         for planted in self.planted:
-            seen = self._changed(context, planted)
-            results.append(seen.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size))
+            faulty_findings = self._changed(context, planted)
+            results.append(
+                faulty_findings.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size)
+            )
         return results
 
     def _changed(self, context: Context, changed: ChangedStatement) -> Findings:
         """Go through the points with a changed statement, until it is refuted."""
-        holds = changed.holds or (self.holds if changed.lhs is None else None)
+        rule = changed.holds or (self.holds if changed.lhs is None else None)
         statement = changed.statement(context.statement)
-        return self._go_through(context, statement, changed.lhs or self.lhs, holds, stop=True)
+        return self._go_through(context, statement, changed.lhs or self.lhs, rule, stop=True)
 
-    def _neighbours(self, context: Context, found: Findings) -> list[ControlResult]:
+    def _neighbours(self, context: Context, findings: Findings) -> list[ControlResult]:
         judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
         judged_by = judged_by if self.holds is None else "rule"
-        given = [(neighbour, partial(self._changed, context, neighbour)) for neighbour in self.neighbours]
+        declared = [(neighbour, partial(self._changed, context, neighbour)) for neighbour in self.neighbours]
         decide = partial(_probe, Prober(context.statement, self.lhs), self.holds)
-        return true_neighbours(context.statement, found, judged_by, given, decide=decide, lhs=self.lhs)
+        return true_neighbours(context.statement, findings, judged_by, declared, decide=decide, lhs=self.lhs)
 
 
-def _probe(prober: Prober, holds: Rule | None, point: dict[str, Fraction]) -> Probe | None:
+def _probe(prober: Prober, rule: Rule | None, point: dict[str, Fraction]) -> Probe | None:
     """Ask the rule about a point, or decide the two sides where there is none; None where a side has no value."""
-    return prober.probe(point) if holds is None else probed_by_rule(holds, point, prober.statement)
+    return prober.probe(point) if rule is None else probed_by_rule(rule, point, prober.statement)
 
 
-def probed_by_rule(holds: Rule, point: dict[str, Fraction], statement: Statement) -> Probe:
+def probed_by_rule(rule: Rule, point: dict[str, Fraction], statement: Statement) -> Probe:
     """Ask a rule about a point."""
-    said = holds(point, statement)
-    return as_probe(point, said if isinstance(said, Outcome) else Outcome(said))
+    outcome = rule(point, statement)
+    return as_probe(point, outcome if isinstance(outcome, Outcome) else Outcome(outcome))
 
 
 def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:

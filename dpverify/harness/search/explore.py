@@ -58,12 +58,12 @@ def _new(rng: Random) -> int:
 
 def _changed(rng: Random, words: Words) -> Words:
     """A name with another value of one symbol, now and then of a second one, or with a payload next to its own."""
-    found = list(words)
+    changed = list(words)
     for _ in range(rng.choice((1, 1, 2))):
-        place = rng.randrange(len(found))
-        near = (found[place] + rng.choice((-2, -1, 1, 2))) % (1 << BITS_PER_SYMBOL)
-        found[place] = near if rng.random() < 0.25 else _new(rng)
-    return tuple(found)
+        place = rng.randrange(len(changed))
+        near = (changed[place] + rng.choice((-2, -1, 1, 2))) % (1 << BITS_PER_SYMBOL)
+        changed[place] = near if rng.random() < 0.25 else _new(rng)
+    return tuple(changed)
 
 
 class _FoundError(Exception):
@@ -86,9 +86,9 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
     )
 
 
-def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
+def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
     """Find a point with a property, and make it as simple as Hypothesis can. The simplest point found, or None."""
-    found: list[Values] = []
+    simplest: list[Values] = []
     shorter = 0
 
     @hypothesis.seed(seed)
@@ -99,15 +99,15 @@ def shrink(sampler: Sampler, wanted: Callable[[Values], bool], examples: int, se
         point = sampler.point(bits)
         if point is None:
             hypothesis.reject()
-        shorter += bool(found)
-        if point in found or (shorter <= SHORTER and wanted(point)):
-            found[:] = [point]
+        shorter += bool(simplest)
+        if point in simplest or (shorter <= SHORTER and has_property(point)):
+            simplest[:] = [point]
             raise _FoundError
 
     try:
         visit()
     except _FoundError:
-        return found[0]
+        return simplest[0]
     except Unsatisfiable:
         return None
     return None

@@ -15,12 +15,12 @@ from dpverify.ledger.vocabulary import Domain
 def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
     """List the conditions that do not follow from a statement's own conditions and domains, printed or amended."""
     stated = [c for domain in statement.domains.values() for c in domain.constraints] + list(statement.requires)
-    known = {_one_way(link) for condition in stated for link in links(condition)}
-    wanted = {text: [_one_way(link) for link in links(parse_relation(text))] for text in where}
+    conditions = {_one_way(link) for condition in stated for link in links(condition)}
+    links_of = {text: [_one_way(link) for link in links(parse_relation(text))] for text in where}
     return [
         text
-        for text, parts in wanted.items()
-        if not all(part in known for part in parts) and not _implied(text, parts, statement)
+        for text, parts in links_of.items()
+        if not all(part in conditions for part in parts) and not _implied(text, parts, statement)
     ]
 
 
@@ -31,20 +31,20 @@ def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[st
     may have a condition that nobody wrote down.
     """
     least: dict[str, Fraction] = {}
-    most: dict[str, Fraction] = {}
+    largest: dict[str, Fraction] = {}
     for point in points:
         for name, value in point.items():
-            least[name], most[name] = min(value, least.get(name, value)), max(value, most.get(name, value))
-    found = []
+            least[name], largest[name] = min(value, least.get(name, value)), max(value, largest.get(name, value))
+    texts = []
     for name in sorted(least.keys() & domains.keys()):
         for constraint in domains[name].constraints:
             for link in map(_one_way, links(constraint)):
                 match link.op, link.left, link.right:
                     case "<=", Num(end), Name(letter) if letter == name and least[name] > end:
-                        found.append(f"{name} from {least[name]} on, the domain from {end}")
-                    case "<=", Name(letter), Num(end) if letter == name and most[name] < end:
-                        found.append(f"{name} up to {most[name]}, the domain up to {end}")
-    return found
+                        texts.append(f"{name} from {least[name]} on, the domain from {end}")
+                    case "<=", Name(letter), Num(end) if letter == name and largest[name] < end:
+                        texts.append(f"{name} up to {largest[name]}, the domain up to {end}")
+    return texts
 
 
 def _one_way(link: Inequality) -> Inequality:
@@ -60,8 +60,8 @@ def _implied(text: str, parts: Sequence[Inequality], statement: Statement) -> bo
 
     granted = sympy_conditions(statement)
     try:
-        wanted = sympy_conditions(replace(statement, requires=(parse_relation(text),)))
+        relations = sympy_conditions(replace(statement, requires=(parse_relation(text),)))
     except ValueError:  # it contradicts a domain
         return False
     facts = Facts().given(granted)
-    return all(relation in granted or implied(relation, facts) for relation in wanted)
+    return all(relation in granted or implied(relation, facts) for relation in relations)

@@ -21,7 +21,7 @@ SECONDS = 0.005  # declared for one point: two bounds with many roots, to a few 
 
 
 def held_check(
-    claim: str, corners: Sequence[Mapping[str, int | Fraction | str]], *, name: str = "below-corrected", **more: Any
+    claim: str, corners: Sequence[Mapping[str, int | Fraction | str]], *, name: str = "below-corrected", **options: Any
 ) -> SearchCheck:
     """Search for a point of the narrower domain at which the printed bound is below the corrected one."""
     left_out = "what the corrected bound leaves room for; it is judged by itself"
@@ -33,7 +33,7 @@ def held_check(
         variants=("held",),
         leaves_out=left_out,
         seconds_each=SECONDS,
-        **more,
+        **options,
     )
 
 

@@ -114,9 +114,9 @@ def whole_epochs(point: Mapping[str, Fraction]) -> bool:
 
 def is_practical(point: Mapping[str, Fraction], roles: Mapping[str, Role] = LETTERS) -> bool:
     """Whether a point has a size, all its letters are such as somebody runs, and a run is of whole epochs."""
-    known = practical_conditions({name: role for name, role in roles.items() if name in point})
-    held = (holds_compiled(compile_relation(parse_relation(text)), values(point)) for text in known)
-    return bool(known) and whole_epochs(point) and all(answer is True for answer in held)
+    texts_of_conditions = practical_conditions({name: role for name, role in roles.items() if name in point})
+    held = (holds_compiled(compile_relation(parse_relation(text)), values(point)) for text in texts_of_conditions)
+    return bool(texts_of_conditions) and whole_epochs(point) and all(answer is True for answer in held)
 
 
 def _first(statement: Statement, also: Mapping[str, Domain], sampler: Sampler) -> Iterator[Values]:
@@ -125,7 +125,7 @@ def _first(statement: Statement, also: Mapping[str, Domain], sampler: Sampler) -
     names = sorted(roles, key=lambda name: (list(TRIED).index(roles[name]), name))
     first = make_sampler(statement, {}, also, frozenset(names))
     for chosen in itertools.product(*(TRIED[roles[name]] for name in names)):
-        given = dict(zip(names, chosen, strict=True))
+        start = dict(zip(names, chosen, strict=True))
         for name in (name for name in names if roles[name] == "steps"):
-            given[name] *= given.get("N", Fraction(1000))
-        yield from completions(first, given)
+            start[name] *= start.get("N", Fraction(1000))
+        yield from completions(first, start)

@@ -106,11 +106,11 @@ def _between(a: int, b: int, c: int, d: int) -> tuple[int, int]:
     """Numerator and denominator of the simplest one in (a/b, c/d), where d = 0 is no end, by the part they share."""
     shared = list[int]()
     while True:
-        floor, rest = divmod(a, b)
+        floor, remainder = divmod(a, b)
         if d == 0 or (floor + 1) * d < c:
             break
         shared.append(floor)
-        a, b, c, d = d, c - floor * d, b, rest
+        a, b, c, d = d, c - floor * d, b, remainder
     numerator, denominator = floor + 1, 1
     for part in reversed(shared):
         numerator, denominator = part * numerator + denominator, numerator

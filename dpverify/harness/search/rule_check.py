@@ -51,9 +51,9 @@ class RuleCheck(ExhaustiveCheck):
             if self.interior(point) and not edge_at(edges, point) and self.meets_conditions(point, context.statement):
                 probe = probed_by_rule(self.holds, point, context.statement)
                 if probe.holds is False:
-                    others = [example for example in result.counterexamples if example.kind != "interior"]
-                    found = [*others, counterexample("interior", probe)]
-                    return msgspec.structs.replace(result, counterexamples=found)
+                    examples = [example for example in result.counterexamples if example.kind != "interior"]
+                    counterexamples = [*examples, counterexample("interior", probe)]
+                    return msgspec.structs.replace(result, counterexamples=counterexamples)
         return result
 
 

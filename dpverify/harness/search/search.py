@@ -56,51 +56,51 @@ class Findings:
 
     def as_control(self, name: str, fault: str, declared: bool) -> ControlResult:
         """Say whether the planted fault of the statement that was gone through was seen."""
-        refuted, seen = bool(self.violations), f"{len(self.probes)} points"
-        return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=seen)
+        refuted, statistic = bool(self.violations), f"{len(self.probes)} points"
+        return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=statistic)
 
 
 def search(
     sampler: Sampler, prober: Prober, begin: Iterable[Values], examples: int, seed: int, *, stop: bool = False
 ) -> Findings:
     """Probe points to begin with, drawn points, and points uphill from the sharpest."""
-    found = Findings()
-    seen: set[int] = set()
+    findings = Findings()
+    visited: set[int] = set()
 
     def score(point: Values) -> float | None:
         probe = prober.probe(point)
-        if probe is not None and id(probe) not in seen:
-            seen.add(id(probe))
-            found.probes.append(probe)
+        if probe is not None and id(probe) not in visited:
+            visited.add(id(probe))
+            findings.probes.append(probe)
             if probe.holds is False:
-                found.violations.append(probe)
+                findings.violations.append(probe)
         return None if probe is None else probe.ratio
 
     def sampled(point: Values) -> float | None:
-        before = len(found.probes)
+        before = len(findings.probes)
         ratio = score(point)
-        found.sampled.extend(found.probes[before:])
+        findings.sampled.extend(findings.probes[before:])
         return ratio
 
     def done() -> bool:
-        return stop and bool(found.violations)
+        return stop and bool(findings.violations)
 
     for point in begin:
         score(point)
         if done():
-            return found
+            return findings
     drive_up(sampler, sampled, examples, seed, done)
-    for probe in found.sharpest_first(STARTS):
+    for probe in findings.sharpest_first(STARTS):
         if not done():
             climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
-    found.undefined = prober.undefined
-    return found
+    findings.undefined = prober.undefined
+    return findings
 
 
-def beginnings(sampler: Sampler, given: Iterable[Values], examples: int) -> list[Values]:
+def beginnings(sampler: Sampler, starts: Iterable[Values], examples: int) -> list[Values]:
     """Given points of the domain, then corners, evenly thinned out where there are more than points to draw."""
     at_corners = list(corners(sampler))
-    return [*filter(sampler.in_domain, given), *at_corners[:: max(1, -(-len(at_corners) // examples))]]
+    return [*filter(sampler.in_domain, starts), *at_corners[:: max(1, -(-len(at_corners) // examples))]]
 
 
 def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
@@ -127,11 +127,11 @@ def _well_inside(interval: Interval, value: Fraction) -> bool:
     return (lo is None or value >= lo + margin) and (hi is None or value <= hi - margin)
 
 
-def largest_violation(sampler: Sampler, prober: Prober, found: Findings) -> Probe | None:
+def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> Probe | None:
     """Largest ratio of a search, at a point of few digits: within 1% of it. None where there is no violation."""
-    if not found.violations:
+    if not findings.violations:
         return None
-    largest = max(found.violations, key=lambda p: p.ratio)
+    largest = max(findings.violations, key=lambda p: p.ratio)
 
     def wanted(point: Values) -> bool:
         probe = prober.probe(point)
@@ -143,7 +143,7 @@ def largest_violation(sampler: Sampler, prober: Prober, found: Findings) -> Prob
 
 
 def simplest_violation(
-    sampler: Sampler, prober: Prober, found: Findings, examples: int, seed: int, among: Callable[[Values], bool]
+    sampler: Sampler, prober: Prober, findings: Findings, examples: int, seed: int, among: Callable[[Values], bool]
 ) -> Probe | None:
     """Find the simplest counterexample with a property. None where no counterexample with the property was found."""
 
@@ -153,11 +153,11 @@ def simplest_violation(
         probe = prober.probe(point)
         return probe is not None and probe.holds is False
 
-    starts = (probe.point for probe in found.violations if among(probe.point))
+    starts = (probe.point for probe in findings.violations if among(probe.point))
     start = min(starts, key=size, default=None)
     simple = [] if start is None else [simplify(sampler, wanted, start)]
     if not simple or max(map(complexity, simple[0].values())) > LONG or not sampler.admits(simple[0]):
-        another = shrink(sampler, wanted, examples, seed)
-        if another is not None:
-            simple.append(simplify(sampler, wanted, another))
+        shrunk = shrink(sampler, wanted, examples, seed)
+        if shrunk is not None:
+            simple.append(simplify(sampler, wanted, shrunk))
     return prober.probe(min(simple, key=size)) if simple else None

@@ -103,39 +103,41 @@ class SearchCheck(Check):
         def again(point: Point) -> Probe | None:
             return prober.probe(point) if sampler.in_domain(point) else None
 
-        if (known := refuted_again(context, again)) is not None:
-            return known
+        if (recorded := refuted_again(context, again)) is not None:
+            return recorded
         begin = beginnings(sampler, self._corners(statement, sampler), examples)
-        found = self._search(context, sampler, prober, begin, examples, self._seed(context, block))
+        findings = self._search(context, sampler, prober, begin, examples, self._seed(context, block))
         region = _describe(sampler, statement)
         further = Further()
-        if not found.violations:
+        if not findings.violations:
             further = self._further(context, whole, prober)
-            found.violations += further.violations
-        if not found.probes and not found.violations:
+            findings.violations += further.violations
+        if not findings.probes and not findings.violations:
             return CheckResult(
                 name=self.name,
                 method="search",
                 status="untested",
-                message="; ".join(["no point drawn meets the domain and the conditions", *unevaluated(found, prober)]),
+                message="; ".join(
+                    ["no point drawn meets the domain and the conditions", *unevaluated(findings, prober)]
+                ),
                 region=region,
             )
-        counterexamples = self._counterexamples(context, whole, sampler, prober, found, examples)
-        controls = [*self._controls(context, sampler, begin, found, examples), *further.controls]
+        counterexamples = self._counterexamples(context, whole, sampler, prober, findings, examples)
+        controls = [*self._controls(context, sampler, begin, findings, examples), *further.controls]
         missed = "" if counterexamples and not controls else missed_controls(controls)
         return self.result(
             status="refuted" if counterexamples else "inconclusive" if missed else "not refuted",
-            message="; ".join(filter(None, [_message(found), missed])),
-            n=len(found.probes),
+            message="; ".join(filter(None, [_message(findings), missed])),
+            n=len(findings.probes),
             detects=_detects(controls),
-            statistic=_statistic(found),
+            statistic=_statistic(findings),
             region=region,
-            window="; ".join(filter(None, [window_words(found, prober), further.window])),
+            window="; ".join(filter(None, [window_words(findings, prober), further.window])),
             counterexamples=counterexamples,
-            slack=slack_of(found, statement.relation or "="),
+            slack=slack_of(findings, statement.relation or "="),
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
             controls=controls,
-            true_neighbours=self._neighbours(statement, found) if counterexamples else [],
+            true_neighbours=self._neighbours(statement, findings) if counterexamples else [],
         )
 
     def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
@@ -171,15 +173,15 @@ class SearchCheck(Check):
         window = "none at practical sizes" if sized and probe is None else ""
         return Further(violations=[probe] if probe is not None else [], window=window)
 
-    def _neighbours(self, statement: Statement, found: Findings) -> list[ControlResult]:
+    def _neighbours(self, statement: Statement, findings: Findings) -> list[ControlResult]:
         """Decide the true neighbours at the points that were searched."""
-        given = [
-            (one, partial(searched_again, one.statement(statement), found, one.lhs or self.lhs))
-            for one in self.neighbours
+        searches = [
+            (neighbour, partial(searched_again, neighbour.statement(statement), findings, neighbour.lhs or self.lhs))
+            for neighbour in self.neighbours
         ]
         judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
         decide = Prober(statement, self.lhs).probe
-        return true_neighbours(statement, found, judged_by, given, decide=decide, lhs=self.lhs)
+        return true_neighbours(statement, findings, judged_by, searches, decide=decide, lhs=self.lhs)
 
     def _narrowed(self, statement: Statement) -> Statement:
         texts = self.where(statement) if callable(self.where) else self.where
@@ -198,15 +200,15 @@ class SearchCheck(Check):
         samplers: dict[frozenset[str], Sampler] = {}
         symbols = sampler.symbols
         for corner in self.corners:
-            given = {name: value for name, value in as_point(corner).items() if name in symbols}
-            if corner and not given:
+            fixed = {name: value for name, value in as_point(corner).items() if name in symbols}
+            if corner and not fixed:
                 raise ValueError(
                     f"a corner of {statement.key} must set one of {', '.join(symbols)}, got {dict(corner)}."
                 )
-            names = frozenset(given)
+            names = frozenset(fixed)
             if names not in samplers:
                 samplers[names] = self._sampler(statement, names)
-            for point in completions(samplers[names], given):
+            for point in completions(samplers[names], fixed):
                 points[tuple(sorted(point.items()))] = point
         return list(points.values())
 
@@ -218,12 +220,12 @@ class SearchCheck(Check):
         return {name: parse_domain(text) for name, text in self.also.items()}
 
     def _counterexamples(
-        self, context: Context, whole: Statement, sampler: Sampler, prober: Prober, found: Findings, examples: int
+        self, context: Context, whole: Statement, sampler: Sampler, prober: Prober, findings: Findings, examples: int
     ) -> list[Counterexample]:
-        if not found.violations:
+        if not findings.violations:
             return []
         wide = self._wide_sampler(whole, sampler)
-        if not any(sampler.admits(probe.point) for probe in found.violations):
+        if not any(sampler.admits(probe.point) for probe in findings.violations):
             sampler = wide
         inside = self.interior or interior_of(sampler)
         edges = context.statement.edges
@@ -232,13 +234,13 @@ class SearchCheck(Check):
             return not edge_at(edges, point)
 
         seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
-        smallest = simplest_violation(sampler, prober, found, examples, seeds[0], lambda _: True)
-        interior = simplest_violation(sampler, prober, found, examples, seeds[1], lambda p: inside(p) and away(p))
+        smallest = simplest_violation(sampler, prober, findings, examples, seeds[0], lambda _: True)
+        interior = simplest_violation(sampler, prober, findings, examples, seeds[1], lambda p: inside(p) and away(p))
         if interior is None and edges:  # at the ends of the domain, but where it is run
-            interior = simplest_violation(sampler, prober, found, examples, seeds[1], away)
-        largest = largest_violation(sampler, prober, found)
+            interior = simplest_violation(sampler, prober, findings, examples, seeds[1], away)
+        largest = largest_violation(sampler, prober, findings)
         roles = roles_of(context.statement)
-        practical = next((probe for probe in found.violations if is_practical(probe.point, roles)), None)
+        practical = next((probe for probe in findings.violations if is_practical(probe.point, roles)), None)
         if self.lhs is None:  # what code measures takes too long at such sizes
             again = self._prober(context, wide.statement, None)
             seed = self._seed(context, 0, "practical")
@@ -253,19 +255,19 @@ class SearchCheck(Check):
         return [counterexample(kind, probe) for kind, probe in named if probe is not None]
 
     def _controls(
-        self, context: Context, sampler: Sampler, begin: Sequence[Values], found: Findings, examples: int
+        self, context: Context, sampler: Sampler, begin: Sequence[Values], findings: Findings, examples: int
     ) -> list[ControlResult]:
         """Search faulty statements in the same way, each with seeds of its own, until it is refuted."""
 
         def control(name: str, fault: str, faulty: Statement, lhs: LeftSide | None, declared: bool) -> ControlResult:
             seed = self._seed(context, 0, f"control {name}")
             prober = self._prober(context, faulty, lhs)
-            again = self._search(context, sampler, prober, begin, examples, seed, stop=True)
-            return again.as_control(name, fault, declared)
+            faulty_findings = self._search(context, sampler, prober, begin, examples, seed, stop=True)
+            return faulty_findings.as_control(name, fault, declared)
 
         results: list[ControlResult] = []
-        for factor in [] if found.violations else FACTORS:  # further beyond the sharpest point, until it is seen
-            sharper = sharper_statement(context.statement, found, factor)
+        for factor in [] if findings.violations else FACTORS:  # further beyond the sharpest point, until it is seen
+            sharper = sharper_statement(context.statement, findings, factor)
             if sharper is None:
                 break
             results = [control(f"sharper by {decimal_text(factor)}", *sharper, self.lhs, True)]
@@ -279,10 +281,10 @@ class SearchCheck(Check):
 
 
 def _detects(controls: list[ControlResult]) -> str:
-    seen = [
+    details = [
         f"; a right side {c.name} than at the sharpest of them" for c in controls if c.name.startswith("sharper by")
     ]
-    return "a violation at any point that was tried" + "".join(seen)
+    return "a violation at any point that was tried" + "".join(details)
 
 
 def _end(end: int | Fraction | str | None) -> Fraction | None:
@@ -300,17 +302,17 @@ def _describe(sampler: Sampler, statement: Statement) -> str:
     return "; ".join(parts)
 
 
-def _message(found: Findings) -> str:
-    parts = [f"{len(found.probes)} points, {len(found.violations)} violations"]
-    if found.undecided:
-        parts.append(f"{found.undecided} not decided at 2048 bits")
-    if found.undefined:
-        parts.append(f"{found.undefined} with an undefined side")
+def _message(findings: Findings) -> str:
+    parts = [f"{len(findings.probes)} points, {len(findings.violations)} violations"]
+    if findings.undecided:
+        parts.append(f"{findings.undecided} not decided at 2048 bits")
+    if findings.undefined:
+        parts.append(f"{findings.undefined} with an undefined side")
     return ", ".join(parts)
 
 
-def _statistic(found: Findings) -> str:
-    sharpest = found.sharpest
+def _statistic(findings: Findings) -> str:
+    sharpest = findings.sharpest
     if sharpest is None:
         return ""
     where = ", ".join(f"{name}={value}" for name, value in sorted(sharpest.point.items()))

@@ -27,7 +27,7 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
     return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
 
 
-def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
+def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
     """Replace values by simpler ones as long as the point keeps its property."""
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()
@@ -44,7 +44,7 @@ def simplify(sampler: Sampler, wanted: Callable[[Values], bool], start: Values, 
             if len(tried) >= tries:
                 return False
             tried.add(values)
-            if sampler.admits(point) and wanted(point):
+            if sampler.admits(point) and has_property(point):
                 best, length = point, shorter
                 return True
         return False
@@ -62,12 +62,12 @@ def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     for simpler in (*members, *smaller):
         yield {**point, symbol: simpler}
     for simpler in smaller:
-        for other, along in point.items():
-            if other != symbol:
-                yield {**point, symbol: simpler, other: along + simpler - value}
+        for partner, along in point.items():
+            if partner != symbol:
+                yield {**point, symbol: simpler, partner: along + simpler - value}
                 if simpler and value:
-                    yield {**point, symbol: simpler, other: along * value / simpler}
-                    yield {**point, symbol: simpler, other: along * simpler / value}
+                    yield {**point, symbol: simpler, partner: along * value / simpler}
+                    yield {**point, symbol: simpler, partner: along * simpler / value}
     for simpler in dict.fromkeys((*members[:OF_TWO], *smaller)):
         if simpler != value and (fitted := _fitted(sampler, point, symbol, simpler)) is not None:
             yield fitted
@@ -83,11 +83,11 @@ def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
                 continue
             before = sum(complexity(fitted[symbol]) for symbol in sampler.symbols[: place + 1])
             for second in sampler.symbols[place + 1 :]:
-                for other in _simplest_members(sampler.interval(second, fitted))[:OF_TWO]:
-                    if other != fitted[second] and before + complexity(other) <= bits:
-                        both = _fitted(sampler, fitted, second, other)
-                        if both is not None:
-                            yield both
+                for second_value in _simplest_members(sampler.interval(second, fitted))[:OF_TWO]:
+                    if second_value != fitted[second] and before + complexity(second_value) <= bits:
+                        point_of_two = _fitted(sampler, fitted, second, second_value)
+                        if point_of_two is not None:
+                            yield point_of_two
                 before += complexity(fitted[second])
 
 

@@ -76,8 +76,8 @@ class Excess(Effect):
 
     def power(self, n: int, alpha: float) -> float:
         """Lower bound of the power, for any law of this mean; with the first stake alone."""
-        wanted = math.log(1.0 / (alpha * WEIGHTS[0]))
+        threshold = math.log(1.0 / (alpha * WEIGHTS[0]))
         win, loss = math.log1p(NEAR * (1.0 / self.bound - 1.0)), math.log1p(-NEAR)
         moments = self.mean * np.exp(-POWERS * win) + (1.0 - self.mean) * np.exp(-POWERS * loss)
-        missed = float((POWERS * wanted + n * np.log(moments)).min())
+        missed = float((POWERS * threshold + n * np.log(moments)).min())
         return 1.0 - math.exp(min(0.0, missed))

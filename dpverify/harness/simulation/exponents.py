@@ -16,8 +16,8 @@ Values: TypeAlias = NDArray[np.float64]
 def slopes(logs: Values, along: Values) -> Values:
     """Fit a line to each row. Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...)."""
     x = along - along.mean()
-    found: Values = (logs * x).sum(axis=-1) / (x * x).sum()
-    return found
+    slope: Values = (logs * x).sum(axis=-1) / (x * x).sum()
+    return slope
 
 
 def interval(values: Values) -> tuple[float, float, float]:

@@ -64,42 +64,42 @@ class RunsCheck(RunsBoundCheck[CaseT]):
     def finish(self, context: Context, total: dict[str, list[float]] | None) -> CheckResult:
         """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the excess."""
         streams = self._streams(context)
-        own = [stream for stream in streams if stream.fault is NO_FAULT]
-        if not own:
+        own_streams = [stream for stream in streams if stream.fault is NO_FAULT]
+        if not own_streams:
             reason = "vacuous on every problem here: no gradient can be as large as the bound, and nothing was run"
             return self.result(status="inconclusive", message=reason)
         if total is None:
             return super().finish(context, None)
         left = {name: sum(map(math.isnan, values)) for name, values in total.items()}
         total = {name: [0.0 if math.isnan(value) else value for value in values] for name, values in total.items()}
-        said = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
-        controls = [self._moved(context, stream, total[stream.name]) for stream in own]
+        judgements = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
+        controls = [self._moved(context, stream, total[stream.name]) for stream in own_streams]
         controls += [
             ControlResult(
                 name=s.fault.name,
                 fault=f"{s.fault.text}, on {s.case.name}",
                 at_declared_size=False,
-                refuted=said[s.name].refutes,
-                statistic=said[s.name].words,
+                refuted=judgements[s.name].refutes,
+                statistic=judgements[s.name].words,
             )
             for s in streams
             if s.fault is not NO_FAULT
         ]
-        sharpest = max(own, key=lambda stream: said[stream.name].ratio)
-        at = said[sharpest.name]
+        sharpest = max(own_streams, key=lambda stream: judgements[stream.name].ratio)
+        at = judgements[sharpest.name]
         largest = f"largest lower limit over bound: {at.ratio:.3g}, on {sharpest.case.words}"
         level = f"at alpha = {ALPHA:g} for all problems together"
         examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)
         told = "; ".join(
-            f"{s.case.words}: {said[s.name].words}{_counted(left[s.name])}{self._seen(context, s, total[s.name])}"
-            for s in own
+            f"{s.case.words}: {judgements[s.name].words}{_counted(left[s.name])}{self._seen(context, s, total[s.name])}"
+            for s in own_streams
         )
         return self.result(
             status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [largest, missed])),
-            n=sum(stream.n for stream in own),
-            detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own),
+            n=sum(stream.n for stream in own_streams),
+            detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own_streams),
             statistic=told,
             counterexamples=examples,
             controls=controls,
@@ -113,16 +113,16 @@ class RunsCheck(RunsBoundCheck[CaseT]):
     def _streams(self, context: Context) -> list[PlannedRuns[CaseT]]:
         """Problems on which the bound can be beaten at all, then the wrong optimizers."""
         statement = context.statement
-        found = [
+        streams = [
             PlannedRuns(case.name, case, NO_FAULT, self._runs(context, case))
             for case in self.cases[context.budget.name]
             if self.bound(statement, case) < self.top(statement, case)
         ]
-        here = {stream.name: stream for stream in found}
+        stream_of = {stream.name: stream for stream in streams}
         for fault, name in self.faults:
-            if name in here:
-                found.append(PlannedRuns(f"{name}, {fault.name}", here[name].case, fault, here[name].n))
-        return found
+            if name in stream_of:
+                streams.append(PlannedRuns(f"{name}, {fault.name}", stream_of[name].case, fault, stream_of[name].n))
+        return streams
 
     def _places(self, context: Context) -> list[tuple[PlannedRuns[CaseT], int]]:
         return [(stream, first) for stream in self._streams(context) for first in range(0, stream.n, PER_BLOCK)]

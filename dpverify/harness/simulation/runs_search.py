@@ -91,13 +91,13 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         faulty = self._runs(statement, widest, UPHILL, context.rng(block, "wrong optimizer"))
         bound, limit = self.bound(statement, best), lower_limit(values, ALPHA)
         mean, wide, wrong = sum(values) / len(values), self.bound(statement, widest), lower_limit(faulty, ALPHA)
-        found = MeanAgainstBound(CONFIRMED, mean, limit, bound)
+        judgement = MeanAgainstBound(CONFIRMED, mean, limit, bound)
         controls = [
             ControlResult(
                 name="half the bound",
                 fault=f"a bound {SHRUNK:g} times too small",
                 at_declared_size=True,
-                refuted=replace(found, bound=bound / SHRUNK).refutes,
+                refuted=replace(judgement, bound=bound / SHRUNK).refutes,
                 statistic=f"lower limit {limit:.4g}, half the bound {bound / SHRUNK:.4g}",
             ),
             ControlResult(
@@ -110,16 +110,16 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         ]
         missed = missed_controls(controls)
         example = self._counterexample(best, limit, bound, "on seeds that the search did not use")
-        largest = replace(found, bound=max(values))
-        more = f"; for the problem found, an excess of {bound - limit:.3g} more"
+        largest = replace(judgement, bound=max(values))
+        suffix = f"; for the problem found, an excess of {bound - limit:.3g} more"
         return self.result(
-            status="refuted" if found.refutes else "inconclusive" if missed else "not refuted",
-            message="; ".join(filter(None, [f"largest lower limit over bound: {found.ratio:.3g}", missed])),
+            status="refuted" if judgement.refutes else "inconclusive" if missed else "not refuted",
+            message="; ".join(filter(None, [f"largest lower limit over bound: {judgement.ratio:.3g}", missed])),
             n=CONFIRMED,
-            detects=f"a bound {SHRUNK:g} times too small{'' if found.refutes else more}",
+            detects=f"a bound {SHRUNK:g} times too small{'' if judgement.refutes else suffix}",
             statistic=f"{best.all_words}: mean {mean:.4g} over {CONFIRMED} fresh runs, "
             f"lower limit {limit:.4g}, bound {bound:.4g}",
-            counterexamples=[example] if found.refutes else [],
+            counterexamples=[example] if judgement.refutes else [],
             controls=controls,
             true_neighbours=[
                 as_control("largest run", "the largest of the runs as the bound on their mean", refuted=largest.refutes)
@@ -130,14 +130,14 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         """Give the problem with the largest ratio, and the one whose bound is lowest against its largest gradient."""
         statement, effort = context.statement, self.effort[context.budget.name]
         size = self.family.parameters
-        found = [self._try(statement, place, rng) for place in rng.random((effort.first, size))]
+        tried = [self._try(statement, place, rng) for place in rng.random((effort.first, size))]
         for _ in range(effort.generations):
-            found = sorted(found, reverse=True)[:ELITE]
-            for parent in list(found):
+            tried = sorted(tried, reverse=True)[:ELITE]
+            for parent in list(tried):
                 for _ in range(CHILDREN):
                     moves = rng.normal(size=size) * SPREAD * (rng.random(size) < 0.5)
-                    found.append(self._try(statement, np.clip(np.array(parent.place) + moves, 0.0, 1.0), rng))
-        cases = [self.family.case(one.place) for one in sorted(found, reverse=True)[:ELITE]]
+                    tried.append(self._try(statement, np.clip(np.array(parent.place) + moves, 0.0, 1.0), rng))
+        cases = [self.family.case(trial.place) for trial in sorted(tried, reverse=True)[:ELITE]]
         places = [tuple(place) for place in rng.random((20 * effort.first, size))]
         drawn = [*cases, *(self.family.case(place) for place in places)]
         widest = min(drawn, key=lambda case: self.bound(statement, case) / self.top(statement, case))

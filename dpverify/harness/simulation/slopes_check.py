@@ -103,8 +103,8 @@ class SlopesCheck(Check, Generic[SizeT]):
         sweeps = self.sweeps[context.budget.name]
         if total is None:
             return self._result(status="inconclusive", message=self.beyond_share(context))
-        found = {name: np.array([values for of, values in total if of == name]).T for name in sweeps}
-        rows = {name: slopes(np.log(found[name]), self._along(name, sizes)) for name, sizes in sweeps.items()}
+        values_of = {name: np.array([values for of, values in total if of == name]).T for name in sweeps}
+        rows = {name: slopes(np.log(values_of[name]), self._along(name, sizes)) for name, sizes in sweeps.items()}
         fits = {name: self._fit(rows[name], name, sizes) for name, sizes in sweeps.items()}
         failed = [name for name, fit in fits.items() if not self._passes(fit.high, fit.bound)]
         controls = [self._planted(name, rows[name], fits[name].bound) for name in sweeps]
@@ -120,20 +120,20 @@ class SlopesCheck(Check, Generic[SizeT]):
         ]
         not_shown = [f"not shown: the decay in {name}" for name in failed]
         missed = missed_controls(controls)
-        told = "; ".join(
+        exponents = "; ".join(
             f"in {name} {fit.middle:.3f} ({fit.low:.3f} to {fit.high:.3f}), bound {fit.bound:.3f}, "
             f"{self.runs.unit_name} {fit.unit:.3f}, without logarithms {self.runs.rate[name]:.3f}"
             for name, fit in fits.items()
         )
         return self._result(
             status="inconclusive" if failed or missed else "not refuted",
-            message="; ".join(filter(None, [self.runs.words(sweeps, found), *not_shown, missed])),
+            message="; ".join(filter(None, [self.runs.words(sweeps, values_of), *not_shown, missed])),
             n=self.replications[context.budget.name],
             detects=f"an exponent {self.room:g} above that of the corrected bound over the same sizes",
-            statistic=f"exponents with {LEVEL:.0%} intervals: {told}",
+            statistic=f"exponents with {LEVEL:.0%} intervals: {exponents}",
             region=self.runs.region(sweeps),
             controls=controls,
-            figures={self.runs.figure: self._columns(sweeps, found, fits)},
+            figures={self.runs.figure: self._columns(sweeps, values_of, fits)},
         )
 
     def _result(self, **found: Any) -> CheckResult:
@@ -167,13 +167,13 @@ class SlopesCheck(Check, Generic[SizeT]):
         )
 
     def _columns(
-        self, sweeps: Sweeps[SizeT], found: Mapping[str, Values], fits: Mapping[str, FittedExponent]
+        self, sweeps: Sweeps[SizeT], values_of: Mapping[str, Values], fits: Mapping[str, FittedExponent]
     ) -> dict[str, list[float]]:
         """Columns of the figure: means over N with intervals, both bounds, and the table of exponents."""
         runs = self.runs
         first = runs.names[0]
         sizes = sweeps[first]
-        means = [interval(found[first][:, place]) for place in range(len(sizes))]
+        means = [interval(values_of[first][:, place]) for place in range(len(sizes))]
         return {
             f"x:{first}": [float(size.examples) for size in sizes],
             "simulated": [mean for mean, _, _ in means],

@@ -63,29 +63,29 @@ class MonteCarloCheck(Check):
 
     def cost(self, context: Context) -> float:
         """Declared core seconds, all controls included."""
-        here = self._at_point(context)
-        return self._plan(here).seconds(len(self._streams(here)))
+        at_point = self._at_point(context)
+        return self._plan(at_point).seconds(len(self._streams(at_point)))
 
     def blocks(self, context: Context) -> int:
         """Blocks of all samples; none where the plan does not fit into the budget."""
-        here = self._at_point(context)
+        at_point = self._at_point(context)
         if self.beyond_share(context):
             return 0
-        return self._plan(here).blocks * len(self._streams(here))
+        return self._plan(at_point).blocks * len(self._streams(at_point))
 
     def run_block(self, context: Context, block: int) -> tuple[int, Any]:
         """Draw one block of one sample: the number of the sample, and the judge's sums."""
-        here = self._at_point(context)
-        plan = self._plan(here)
+        at_point = self._at_point(context)
+        plan = self._plan(at_point)
         place, number = divmod(block, plan.blocks)
-        stream = self._streams(here)[place]
+        stream = self._streams(at_point)[place]
         size = plan.size_of(number)
-        sample = stream.simulate(here, here.rng(number, stream.name), size)
+        sample = stream.simulate(at_point, at_point.rng(number, stream.name), size)
         if len(sample) != size:
             raise ValueError(
                 f"simulate of {stream.name or self.name!r} must return {size} replications, got {len(sample)}."
             )
-        return place, self.judge.collect(here, sample)
+        return place, self.judge.collect(at_point, sample)
 
     def fold(self, sofar: Sums | None, part: tuple[int, Any]) -> Sums:
         """Add a block to the sums of its sample."""
@@ -96,31 +96,35 @@ class MonteCarloCheck(Check):
 
     def finish(self, context: Context, total: Sums | None) -> CheckResult:
         """Judge each sample; "inconclusive" over budget, with a missed control, or off the exact law."""
-        here = self._at_point(context)
-        plan = self._plan(here)
+        at_point = self._at_point(context)
+        plan = self._plan(at_point)
         if total is None:
             way_out = "a larger budget, or a plan that sees less, would decide it"
-            reason = f"the plan has {plan.n} replications: {self.beyond_share(here)}; {way_out}"
-            return self._result(here, plan, status="inconclusive", message=reason)
-        own, *faulty = [self.judge.decide(here, total[place], plan.alpha) for place in range(len(self._streams(here)))]
-        streams = self._streams(here)[1:]
-        others = [_control(stream, said) for stream, said in zip(streams, faulty, strict=True)]
-        count = len(others) - len(self.neighbours)
-        controls, spared = others[:count], others[count:]
+            reason = f"the plan has {plan.n} replications: {self.beyond_share(at_point)}; {way_out}"
+            return self._result(at_point, plan, status="inconclusive", message=reason)
+        judgement, *faulty = [
+            self.judge.decide(at_point, total[place], plan.alpha) for place in range(len(self._streams(at_point)))
+        ]
+        streams = self._streams(at_point)[1:]
+        fault_controls = [
+            _control(stream, fault_judgement) for stream, fault_judgement in zip(streams, faulty, strict=True)
+        ]
+        count = len(fault_controls) - len(self.neighbours)
+        controls, spared = fault_controls[:count], fault_controls[count:]
         missed = missed_controls(controls)
-        status, words = VERDICTS[own.says]
+        status, words = VERDICTS[judgement.says]
         return self._result(
-            here,
+            at_point,
             plan,
-            status="inconclusive" if missed and own.says == "agrees" else status,
+            status="inconclusive" if missed and judgement.says == "agrees" else status,
             message="; ".join(filter(None, [words, missed])),
             n=plan.n,
-            statistic=own.statistic,
-            kernel_disagrees=own.says == "disagrees",
-            counterexamples=_counterexamples(here, plan, own),
+            statistic=judgement.statistic,
+            kernel_disagrees=judgement.says == "disagrees",
+            counterexamples=_counterexamples(at_point, plan, judgement),
             controls=controls,
-            true_neighbours=[*self._moved(here, total[0], plan.alpha), *spared] if status == "refuted" else [],
-            figures=own.figures,
+            true_neighbours=[*self._moved(at_point, total[0], plan.alpha), *spared] if status == "refuted" else [],
+            figures=judgement.figures,
         )
 
     def _moved(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
@@ -128,8 +132,10 @@ class MonteCarloCheck(Check):
         if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
             return []
         words, moved = neighbour
-        said = self.judge.decide(context, moved, alpha)
-        return [as_control("moved to the bound", words, refuted=said.says != "agrees", statistic=said.statistic)]
+        judgement = self.judge.decide(context, moved, alpha)
+        return [
+            as_control("moved to the bound", words, refuted=judgement.says != "agrees", statistic=judgement.statistic)
+        ]
 
     def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:
         where = ", ".join(f"{name}={value}" for name, value in context.point.items())
@@ -169,18 +175,22 @@ def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Ge
     return faulty
 
 
-def _control(stream: Control, said: Judgement) -> ControlResult:
+def _control(stream: Control, judgement: Judgement) -> ControlResult:
     return ControlResult(
         name=stream.name,
         fault=stream.fault,
         at_declared_size=stream.at_declared_size,
-        refuted=said.says != "agrees",
-        statistic=said.statistic,
+        refuted=judgement.says != "agrees",
+        statistic=judgement.statistic,
     )
 
 
-def _counterexamples(context: Context, plan: Plan, own: Judgement) -> list[Counterexample]:
-    if own.says != "refutes" or own.lhs is None or own.rhs is None:
+def _counterexamples(context: Context, plan: Plan, judgement: Judgement) -> list[Counterexample]:
+    if judgement.says != "refutes" or judgement.lhs is None or judgement.rhs is None:
         return []
     note = f"statistical: the left side is a one-sided confidence limit at alpha = {plan.alpha:g}"
-    return [Counterexample(kind="interior", parameters=numbers(context.point), lhs=own.lhs, rhs=own.rhs, note=note)]
+    return [
+        Counterexample(
+            kind="interior", parameters=numbers(context.point), lhs=judgement.lhs, rhs=judgement.rhs, note=note
+        )
+    ]

@@ -39,9 +39,9 @@ def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], 
     """Draw replications into one small array, again and again."""
 
     def parts() -> Iterator[Floats]:
-        most = min(size, replications_of_a_piece(shape[0] * shape[1]))
-        room = np.empty((most, *shape))
-        for done in range(0, size, most):
+        piece_size = min(size, replications_of_a_piece(shape[0] * shape[1]))
+        room = np.empty((piece_size, *shape))
+        for done in range(0, size, piece_size):
             part = room[: size - done]
             fill(part)
             yield part
@@ -52,13 +52,13 @@ def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], 
 def parts_of(sample: NDArray[Any] | Pieces) -> Iterator[NDArray[Any]]:
     """Go through a sample in pieces, whether it lies in memory or is drawn. Part after part."""
     if isinstance(sample, Pieces):
-        seen = 0
+        total = 0
         for part in sample.parts:
-            seen += len(part)
+            total += len(part)
             yield part
-        if seen != sample.size:
-            raise ValueError(f"the pieces of a sample must hold size={sample.size} replications, got {seen}.")
+        if total != sample.size:
+            raise ValueError(f"the pieces of a sample must hold size={sample.size} replications, got {total}.")
         return
-    most = replications_of_a_piece(max(1, sample[:1].size))
-    for begin in range(0, len(sample), most):
-        yield sample[begin : begin + most]
+    piece_size = replications_of_a_piece(max(1, sample[:1].size))
+    for begin in range(0, len(sample), piece_size):
+        yield sample[begin : begin + piece_size]

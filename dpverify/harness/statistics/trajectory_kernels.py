@@ -59,7 +59,7 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
     """Count opposite signs of all pairs of steps. Shapes: ``bits`` (words, T), ``counts`` (T (T - 1) / 2,)."""
     T = bits.shape[1]
     tile = np.zeros(words * TILE, dtype=np.uint64)
-    some, others = np.empty(TILE, dtype=np.uint64), np.empty(TILE, dtype=np.uint64)
+    counts_before, counts_after = np.empty(TILE, dtype=np.uint64), np.empty(TILE, dtype=np.uint64)
     for begin in range(0, T, TILE):
         for k in range(words):
             for s in range(min(TILE, T - begin)):
@@ -67,8 +67,8 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
         for t in range(begin + 1, T, 2):
             after = min(t + 1, T - 1)
             for s in range(_TILE):
-                some[s] = _0
-                others[s] = _0
+                counts_before[s] = _0
+                counts_after[s] = _0
             for k in range(0, words, AT_ONCE):
                 a = np.uint64(k) * _TILE
                 e, f, g, h = bits[k, t], bits[k + 1, t], bits[k + 2, t], bits[k + 3, t]
@@ -76,19 +76,19 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
                 for s in range(_TILE):
                     u, v = tile[a + s], tile[a + s + _TILE]
                     w, x = tile[a + s + _2 * _TILE], tile[a + s + _3 * _TILE]
-                    some[s] += ones(e ^ u) + ones(f ^ v) + ones(g ^ w) + ones(h ^ x)
-                    others[s] += ones(o ^ u) + ones(p ^ v) + ones(q ^ w) + ones(r ^ x)
-            add_counts(some, t, begin, counts)
+                    counts_before[s] += ones(e ^ u) + ones(f ^ v) + ones(g ^ w) + ones(h ^ x)
+                    counts_after[s] += ones(o ^ u) + ones(p ^ v) + ones(q ^ w) + ones(r ^ x)
+            add_counts(counts_before, t, begin, counts)
             if after > t:
-                add_counts(others, after, begin, counts)
+                add_counts(counts_after, after, begin, counts)
 
 
 @kernel
-def add_counts(some: Vector64, t: int, begin: int, counts: Indices) -> None:
+def add_counts(tile_counts: Vector64, t: int, begin: int, counts: Indices) -> None:
     """Add the counts of step t and the steps from ``begin`` on that come before it."""
     place = np.uint64(t * (t - 1) // 2 + begin)
     for s in range(np.uint64(min(TILE, t - begin))):
-        counts[place + s] += np.int64(some[s])
+        counts[place + s] += np.int64(tile_counts[s])
 
 
 @kernel
@@ -118,22 +118,22 @@ def divide_sparse(
     x, y = sample.reshape(sample.size), out.reshape(out.size)
     for t in range(T):
         last = starts[t + 1] - 1
-        here, own = np.uint64(t) * d, weights[last]
+        row_start, diagonal = np.uint64(t) * d, weights[last]
         if last == starts[t]:
             for i in range(n):
-                a = i * run + here
+                a = i * run + row_start
                 for j in range(d):
-                    y[a + j] = own * x[a + j]
+                    y[a + j] = diagonal * x[a + j]
         else:
-            weight, there = weights[last - 1], np.uint64(places[last - 1]) * d
+            weight, source_start = weights[last - 1], np.uint64(places[last - 1]) * d
             for i in range(n):  # innermost but one, though it jumps: a row is short, and this halves the time
-                a, b = i * run + here, i * run + there
+                a, b = i * run + row_start, i * run + source_start
                 for j in range(d):
-                    y[a + j] = own * x[a + j] + weight * x[b + j]
+                    y[a + j] = diagonal * x[a + j] + weight * x[b + j]
             for entry in range(starts[t], last - 1):
-                weight, there = weights[entry], np.uint64(places[entry]) * d
+                weight, source_start = weights[entry], np.uint64(places[entry]) * d
                 for i in range(n):
-                    a, b = i * run + here, i * run + there
+                    a, b = i * run + row_start, i * run + source_start
                     for j in range(d):
                         y[a + j] += weight * x[b + j]
 
@@ -173,8 +173,8 @@ def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vecto
                 w, x, y, z = flat[a + j], flat[b + j], flat[c + j], flat[e + j]
                 sums[begin + j] += (w + x) + (y + z)
                 squares[begin + j] += (w * w + x * x) + (y * y + z * z)
-                some = (f if w < 0.0 else _0) | (g if x < 0.0 else _0)
-                signs[begin + j] |= some | (h if y < 0.0 else _0) | (i if z < 0.0 else _0)
+                signs_so_far = (f if w < 0.0 else _0) | (g if x < 0.0 else _0)
+                signs[begin + j] |= signs_so_far | (h if y < 0.0 else _0) | (i if z < 0.0 else _0)
         for row in range(n - n % 4, n):
             a, f = np.uint64(row) * m + begin, _1 << (np.uint64(first + row) & _63)
             for j in range(length):

@@ -50,8 +50,8 @@ class TrajectoryLaw:
         against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
         if against:
             words = f"{against[0].name}: {against[0].detail}, p = {against[0].p_value:.2g}"
-            if others := ", ".join(o.name for o in against[1:]):
-                words += f"; and by {others}"
+            if other_tests := ", ".join(o.name for o in against[1:]):
+                words += f"; and by {other_tests}"
         else:
             nearest = min(outcomes, key=lambda o: o.p_value)
             words = f"{len(outcomes)} exact tests agree; nearest: {nearest.name}: {nearest.detail}"

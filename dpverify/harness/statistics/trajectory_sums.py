@@ -50,8 +50,8 @@ class TrajectoryStatistics:
 
     def __add__(self, other: TrajectoryStatistics) -> TrajectoryStatistics:
         """Join the statistics of two blocks."""
-        both = {each.name: (getattr(self, each.name), getattr(other, each.name)) for each in fields(self)}
-        joined: dict[str, Any] = {name: None if a is None or b is None else a + b for name, (a, b) in both.items()}
+        pairs = {field.name: (getattr(self, field.name), getattr(other, field.name)) for field in fields(self)}
+        joined: dict[str, Any] = {name: None if a is None or b is None else a + b for name, (a, b) in pairs.items()}
         return TrajectoryStatistics(**joined)
 
 

@@ -51,8 +51,8 @@ class Whitening:
             return self.whiten(sample)[:, t]
         starts, places, weights = self.entries
         row = slice(starts[t], starts[t + 1])
-        made: Floats = np.tensordot(sample[:, places[row]], weights[row], axes=(1, 0))
-        return made
+        whitened: Floats = np.tensordot(sample[:, places[row]], weights[row], axes=(1, 0))
+        return whitened
 
     def check(self, sample: Floats) -> None:
         """Refuse a sample that has not the shape (n, T, d), with a ValueError."""
@@ -64,13 +64,13 @@ class Whitening:
 def whitening(covariance: Floats) -> Whitening:
     """Factor a covariance; the last two are remembered, since all blocks of a check ask for the same one."""
     frozen = not covariance.flags.writeable
-    for given, values, made in _kept:
-        if (frozen and given is covariance) or np.array_equal(values, covariance):
-            return made
-    made = Whitening(factor := cholesky_factor(covariance), _sparse_inverse(factor))
+    for remembered, values, result in _kept:
+        if (frozen and remembered is covariance) or np.array_equal(values, covariance):
+            return result
+    result = Whitening(factor := cholesky_factor(covariance), _sparse_inverse(factor))
     values = covariance.copy()
-    _kept[:] = [(covariance if frozen else values, values, made), *_kept[:1]]
-    return made
+    _kept[:] = [(covariance if frozen else values, values, result), *_kept[:1]]
+    return result
 
 
 def cholesky_factor(covariance: Floats) -> Floats:

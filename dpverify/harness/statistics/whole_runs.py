@@ -37,9 +37,9 @@ def plan_to_see(
     """Plan to see faults, smaller ones outside smoke runs."""
 
     def sized(context: Context) -> Plan:
-        seen = smoke if context.budget.name == "smoke" else otherwise
+        sizes = smoke if context.budget.name == "smoke" else otherwise
         effect = TrajectoryEffect(
-            *shape(context), scale=seen.scale, row_scale=seen.row_scale, correlation=seen.correlation, pairs=pairs
+            *shape(context), scale=sizes.scale, row_scale=sizes.row_scale, correlation=sizes.correlation, pairs=pairs
         )
         return Plan(effect, block=block)
 

@@ -39,8 +39,8 @@ _RECORDS = msgspec.json.Decoder(PaperRecords)
 
 def key_of(folder: str, contents: Sequence[bytes | None]) -> str:
     """Digest of all that a paper's records follow from; ``contents``: of each of its files, None if missing."""
-    said = [part for data in contents for part in (str(data is None), data or b"")]
-    return digest_of((_rules().digest, *VERSIONS, folder, *said))
+    parts = [part for data in contents for part in (str(data is None), data or b"")]
+    return digest_of((_rules().digest, *VERSIONS, folder, *parts))
 
 
 def recall_records(folder: str, key: str) -> PaperRecords | None:

@@ -135,11 +135,11 @@ def _explain(message: str, data: object, record: type[Record], place: Place) -> 
     prefix = f"{place.field}.{path}".strip(".")
     if about := _FIELD.fullmatch(rule):
         name = about["name"]
-        here = place.at(f"{prefix}.{name}".removeprefix("."))
+        field_place = place.at(f"{prefix}.{name}".removeprefix("."))
         if about["what"] == "missing required":
-            return here.error("", "this field is required")
-        known = record.__struct_fields__ if not path else ()
-        return here.error(shown(name), f"unknown field{suggest(name, known)}")
+            return field_place.error("", "this field is required")
+        fields = record.__struct_fields__ if not path else ()
+        return field_place.error(shown(name), f"unknown field{suggest(name, fields)}")
     value = _value_at(data, path)
     choices = _CHOICES.get(path.rpartition(".")[2])
     if choices and isinstance(value, str):

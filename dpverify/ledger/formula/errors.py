@@ -10,8 +10,8 @@ SHOWN = 80  # characters of a value that an error repeats
 
 def printable(text: str, limit: int = SHOWN) -> str:
     """Text on one line, cut after `limit` characters: control characters, line ends and invisible marks are escaped."""
-    kept = text[:limit]
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in kept)
+    beginning = text[:limit]
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in beginning)
     return escaped + ("..." if len(text) > limit else "")
 
 
@@ -30,9 +30,9 @@ def shown(value: object) -> str:
     return printable(str(value))
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, allowed: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known words nearest to `word`, or nothing."""
-    near = difflib.get_close_matches(word[:64], sorted(known), n=3, cutoff=0.6)
+    near = difflib.get_close_matches(word[:64], sorted(allowed), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 

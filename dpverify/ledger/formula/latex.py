@@ -109,8 +109,10 @@ class _Setter:
                 text = rf"\int{limits} {inner} \, d{name}" if integral else rf"\sum{limits} {inner}"
                 return (text, _FACTOR if last else _LOOSE)
             case Compare(ops, operands):
-                rest = zip(ops, operands[1:], strict=True)
-                return self.set(operands[0]) + "".join(f" {_COMPARISONS[op]} {self.set(x)}" for op, x in rest), _LOOSE
+                later_operands = zip(ops, operands[1:], strict=True)
+                return self.set(operands[0]) + "".join(
+                    f" {_COMPARISONS[op]} {self.set(x)}" for op, x in later_operands
+                ), _LOOSE
 
     def name(self, name: str) -> str:
         """Set a symbol, or a name that has no LaTeX of its own."""

@@ -56,37 +56,43 @@ def _sorted(keys: tuple[object, ...]) -> tuple[object, ...]:
     return tuple(sorted(keys, key=repr))
 
 
-def is_same_inequality(one: Compare, two: Compare, positive: frozenset[str], *, up_to_constants: bool = False) -> bool:
+def is_same_inequality(
+    first_inequality: Compare, second_inequality: Compare, positive: frozenset[str], *, up_to_constants: bool = False
+) -> bool:
     """Whether two inequalities are each other's multiple by a positive term, or positive powers of each other.
 
     ``positive``: letters that are above 0 in all of their domain. Strict and weak are not told apart.
     Products of logarithms and of other functions count as positive: the powers in which they occur require that.
     """
-    if len(one.ops) != 1 or len(two.ops) != 1 or "==" in (*one.ops, *two.ops):
+    if (
+        len(first_inequality.ops) != 1
+        or len(second_inequality.ops) != 1
+        or "==" in (*first_inequality.ops, *second_inequality.ops)
+    ):
         return False
-    first, second = map(_sides, (one, two))
+    first, second = map(_sides, (first_inequality, second_inequality))
     polynomials = [(polynomial(small), polynomial(large)) for small, large in (first, second)]
     factors = [(factored(small), factored(large)) for small, large in (first, second)]
     is_multiple = _is_multiple(polynomials[0], polynomials[1], positive)
     return is_multiple or _is_power(factors[0], factors[1], positive, up_to_constants)
 
 
-def _sides(said: Compare) -> tuple[Formula, Formula]:
+def _sides(inequality: Compare) -> tuple[Formula, Formula]:
     """The smaller and the larger side."""
-    small, large = said.operands
-    return (large, small) if said.ops[0] in {">=", ">"} else (small, large)
+    small, large = inequality.operands
+    return (large, small) if inequality.ops[0] in {">=", ">"} else (small, large)
 
 
 def _is_multiple(
-    one: tuple[Polynomial, Polynomial], two: tuple[Polynomial, Polynomial], positive: frozenset[str]
+    left: tuple[Polynomial, Polynomial], right: tuple[Polynomial, Polynomial], positive: frozenset[str]
 ) -> bool:
-    first = _added(one[1], one[0], Fraction(-1))
-    second = _added(two[1], two[0], Fraction(-1))
+    first = _added(left[1], left[0], Fraction(-1))
+    second = _added(right[1], right[0], Fraction(-1))
     if not second or len(first) != len(second):
         return False
     term, size = next(iter(second.items()))
-    for other, coefficient in first.items():
-        factor = _times(other, _power(term, Fraction(-1)))
+    for monomial, coefficient in first.items():
+        factor = _times(monomial, _power(term, Fraction(-1)))
         scale = coefficient / size
         scaled = {_times(part, factor): value * scale for part, value in second.items()}
         if scale > 0 and scaled == first and _is_positive(factor, positive):
@@ -95,17 +101,17 @@ def _is_multiple(
 
 
 def _is_power(
-    one: tuple[Polynomial, Polynomial],
-    two: tuple[Polynomial, Polynomial],
+    left: tuple[Polynomial, Polynomial],
+    right: tuple[Polynomial, Polynomial],
     positive: frozenset[str],
     up_to_constants: bool,
 ) -> bool:
-    sides = (*one, *two)
+    sides = (*left, *right)
     if any(len(side) != 1 or min(side.values()) <= 0 for side in sides):
         return False
     if not all(_is_positive(term, positive) for side in sides for term in side):
         return False
-    (first, ratio), (second, other) = (_quotient(*pair) for pair in (one, two))
+    (first, ratio), (second, second_ratio) = (_quotient(*pair) for pair in (left, right))
     if up_to_constants:
         first, second = (tuple(part for part in term if not isinstance(part[0], Num)) for term in (first, second))
     if not first or not second or [atom for atom, _ in first] != [atom for atom, _ in second]:
@@ -113,7 +119,7 @@ def _is_power(
     power = first[0][1] / second[0][1]
     if power <= 0 or _power(second, power) != first:
         return False
-    return up_to_constants or bool(ratio**power.denominator == other**power.numerator)
+    return up_to_constants or bool(ratio**power.denominator == second_ratio**power.numerator)
 
 
 def _quotient(small: Polynomial, large: Polynomial) -> tuple[Monomial, Fraction]:
@@ -195,28 +201,28 @@ def _scaled(terms: Polynomial, scale: Fraction) -> Polynomial:
     return {term: value * scale for term, value in terms.items()}
 
 
-def _added(one: Polynomial, two: Polynomial, scale: Fraction) -> Polynomial:
-    total = dict(one)
-    for term, value in two.items():
+def _added(left: Polynomial, right: Polynomial, scale: Fraction) -> Polynomial:
+    total = dict(left)
+    for term, value in right.items():
         total[term] = total.get(term, Fraction(0)) + value * scale
     return {term: value for term, value in total.items() if value}
 
 
-def _product(one: Polynomial, two: Polynomial) -> Polynomial:
-    if len(one) * len(two) > MAX_TERMS:
-        return _atom(("*", _sorted((_key(one), _key(two)))))
+def _product(left: Polynomial, right: Polynomial) -> Polynomial:
+    if len(left) * len(right) > MAX_TERMS:
+        return _atom(("*", _sorted((_key(left), _key(right)))))
     total: Polynomial = {}
-    for term, value in one.items():
-        total = _added(total, {_times(term, other): value * size for other, size in two.items()}, Fraction(1))
+    for term, value in left.items():
+        total = _added(total, {_times(term, factor): value * size for factor, size in right.items()}, Fraction(1))
     return total
 
 
-def _times(one: Monomial, two: Monomial) -> Monomial:
-    powers = dict(one)
-    for atom, power in two:
+def _times(left: Monomial, right: Monomial) -> Monomial:
+    powers = dict(left)
+    for atom, power in right:
         powers[atom] = powers.get(atom, Fraction(0)) + power
-    kept = [(atom, power) for atom, power in powers.items() if power]
-    return tuple(sorted(kept, key=lambda pair: repr(pair[0])))
+    nonzero = [(atom, power) for atom, power in powers.items() if power]
+    return tuple(sorted(nonzero, key=lambda pair: repr(pair[0])))
 
 
 def _power(term: Monomial, power: Fraction) -> Monomial:
@@ -253,5 +259,5 @@ def _root(value: Fraction, degree: int) -> Fraction | None:
     """The rational root of a fraction, or None where there is none."""
     if degree == 1:
         return value
-    found = Fraction(round(value.numerator ** (1 / degree)), round(value.denominator ** (1 / degree)))
-    return found if found**degree == value else None
+    root = Fraction(round(value.numerator ** (1 / degree)), round(value.denominator ** (1 / degree)))
+    return root if root**degree == value else None

@@ -198,12 +198,12 @@ class _Reader:
                 raise self.error(node, "a plus sign stands between two operands")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 symbol = _OPERATORS[type(op)]
-                made = Bin(symbol, self.formula(left, depth + 1, bound), self.formula(right, depth + 1, bound))
+                tree = Bin(symbol, self.formula(left, depth + 1, bound), self.formula(right, depth + 1, bound))
                 if symbol == "**":
-                    self.check_exponent(right, made.right)
-                elif symbol == "/" and _constant(made.right) == 0:
+                    self.check_exponent(right, tree.right)
+                elif symbol == "/" and _constant(tree.right) == 0:
                     raise self.error(node, "a formula does not divide by 0")
-                return made
+                return tree
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args, depth, bound)
             case ast.Compare():
@@ -215,14 +215,14 @@ class _Reader:
         """Read a number from the text itself: a float in between would round it."""
         literal = self.source[node.col_offset : node.end_col_offset]
         mantissa, _, exponent = literal.lower().partition("e")
-        whole, _, decimals = mantissa.partition(".")
-        if len(exponent) > 4 or len(whole) + len(decimals) > MAX_DIGITS:
+        integer_digits, _, decimals = mantissa.partition(".")
+        if len(exponent) > 4 or len(integer_digits) + len(decimals) > MAX_DIGITS:
             raise self.error(node, f"a number has at most {MAX_DIGITS} digits")
         shift = int(exponent or "0")
-        digits = max(len(whole) + shift, 1) + max(len(decimals) - shift, 0)
+        digits = max(len(integer_digits) + shift, 1) + max(len(decimals) - shift, 0)
         if digits > MAX_DIGITS:
             raise self.error(node, f"a number has at most {MAX_DIGITS} digits, written out")
-        return Num(int(whole + decimals or "0") * Fraction(10) ** (shift - len(decimals)))
+        return Num(int(integer_digits + decimals or "0") * Fraction(10) ** (shift - len(decimals)))
 
     def call(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Formula:
         """Turn a call: a sum, a function of the language, or one that the paper has to declare."""
@@ -232,10 +232,10 @@ class _Reader:
             raise self.error(node, "arguments are formulas, one by one")
         if name in ("sum", "integral"):
             return self.sum(node, name, args, depth, bound)
-        fewest, most = BUILTINS.get(name, (1, 20))
-        if not fewest <= len(args) <= most:
-            wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-            raise self.error(node, f"{name} takes {wanted} argument(s), got {len(args)}")
+        fewest, largest = BUILTINS.get(name, (1, 20))
+        if not fewest <= len(args) <= largest:
+            expected = str(fewest) if fewest == largest else f"{fewest} to {largest}"
+            raise self.error(node, f"{name} takes {expected} argument(s), got {len(args)}")
         return Call(name, tuple(self.formula(arg, depth + 1, bound) for arg in args))
 
     def sum(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:

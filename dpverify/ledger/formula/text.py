@@ -65,14 +65,14 @@ def _number(value: Fraction) -> tuple[str, int]:
 
 def decimal_text(value: Fraction) -> str | None:
     """Return the exact decimal expansion of a fraction, or None where it does not end."""
-    places, rest = 0, value.denominator
+    places, remainder = 0, value.denominator
     for prime in (2, 5):
         times = 0
-        while rest % prime == 0:
-            rest //= prime
+        while remainder % prime == 0:
+            remainder //= prime
             times += 1
         places = max(places, times)
-    if rest != 1:
+    if remainder != 1:
         return None
     digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
     sign = "-" if value < 0 else ""

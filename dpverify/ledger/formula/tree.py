@@ -169,20 +169,22 @@ def free_names(node: Node) -> frozenset[str]:
             return _NONE.union(*map(free_names, children(node)))
 
 
-def substitute(node: Formula, known: Mapping[Formula, Formula]) -> Formula:
+def substitute(node: Formula, replacements: Mapping[Formula, Formula]) -> Formula:
     """Put formulas in the place of others, the outermost first; the index of a sum hides what speaks of its name."""
-    if node in known:
-        return known[node]
+    if node in replacements:
+        return replacements[node]
     match node:
         case Neg(arg):
-            return Neg(substitute(arg, known))
+            return Neg(substitute(arg, replacements))
         case Bin(op, left, right):
-            return Bin(op, substitute(left, known), substitute(right, known))
+            return Bin(op, substitute(left, replacements), substitute(right, replacements))
         case Call(function, args):
-            return Call(function, tuple(substitute(arg, known) for arg in args))
+            return Call(function, tuple(substitute(arg, replacements) for arg in args))
         case Sum(body, index, lo, hi):
-            inner = {old: new for old, new in known.items() if index not in free_names(old)}
-            return type(node)(substitute(body, inner), index, substitute(lo, known), substitute(hi, known))
+            inner = {old: new for old, new in replacements.items() if index not in free_names(old)}
+            return type(node)(
+                substitute(body, inner), index, substitute(lo, replacements), substitute(hi, replacements)
+            )
         case _:
             return node
 

@@ -37,9 +37,9 @@ MOST_SAMPLES = 10**9
 
 def default_datasets() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Ten zeros, and the same with the first replaced by 1: neighbours under replacement of one example in [0, 1]."""
-    other = np.zeros(10)
-    other[0] = 1.0
-    return np.zeros(10), other
+    neighbour = np.zeros(10)
+    neighbour[0] = 1.0
+    return np.zeros(10), neighbour
 
 
 def audit(
@@ -65,34 +65,36 @@ def audit(
     draws = Draws(source, seed, elsewhere, pairs=law == "gaussian")
     report = report or (lambda done, total, label: None)
     if law == "gaussian":
-        found = sample(draws, n, delta, 1.0 - confidence, report)
+        finding = sample(draws, n, delta, 1.0 - confidence, report)
     else:
-        found = play(draws, n, delta, 1.0 - confidence, score, report, epsilon)
+        finding = play(draws, n, delta, 1.0 - confidence, score, report, epsilon)
     return AuditResult(
         mechanism=name or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
         law=law,
-        verdict="no claim" if claim is None else "refuted" if found.epsilon > claim.epsilon else "not refuted",
+        verdict="no claim" if claim is None else "refuted" if finding.epsilon > claim.epsilon else "not refuted",
         claim=claim,
-        p_value=None if claim is None else _p_value(claim.epsilon, found),
-        bound=Bound(epsilon=number(found.epsilon), delta=delta, mu=None if found.mu is None else number(found.mu)),
+        p_value=None if claim is None else _p_value(claim.epsilon, finding),
+        bound=Bound(
+            epsilon=number(finding.epsilon), delta=delta, mu=None if finding.mu is None else number(finding.mu)
+        ),
         confidence=confidence,
-        evidence=AuditEvidence(**{name: getattr(found, name) for name in AuditEvidence.__struct_fields__}),
-        power=None if claim is None else _power(claim, law, found, 1.0 - confidence),
+        evidence=AuditEvidence(**{name: getattr(finding, name) for name in AuditEvidence.__struct_fields__}),
+        power=None if claim is None else _power(claim, law, finding, 1.0 - confidence),
         n=n,
         seed=seed,
         dimension=source.dimension,
         batched=source.batched,
-        notes=[*remarks, *found.notes],
-        interrupted=found.interrupted,
+        notes=[*remarks, *finding.notes],
+        interrupted=finding.interrupted,
     )
 
 
-def _p_value(epsilon: float, found: AuditFinding) -> float:
+def _p_value(epsilon: float, finding: AuditFinding) -> float:
     """Find the level at which the bound passes the claim: in closed form where there is one, else by bisection."""
-    bound = found.epsilon_at
+    bound = finding.epsilon_at
     if bound is None:
         return 1.0
-    level = None if found.level_at is None else found.level_at(epsilon)
+    level = None if finding.level_at is None else finding.level_at(epsilon)
     if level is not None:
         return min(max(float(f"{level:.2g}"), 1e-12), 1.0)
     low, high = -12.0, 0.0  # powers of ten
@@ -104,10 +106,10 @@ def _p_value(epsilon: float, found: AuditFinding) -> float:
     return 1.0 if high == 0.0 else float(f"{10.0**high:.2g}")
 
 
-def _power(claim: AuditClaim, law: Law, found: AuditFinding, alpha: float) -> Power:
+def _power(claim: AuditClaim, law: Law, finding: AuditFinding, alpha: float) -> Power:
     if law == "gaussian":
-        return power_of_gaussian(claim.epsilon, claim.delta, found.trials // 2, found.rank, alpha)
-    return power_of_any(claim.epsilon, claim.delta, found.trials, alpha * found.share)
+        return power_of_gaussian(claim.epsilon, claim.delta, finding.trials // 2, finding.rank, alpha)
+    return power_of_any(claim.epsilon, claim.delta, finding.trials, alpha * finding.share)
 
 
 def _check(
@@ -122,6 +124,6 @@ def _check(
         ("score: is for the law 'any' only; with the law 'gaussian' the score is known", law == "any" or score is None),
         (f"seed: {seed}: must be at least 0", seed >= 0),
     )
-    for rule, kept in rules:
-        if not kept:
+    for rule, is_kept in rules:
+        if not is_kept:
             raise AuditError(rule)

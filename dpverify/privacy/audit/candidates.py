@@ -104,8 +104,8 @@ def repeating(ordered: Floats) -> NDArray[np.int64]:
     """Coordinates in which some value occurs twice, the most repetitive first; each is in order, (d, m)."""
     repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
     order = np.argsort(-repeats, kind="stable")[:KEPT]
-    found: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
-    return found
+    coordinates: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
+    return coordinates
 
 
 def checked(user: UserScore) -> Score:

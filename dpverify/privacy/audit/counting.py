@@ -67,15 +67,15 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
 def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
     """Lower bound on epsilon at delta, at least 0, from right and wrong guesses of one rule fixed before the rounds."""
     c, a = allowance(trials, delta, alpha)
-    kept, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
-    safe = np.maximum(kept, 1e-300)
+    right_after_loss, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
+    safe = np.maximum(right_after_loss, 1e-300)
     share = np.asarray(special.betaincinv(safe, lost + 1.0, a))
-    rest = np.array(1.0 - share)
+    complement = np.array(1.0 - share)
     near = share > 0.9
-    rest[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)  # without cancellation
+    complement[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)  # without cancellation
     with np.errstate(divide="ignore"):
-        odds = np.log(share) - np.log(rest)
-    bound: Floats = np.where(kept > 0.0, np.maximum(odds, 0.0), 0.0)
+        odds = np.log(share) - np.log(complement)
+    bound: Floats = np.where(right_after_loss > 0.0, np.maximum(odds, 0.0), 0.0)
     return bound
 
 

@@ -42,8 +42,8 @@ class Draws:
     @property
     def asked(self) -> str:
         """What is drawn, for a store of blocks."""
-        said = "" if self._elsewhere is None else self._elsewhere.asked
-        return f"audit {said} seed {self.seed} {'pairs' if self.pairs else 'coins'} {self.sizes}"
+        mechanism = "" if self._elsewhere is None else self._elsewhere.asked
+        return f"audit {mechanism} seed {self.seed} {'pairs' if self.pairs else 'coins'} {self.sizes}"
 
     def __getstate__(self) -> dict[str, object]:
         """For another process, which finds mechanism and data sets itself."""
@@ -68,12 +68,12 @@ class Draws:
         size = self.sizes[block]
         if self._said is None or self._said[0] != (block, size):
             if self.pairs and self.source.batched:
-                said = halves(size)
+                sides = halves(size)
             elif self.pairs:
-                said = coins(self.rng(COINS, block).permutation(size) >= size // 2)
+                sides = coins(self.rng(COINS, block).permutation(size) >= size // 2)
             else:
-                said = coins(self.rng(COINS, block).random(size) < 0.5)
-            self._said = (block, size), said
+                sides = coins(self.rng(COINS, block).random(size) < 0.5)
+            self._said = (block, size), sides
         return self._said[1]
 
     def run(self, block: int) -> Floats:

@@ -22,7 +22,7 @@ ZERO = 1100.0  # score of an output of zeros only, which has no lowest bit
 def lowest_bit(outputs: Floats) -> Floats:
     """Smallest k such that some number of the output is an odd multiple of 2^k: the lowest bit that is set."""
     mantissa, exponent = np.frexp(outputs.reshape(len(outputs), -1))
-    whole = np.ldexp(mantissa, 53).astype(np.int64)
-    lowest = np.log2(np.maximum(whole & -whole, 1).astype(np.float64)) + exponent - 53.0
-    result: Floats = np.where(whole == 0, ZERO, lowest).min(axis=1)
+    integers = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = np.log2(np.maximum(integers & -integers, 1).astype(np.float64)) + exponent - 53.0
+    result: Floats = np.where(integers == 0, ZERO, lowest).min(axis=1)
     return result

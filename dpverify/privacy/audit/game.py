@@ -29,8 +29,8 @@ def rounds_of(n: int) -> int:
 
 def training_of(total: int, dimension: int) -> int:
     """Rounds of ``total`` that a rule is learned on."""
-    most = min(total // 4, TRAINING, MOST_FLOATS // max(1, dimension))
-    return 2 * (max(total // 10, most) // 2)
+    limit = min(total // 4, TRAINING, MOST_FLOATS // max(1, dimension))
+    return 2 * (max(total // 10, limit) // 2)
 
 
 def play(
@@ -43,16 +43,16 @@ def play(
     claimed: float | None = None,
 ) -> AuditFinding:
     """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
-    found = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
+    finding = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
     total, source = rounds_of(n), draws.source
     bets: list[Bet] = []
     try:
         draws.probe()
         training = training_of(total, source.dimension)
         if training * source.dimension > MOST_FLOATS:
-            most = MOST_FLOATS // source.dimension * 5
+            output_limit = MOST_FLOATS // source.dimension * 5
             raise AuditError(
-                f"n: {n}: must be at most {most}, so that outputs of {source.dimension} numbers fit in memory"
+                f"n: {n}: must be at most {output_limit}, so that outputs of {source.dimension} numbers fit in memory"
             )
         size = _block(total, source)
         spread, hint = BlockSpread(source.batched), Hint()
@@ -78,7 +78,7 @@ def play(
             x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line, ordered=ordered
         )
         repeats = _repeats(x, ordered)
-        found = found._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
+        finding = finding._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
         del x, line, ordered
         for outputs, thrown in blocks:
             for bet in bets:
@@ -88,25 +88,25 @@ def play(
             hint.add(*sides)
             done += len(outputs)
             report(done, total, "guessing")
-        found = found._replace(notes=found.notes + spread.notes() + hint.notes(delta, alpha, claimed))
+        finding = finding._replace(notes=finding.notes + spread.notes() + hint.notes(delta, alpha, claimed))
     except KeyboardInterrupt:
-        found = found._replace(interrupted=True)
+        finding = finding._replace(interrupted=True)
 
     def epsilon_at(level: float) -> float:
         return max(bet.epsilon(delta, level) for bet in bets)
 
     if not bets:
-        return found
+        return finding
     won = max(bets, key=lambda bet: bet.epsilon(delta, alpha))
-    return found._replace(
+    return finding._replace(
         rule=won.guesser.name, right=won.right, wrong=won.wrong, trials=won.trials, share=won.share,
         epsilon=epsilon_at(alpha), epsilon_at=epsilon_at,
     )  # fmt: skip
 
 
 def _block(total: int, source: Source) -> int:
-    parts, most = (10, BLOCK_FLOATS // source.dimension) if source.batched else (20, BLOCK_CALLS)
-    return 2 * max(1, min(total // parts, most) // 2)
+    parts, limit = (10, BLOCK_FLOATS // source.dimension) if source.batched else (20, BLOCK_CALLS)
+    return 2 * max(1, min(total // parts, limit) // 2)
 
 
 def _repeats(x: Floats, ordered: Floats) -> tuple[str, ...]:

@@ -48,8 +48,8 @@ def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
         return MuBound(math.inf, math.inf, rank)
     if rank == 0 or freedom - rank + 1 < 1:
         return MuBound(0.0, 0.0, rank)
-    each = low.count * high.count / (low.count + high.count)
-    squared = each * distance
+    weight = low.count * high.count / (low.count + high.count)
+    squared = weight * distance
     statistic = squared * (freedom - rank + 1) / (freedom * rank)
     return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
 
@@ -114,8 +114,8 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
             raise AuditError(
                 f"law: gaussian: outputs have {source.dimension} numbers: must be at most {MOST_DIMENSIONS}"
             )
-        most = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
-        size = max(1, min(max(-(-n // 10), FEWEST if source.batched else 1), most))
+        limit = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
+        size = max(1, min(max(-(-n // 10), FEWEST if source.batched else 1), limit))
         for outputs, thrown in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
             drawn = thrown.part(outputs)
             if sides is None:
@@ -126,11 +126,11 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
         interrupted = True
-    found = AuditFinding(
+    finding = AuditFinding(
         rule="likelihood ratio of two Gaussians with one covariance", trials=2 * done, mu=0.0, interrupted=interrupted
     )
     if sides is None or done == 0:
-        return found
+        return finding
     check_law(*sides)
     mu, statistic, rank = bound_mu(*sides, alpha)
     sure = rank == 0 or math.isinf(mu)
@@ -141,7 +141,7 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> 
     def level_at(epsilon: float) -> float | None:
         return None if sure else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
 
-    return found._replace(
+    return finding._replace(
         epsilon=_epsilon(mu, delta),
         epsilon_at=epsilon_at,
         level_at=level_at,

@@ -78,11 +78,11 @@ class SortedOutputs:
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
         return self._seen(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= TWICE)
 
-    def _seen(self, starts: Places, x: Floats, kept: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
+    def _seen(self, starts: Places, x: Floats, selection: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
         """Count, in each half and on each data set, from each start to the next."""
-        ends = np.append(starts[1:], len(self.x))[kept]
-        counts = [(before.take(ends) - before.take(starts[kept])).astype(np.float64) for before in self._before]
-        return Rows(x := x[kept, None], *counts[:2]), Rows(x, *counts[2:])
+        ends = np.append(starts[1:], len(self.x))[selection]
+        counts = [(before.take(ends) - before.take(starts[selection])).astype(np.float64) for before in self._before]
+        return Rows(x := x[selection, None], *counts[:2]), Rows(x, *counts[2:])
 
     def cuts(self) -> Floats:
         """Give the smallest number of each group but the first; what follows a single number begins right after it."""
@@ -114,8 +114,8 @@ def _starts(values: Floats, before: Floats | None = None) -> Places:
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
     place = _place(ends.astype(np.float64) if before is None else before.take(ends))
-    often, whole = place[1:] - place[:-1] >= 1.0, place[:-1].astype(np.int32)
-    starts: Places = runs[np.append(True, (whole[1:] > whole[:-1]) | often[1:] | often[:-1])]
+    often, integer_places = place[1:] - place[:-1] >= 1.0, place[:-1].astype(np.int32)
+    starts: Places = runs[np.append(True, (integer_places[1:] > integer_places[:-1]) | often[1:] | often[:-1])]
     return starts
 
 

@@ -50,8 +50,8 @@ class Guesser(NamedTuple):
         """Guess rounds; returns how many guesses were right, how many wrong, and how many rounds were judged."""
         with np.errstate(over="ignore", invalid="ignore"):  # an output beyond the range of floats gets no guess, or any
             plain = bool((self.unit == 1.0).all())
-            seen, bits = self.view.rounds(x if plain else x / self.unit, b)
-            return *self.rule.guess(self.score(seen), bits), len(bits)
+            viewed, bits = self.view.rounds(x if plain else x / self.unit, b)
+            return *self.rule.guess(self.score(viewed), bits), len(bits)
 
 
 class Bet:
@@ -110,7 +110,7 @@ def learn(
         if all(part.fewest >= 2.0 for part in parts):
             found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))
             trials_of[learner.steady].append(found)
-    other = _best(trials_of[False], none).guesser
+    alternative = _best(trials_of[False], none).guesser
     steady, left = none, trials_of[True]
     while (best := _best(left, none)).guesser is not none:
         learned = _learned(best, line, (len(b), trials, delta, alpha))
@@ -119,11 +119,11 @@ def learn(
         if learned.rule.expected * FALLEN >= best.guesser.rule.expected:
             break
         left = [trial for trial in left if trial is not best]
-    if other.rule.expected <= steady.rule.expected:
+    if alternative.rule.expected <= steady.rule.expected:
         return [Bet(steady, 1.0)]
     if steady.rule.expected == 0.0:
-        return [Bet(other, 1.0)]
-    return [Bet(steady, SHARES[True]), Bet(other, SHARES[False])]
+        return [Bet(alternative, 1.0)]
+    return [Bet(steady, SHARES[True]), Bet(alternative, SHARES[False])]
 
 
 class _Trial(NamedTuple):
@@ -149,8 +149,10 @@ def _parts(
     """Give the two halves of the training rounds as a model sees them."""
     if line is not None:
         return line.halves if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
-    most = None if learner.rare else MOST
-    first, second = (rows_of(*view.rounds(x[h][:most], b[h][:most])) for h in (slice(half), slice(half, None)))
+    row_limit = None if learner.rare else MOST
+    first, second = (
+        rows_of(*view.rounds(x[h][:row_limit], b[h][:row_limit])) for h in (slice(half), slice(half, None))
+    )
     return first, second
 
 
@@ -167,8 +169,8 @@ def _try(
         return _Trial(none._replace(name=learner.name, view=view, score=model, rule=rule), learner, parts)
     models = learner.learn(parts[0]), learner.learn(parts[1])
     score = np.concatenate([models[1](parts[0].x), models[0](parts[1].x)])
-    seen = Rows(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
-    rule = _rule(score, seen, view, learner, terms)
+    rows = Rows(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
+    rule = _rule(score, rows, view, learner, terms)
     return _Trial(none._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule), learner, parts)
 
 
@@ -177,35 +179,37 @@ def _learned(trial: _Trial, line: SortedOutputs | None, terms: tuple[int, int, f
 
     What it promises there must not be less than it was on halves: it was luck then.
     """
-    found, learner, parts = trial
+    guesser, learner, parts = trial
     if learner is None or parts is None or not learner.steady:
-        return found
-    seen = both(*parts)
-    if float(seen.zeros.sum() + seen.ones.sum()) < ENOUGH * seen.x.shape[1]:
-        return found
-    final = learner.learn(seen)
-    score = final(seen.x)
-    rule = _rule(score, seen, found.view, learner, terms)
-    rule = rule._replace(expected=min(rule.expected, found.rule.expected))
-    if line is None or found.view.means is not None:
-        return found._replace(score=final, rule=rule)
+        return guesser
+    rows = both(*parts)
+    if float(rows.zeros.sum() + rows.ones.sum()) < ENOUGH * rows.x.shape[1]:
+        return guesser
+    final = learner.learn(rows)
+    score = final(rows.x)
+    rule = _rule(score, rows, guesser.view, learner, terms)
+    rule = rule._replace(expected=min(rule.expected, guesser.rule.expected))
+    if line is None or guesser.view.means is not None:
+        return guesser._replace(score=final, rule=rule)
     said = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(np.int8)
-    return found._replace(score=_pieces(line.cuts(), said), rule=rule._replace(first=-1.0, second=1.0))
+    return guesser._replace(score=_pieces(line.cuts(), said), rule=rule._replace(first=-1.0, second=1.0))
 
 
-def _rule(score: Floats, seen: Rows, view: View, learner: Learner, terms: tuple[int, int, float, float]) -> AuditRule:
+def _rule(score: Floats, rows: Rows, view: View, learner: Learner, terms: tuple[int, int, float, float]) -> AuditRule:
     rounds, trials, delta, alpha = terms
-    each = 1 if view.means is None else 2  # rounds that are judged together
-    return choose_rule(score, seen, rounds // each, trials // each, delta, alpha, SURE[learner.steady])
+    rounds_per_guess = 1 if view.means is None else 2  # rounds that are judged together
+    return choose_rule(
+        score, rows, rounds // rounds_per_guess, trials // rounds_per_guess, delta, alpha, SURE[learner.steady]
+    )
 
 
-def _pieces(cuts: Floats, said: NDArray[np.int8]) -> Score:
+def _pieces(cuts: Floats, scores: NDArray[np.int8]) -> Score:
     """Score one number by the piece of the line that it lies on: what is said of it, from -1 to 1."""
-    change = np.flatnonzero(np.diff(said))
-    steps = list(zip(cuts[change].tolist(), np.diff(said)[change].tolist(), strict=True))
+    change = np.flatnonzero(np.diff(scores))
+    steps = list(zip(cuts[change].tolist(), np.diff(scores)[change].tolist(), strict=True))
 
     def score(y: Floats) -> Floats:
-        result = np.full(len(y), said[0])
+        result = np.full(len(y), scores[0])
         for cut, step in steps:
             result += np.int8(step) * (y[:, 0] >= cut)
         return result.astype(np.float64)

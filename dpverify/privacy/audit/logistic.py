@@ -22,14 +22,14 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     stride = -(-len(table) // FITTED)
     part = slice((len(table) - 1) % stride // 2, None, stride)
     few = table[part]
-    each = len(table) / len(few)
-    truth = each * ones[part]
-    seen = truth + each * zeros[part]
+    weight_of_part = len(table) / len(few)
+    truth = weight_of_part * ones[part]
+    totals = truth + weight_of_part * zeros[part]
     ridge = np.diag(penalty)
     weights, curvature = np.zeros(table.shape[1]), ridge  # far from there steps are no descent
     for _ in range(_STEPS):
         chance = special.expit(few @ weights)
-        ones_hoped = seen * chance
+        ones_hoped = totals * chance
         slope = few.T @ (truth - ones_hoped) - penalty * weights
         curvature = (few * (ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
         _, step, failed = dposv(curvature, slope)

@@ -12,12 +12,12 @@ from dpverify.privacy.audit.records import Floats
 def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
     """Come near ``counting.lower_epsilon``: the quantile of F in Paulson's approximation, with cube roots as normal."""
     c, level = allowance(trials, delta, alpha)
-    kept, lost = np.maximum(right - c, 1.0), wrong + 1.0
+    guesses, lost = np.maximum(right - c, 1.0), wrong + 1.0
     z = -float(special.ndtri(min(level, 0.5)))
-    more, less = 1.0 / (9.0 * lost), 1.0 / (9.0 * kept)
-    above, below = 1.0 - more, 1.0 - less
+    variance_of_lost, less = 1.0 / (9.0 * lost), 1.0 / (9.0 * guesses)
+    above, below = 1.0 - variance_of_lost, 1.0 - less
     steep = below**2 - z * z * less
-    root = np.sqrt(np.maximum(steep * more + less * above**2, 0.0))
+    root = np.sqrt(np.maximum(steep * variance_of_lost + less * above**2, 0.0))
     cube_root = (above * below + z * root) / np.maximum(steep, 1e-9)
-    odds = np.log(kept / (lost * cube_root * cube_root * cube_root))
+    odds = np.log(guesses / (lost * cube_root * cube_root * cube_root))
     return np.where(right > c, np.maximum(odds, 0.0), 0.0)

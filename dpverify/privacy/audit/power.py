@@ -88,25 +88,25 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
     critical = quantile(rank, second, null, 1.0 - alpha)
     if rank * critical > REACH:
         return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
-    seen = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
-    shortfall = 1.0 - claimed / seen if 0.0 < claimed < seen <= claimed * MOST else None
+    detectable = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
+    shortfall = 1.0 - claimed / detectable if 0.0 < claimed < detectable <= claimed * MOST else None
     return Power(chance=CHANCE, shortfall=shortfall, largest_epsilon="inf")
 
 
-def _shortfall(seen: Callable[[Floats], Bits], claimed: float) -> float | None:
+def _shortfall(is_detected: Callable[[Floats], Bits], claimed: float) -> float | None:
     """Smallest share that sigma may fall short by and be seen; ``seen(mu)`` is asked of larger and larger mu."""
     if not 0.0 < claimed < math.inf:
         return None
     steps = STEP ** np.arange(PARTS, dtype=np.float64)
     ratio = 1.0
-    while not (found := seen(claimed * ratio * steps)).any():
+    while not (detected := is_detected(claimed * ratio * steps)).any():
         ratio *= STEP**PARTS
         if ratio > MOST:
             return None
-    high = float(ratio * steps[found.argmax()])
+    high = float(ratio * steps[detected.argmax()])
     low = max(1.0, high / STEP)
     for _ in range(ROUNDS):
         tried = np.linspace(low, high, PARTS + 1)
-        first = int(np.append(seen(claimed * tried[1:-1]), True).argmax())
+        first = int(np.append(is_detected(claimed * tried[1:-1]), True).argmax())
         low, high = tried[first : first + 2].tolist()
     return 1.0 - 1.0 / high

@@ -48,32 +48,32 @@ class AuditRule(NamedTuple):
 
 
 def choose_rule(
-    score: Floats, seen: Rows, rounds: int, trials: int, delta: float, alpha: float, sure: float
+    score: Floats, rows: Rows, rounds: int, trials: int, delta: float, alpha: float, sure: float
 ) -> AuditRule:
     """Choose the thresholds with the largest expected bound; a rule that never guesses where there is nothing to gain.
 
-    ``score`` of each row of ``seen``, of so many ``rounds``. Counts alone, at the level ``sure``, are too few in the
+    ``score`` of each row of ``rows``, of so many ``rounds``. Counts alone, at the level ``sure``, are too few in the
     tails: they and the calibrated score judge together.
     """
-    groups = grouped(score, seen.zeros, seen.ones)
+    groups = grouped(score, rows.zeros, rows.ones)
     if len(groups.low) < 2:
         return AuditRule(-np.inf, np.inf, 0.0)
-    both = groups.zeros + groups.ones
-    likely = both * calibrated(groups.mean, groups.zeros, groups.ones)
+    totals = groups.zeros + groups.ones
+    likely = totals * calibrated(groups.mean, groups.zeros, groups.ones)
     # guesses, guesses of the second data set, and how many of these are likely right: below each group and the end
-    table = np.zeros((3, len(both) + 1))
-    np.cumsum(np.stack([both, groups.ones, likely]), axis=1, out=table[:, 1:])
-    most, sizes = table[0, -1], table[0, -1] ** GRID
+    table = np.zeros((3, len(totals) + 1))
+    np.cumsum(np.stack([totals, groups.ones, likely]), axis=1, out=table[:, 1:])
+    total, sizes = table[0, -1], table[0, -1] ** GRID
     # where "second" begins, and where "first" has ended; the last of each: never
-    up = _different(np.searchsorted(table[0, 1:-1], most - sizes, "right"), len(both))
+    up = _different(np.searchsorted(table[0, 1:-1], total - sizes, "right"), len(totals))
     down = _different(np.searchsorted(table[0, 1:-1], sizes) + 1, 0)
     beyond, (guesses, second, hoped) = table[:, -1:] - table[:, up], table[:, down]
     sides = _Sides(*np.concatenate([beyond, np.stack([guesses, guesses - second, guesses - hoped])], axis=1))
     seconds, firsts = np.append(groups.low, np.inf)[up], np.append(-np.inf, groups.high)[down]
 
     # one row per threshold for "second", one column per threshold for "first"
-    def pairs(each: Floats) -> Floats:
-        sums: Floats = np.add.outer(each[: len(up)], each[len(up) :])
+    def pairs(values: Floats) -> Floats:
+        sums: Floats = np.add.outer(values[: len(up)], values[len(up) :])
         return sums
 
     guesses, right, hoped = pairs(sides.guesses), pairs(sides.right), pairs(sides.guesses * sides.share())
@@ -126,15 +126,15 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     ``score`` ascends and was seen so often on each data set. Its few furthest values count as the next ones: nothing is
     known beyond.
     """
-    seen = zeros + ones
-    total, before = float(seen.sum()), np.cumsum(seen)
+    totals = zeros + ones
+    total, before = float(totals.sum()), np.cumsum(totals)
     ends = min(FURTHEST, total // 50)
     low, high = (
         score[min(int(np.searchsorted(before, at, "right")), len(score) - 1)] for at in (ends, total - ends - 1)
     )
     clipped = np.minimum(np.maximum(score, max(-12.0, low)), min(12.0, high))
-    mean = float(seen @ clipped) / total
-    z = (clipped - mean) / (math.sqrt(float(seen @ (clipped - mean) ** 2) / total) + 1e-300)
+    mean = float(totals @ clipped) / total
+    z = (clipped - mean) / (math.sqrt(float(totals @ (clipped - mean) ** 2) / total) + 1e-300)
     bends = z[np.minimum(np.searchsorted(before, total * np.array([0.03, 0.2, 0.8, 0.97])), len(z) - 1)]
     beyond = z - bends[:, None]
     columns = [np.ones((1, len(z))), z[None], np.minimum(beyond[:2], 0.0), np.maximum(beyond[2:], 0.0)]

@@ -66,8 +66,8 @@ def linear(rows: Rows) -> Score:
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
     low, high = (_mean(z, weights) for weights in (rows.zeros, rows.ones))
-    both = np.sqrt(rows.zeros)[:, None] * (z - low), np.sqrt(rows.ones)[:, None] * (z - high)
-    weights = _solve(both, float(rows.zeros.sum() + rows.ones.sum()), high - low)
+    scaled_rows = np.sqrt(rows.zeros)[:, None] * (z - low), np.sqrt(rows.ones)[:, None] * (z - high)
+    weights = _solve(scaled_rows, float(rows.zeros.sum() + rows.ones.sum()), high - low)
     middle = float(weights @ (low + high)) / 2.0
     slopes = weights / scale
 
@@ -100,8 +100,8 @@ def distance(rows: Rows) -> Score:
     """Learn how far from their common mean outputs are on each data set, by one covariance: a change of scale alone."""
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
-    seen = rows.zeros + rows.ones
-    values, vectors = _spectrum(z, seen)
+    totals = rows.zeros + rows.ones
+    values, vectors = _spectrum(z, totals)
     inverse = 1.0 / np.maximum(values, FLOOR)
 
     def far(standard: Floats) -> Floats:
@@ -126,8 +126,8 @@ def shares(rows: Rows) -> Score:
     tables = []
     for j in range(rows.x.shape[1]):
         where = np.searchsorted(ends[:, j], rows.x[:, j], "left")
-        one, zero = (np.bincount(where, weights, PARTS) + 1.0 for weights in (rows.ones, rows.zeros))
-        tables.append(np.log(one / one.sum()) - np.log(zero / zero.sum()))
+        counts_of_one, zero = (np.bincount(where, weights, PARTS) + 1.0 for weights in (rows.ones, rows.zeros))
+        tables.append(np.log(counts_of_one / counts_of_one.sum()) - np.log(zero / zero.sum()))
 
     def score(y: Floats) -> Floats:
         result = np.zeros(len(y))
@@ -143,13 +143,13 @@ def smooth(rows: Rows) -> Score:
 
     Newton's steps, with a tridiagonal matrix, which is positive definite.
     """
-    seen = rows.zeros + rows.ones
-    odds, pull, between = np.zeros(len(seen)), np.zeros(len(seen) + 1), np.full(len(seen) - 1, -STIFFNESS)
-    ends = np.full(len(seen), 2.0 * STIFFNESS)
+    totals = rows.zeros + rows.ones
+    odds, pull, between = np.zeros(len(totals)), np.zeros(len(totals) + 1), np.full(len(totals) - 1, -STIFFNESS)
+    ends = np.full(len(totals), 2.0 * STIFFNESS)
     ends[[0, -1]] = STIFFNESS
     for _ in range(STEPS):
         chance = special.expit(odds)
-        ones_hoped = seen * chance
+        ones_hoped = totals * chance
         pull[1:-1] = odds[1:] - odds[:-1]
         slope = rows.ones - ones_hoped + STIFFNESS * (pull[1:] - pull[:-1])
         step = dptsv(ones_hoped * (1.0 - chance) + ends + 1e-6, between, slope)[2]
@@ -163,11 +163,11 @@ def smooth(rows: Rows) -> Score:
 
 def bent(rows: Rows) -> Score:
     """Learn log odds that are a bent line in each coordinate, added up: several modes, tails that are not Gaussian."""
-    x, seen = rows.x, rows.zeros + rows.ones
-    m, d = float(seen.sum()), x.shape[1]
+    x, totals = rows.x, rows.zeros + rows.ones
+    m, d = float(totals.sum()), x.shape[1]
     few = min(FURTHEST, m / 50.0) / m
     at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
-    lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], seen, at) for j in range(d)], axis=1)
+    lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], totals, at) for j in range(d)], axis=1)
     scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
     ends = (np.asarray(rest) - shift) / scale
     low, high, knots = ends[0], ends[1], ends[2:]
@@ -195,13 +195,13 @@ def trees(rows: Rows) -> Score:
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
 
     threads = thread_pools()
-    kept = slice(0, TREE_ROUNDS)
+    training_rows = slice(0, TREE_ROUNDS)
     model = HistGradientBoostingClassifier(
         max_iter=10, max_leaf_nodes=16, max_bins=32, min_samples_leaf=20, learning_rate=0.4, early_stopping=False,
         random_state=0,
     )  # fmt: skip
     with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
-        model.fit(rows.x[kept], rows.ones[kept] > 0.0)
+        model.fit(rows.x[training_rows], rows.ones[training_rows] > 0.0)
 
     def score(y: Floats) -> Floats:
         with threads.limit(limits=1):
@@ -231,16 +231,16 @@ def table(rows: Rows, key: Key) -> Score:
     tables: list[tuple[Floats, Floats]] = []
     for j in range(keys.shape[1]):
         values, where = np.unique(keys[:, j], return_inverse=True)
-        one, zero = (np.bincount(where, weights, len(values)) for weights in (rows.ones, rows.zeros))
-        tables.append((values, np.log((one + 0.5) / (zero * balance + 0.5))))
+        counts_of_one, zero = (np.bincount(where, weights, len(values)) for weights in (rows.ones, rows.zeros))
+        tables.append((values, np.log((counts_of_one + 0.5) / (zero * balance + 0.5))))
 
     def score(y: Floats) -> Floats:
         best = np.zeros(len(y))
         looked_up = key(y)
         for j, (values, odds) in enumerate(tables):
             place = np.minimum(np.searchsorted(values, looked_up[:, j]), len(values) - 1)
-            found = np.where(values[place] == looked_up[:, j], odds[place], 0.0)
-            best = np.where(np.abs(found) > np.abs(best), found, best)
+            log_ratios = np.where(values[place] == looked_up[:, j], odds[place], 0.0)
+            best = np.where(np.abs(log_ratios) > np.abs(best), log_ratios, best)
         return best
 
     return score
@@ -260,9 +260,9 @@ def _mean(z: Floats, weights: Floats) -> Floats:
 
 
 def _standard(rows: Rows) -> tuple[Floats, Floats]:
-    seen = rows.zeros + rows.ones
-    shift = _mean(rows.x, seen)
-    scale = np.sqrt(_mean((rows.x - shift) ** 2, seen))
+    totals = rows.zeros + rows.ones
+    shift = _mean(rows.x, totals)
+    scale = np.sqrt(_mean((rows.x - shift) ** 2, totals))
     return shift, np.where(scale > 0.0, scale, 1.0)
 
 
@@ -297,11 +297,11 @@ def _gaussian(z: Floats, weights: Floats, *, full: bool = True) -> Score:
     mean = _mean(z, weights)
     values, vectors = _spectrum(z - mean, weights, full=full)
     values = np.maximum(values, FLOOR)
-    rest = 0.5 * float(np.log(values).sum())
+    half_log_determinant = 0.5 * float(np.log(values).sum())
 
     def log_density(y: Floats) -> Floats:
         moved = y - mean if vectors is None else (y - mean) @ vectors
-        result: Floats = -0.5 * (moved**2 / values).sum(axis=1) - rest
+        result: Floats = -0.5 * (moved**2 / values).sum(axis=1) - half_log_determinant
         return result
 
     return log_density

@@ -43,19 +43,19 @@ class LossLaw(NamedTuple):
 
 
 def step_law(
-    rate: float, noise: float, width: float, tail: float, side: Side, most: float = LONGEST, fine: int = FINE
+    rate: float, noise: float, width: float, tail: float, side: Side, limit: float = LONGEST, fine: int = FINE
 ) -> LossLaw:
     """Put the loss of a step on a grid, above or below a profile.
 
     Above that of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above that of (A, B)
     ("removed") or above that of (B, A) ("added"). The first is h(c) = H_c(A, B) for c >= 1 and 1 - c + c h(1/c) below;
     ``batches`` says why. It is convex, at 1 too: its slope rises there by 1 - A(x > 1/2) - B(x > 1/2) =
-    (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved beyond ``most``, nor where their chance is below ``tail``.
+    (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved beyond ``limit``, nor where their chance is below ``tail``.
     The first ``fine`` points on either side of 0 are one width apart, and further out one part in ``fine``.
     """
     far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
-    rest = math.log1p(-rate) if rate < 1.0 else -math.inf
-    longest = min(float(np.logaddexp(rest, math.log(rate) + (far - 0.5) / noise**2)), most)
+    log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
+    longest = min(float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)), limit)
     right = _knots(longest / width, fine)
     if side == "upper":
         value, _, error = excess(np.asarray(right * width, np.float64), rate, noise)
@@ -63,18 +63,20 @@ def step_law(
         values = np.concatenate([(np.exp(-right * width) * above)[:0:-1], above])
         return _law(np.concatenate([-right[:0:-1], right]), values, width, 1.0)
     if side != "lower":
-        left = -_knots(min(longest, -rest) / width, fine)[:0:-1]
-        if -rest < longest:  # the first knot lies where the loss of (A, B) never is
-            left = np.concatenate([[math.floor(rest / width)], left[left * width > rest * (1.0 - 1e-9)]])
+        left = -_knots(min(longest, -log_complement) / width, fine)[:0:-1]
+        if -log_complement < longest:  # the first knot lies where the loss of (A, B) never is
+            left = np.concatenate(
+                [[math.floor(log_complement / width)], left[left * width > log_complement * (1.0 - 1e-9)]]
+            )
         places = np.concatenate([left, right])
         above = np.zeros(len(places))
-        known = places * width > rest
-        value, _, error = excess(np.asarray(places[known] * width, np.float64), rate, noise)
-        above[known] = (value + error) * (1.0 + 8.0 * UNIT)
+        is_resolved = places * width > log_complement
+        value, _, error = excess(np.asarray(places[is_resolved] * width, np.float64), rate, noise)
+        above[is_resolved] = (value + error) * (1.0 + 8.0 * UNIT)
         if side == "added":  # H_c(B, A) = 1 - c + c H_(1/c)(A, B)
             places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * UNIT)
         return _above(places, above, width)
-    left = _knots(min(longest, -rest * (1.0 - 1e-9)) / width, fine)
+    left = _knots(min(longest, -log_complement * (1.0 - 1e-9)) / width, fine)
     places = np.concatenate([-left[:0:-1], right])
     middles = np.asarray(0.5 * width * (places[1:] + places[:-1]), np.float64)
     value, slope, error = excess(middles, rate, noise)
@@ -100,17 +102,17 @@ def rare_law(rate: float, noise: float, width: float, tail: float) -> LossLaw:
     above = above * (1.0 - 64.0 * UNIT * (1.0 + (x / noise) ** 2))  # rounding of x, and of the function
     above = np.minimum.accumulate(np.concatenate([[1.0], np.maximum(above, 0.0), [0.0]]))
     chances = -np.diff(above)
-    seen = chances > 0.0
-    return LossLaw(places[seen], chances[seen], 0.0, -math.log1p(-rate) * (1.0 + 8.0 * UNIT))
+    is_positive = chances > 0.0
+    return LossLaw(places[is_positive], chances[is_positive], 0.0, -math.log1p(-rate) * (1.0 + 8.0 * UNIT))
 
 
-def _knots(most: float, fine: int) -> Places:
+def _knots(largest: float, fine: int) -> Places:
     """Give whole numbers from 0 up, each of the first and then fewer and fewer."""
-    near = np.arange(min(fine, int(most)) + 1)
-    if most <= fine:
+    near = np.arange(min(fine, int(largest)) + 1)
+    if largest <= fine:
         return near
     ratio = 1.0 + 1.0 / fine
-    far = fine * ratio ** np.arange(1, int(math.log(most / fine) / math.log(ratio)) + 1)
+    far = fine * ratio ** np.arange(1, int(math.log(largest / fine) / math.log(ratio)) + 1)
     return np.unique(np.concatenate([near, far.astype(np.int64)]))
 
 
@@ -143,22 +145,22 @@ def _below(places: Places, values: Vector, width: float) -> LossLaw:
     values[0] = values[-1] = 0.0
     while True:
         masses, _ = _masses(places, values, width)
-        kept = masses >= 0.0
-        kept[[0, -1]] = True
-        if kept.all():
+        is_on_hull = masses >= 0.0
+        is_on_hull[[0, -1]] = True
+        if is_on_hull.all():
             return _law(places, values, width, -1.0)
-        places, values = places[kept], values[kept]
+        places, values = places[is_on_hull], values[is_on_hull]
 
 
 def _above(places: Places, values: Vector, width: float) -> LossLaw:
     """Take the chords between points at which rounding does not bend the profile the wrong way; fewer are above it."""
     while True:
         masses, errors = _masses(places, values, width)
-        kept = masses >= errors
-        kept |= (places == 0) | (np.arange(len(places)) == len(places) - 1)
-        if kept.all():
+        is_on_hull = masses >= errors
+        is_on_hull |= (places == 0) | (np.arange(len(places)) == len(places) - 1)
+        if is_on_hull.all():
             return _law(places, values, width, 1.0)
-        places, values = places[kept], values[kept]
+        places, values = places[is_on_hull], values[is_on_hull]
 
 
 def _masses(places: Places, values: Vector, width: float) -> tuple[Vector, Vector]:

@@ -152,8 +152,8 @@ def _tilt(steps: Sequence[Steps], width: float, theta: float) -> list[_Tilted]:
     for law, times in steps:
         losses = np.asarray(law.places * width, np.float64)
         weights = law.chances * np.exp(theta * losses - log_moment(law, theta, width))
-        seen = weights > 0.0
-        tilted.append(_Tilted(law.places[seen], losses[seen], weights[seen], times))
+        is_positive = weights > 0.0
+        tilted.append(_Tilted(law.places[is_positive], losses[is_positive], weights[is_positive], times))
     return tilted
 
 
@@ -170,10 +170,10 @@ def _plan(steps: Sequence[Steps], width: float, delta: float, theta: float) -> _
         before = int(last / RATIO)
         decay = math.fsum(law.times * _decay(law, before * spacing, last * spacing) for law in tilted)
         modulus = math.exp(-decay)
-        more = modulus * (1.0 / before - 1.0 / last) / (math.pi * spacing)
-        if omitted + more > FORGOTTEN:
+        omitted_here = modulus * (1.0 / before - 1.0 / last) / (math.pi * spacing)
+        if omitted + omitted_here > FORGOTTEN:
             break
-        omitted += more
+        omitted += omitted_here
         valley += modulus * (last - before) * 2.0 / (cells * width)
         last = before
     work = float(last) * sum(len(law.weights) for law in tilted)
@@ -245,7 +245,9 @@ def _inverted(steps: Sequence[Steps], width: float, delta: float, plan: _Plan) -
         sizes=sizes,
         errors=errors,
         omitted=plan.omitted + one_period * (0.5 * width) ** 2,
-        chernoff=tuple((theta * more, sum_exponent(steps, width, theta * more)) for more in (1.1, 1.3, 2.0, 4.0)),
+        chernoff=tuple(
+            (theta * multiple, sum_exponent(steps, width, theta * multiple)) for multiple in (1.1, 1.3, 2.0, 4.0)
+        ),
         part=ROUNDING + 8.0 * UNIT * (part + abs(exponent)),
         beyond=math.fsum(times * law.beyond for law, times in steps),
         largest=max((exponent - math.log(delta)) / theta, 0.0),

@@ -106,11 +106,11 @@ class LossSum(LossCurve):
         """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
         epsilon += self.shift
         after = int(np.searchsorted(self.losses, epsilon, side="left"))
-        seen = 0.0
+        delta_at_epsilon = 0.0
         if after < len(self.losses):
-            rest = -self.falls[after] * math.expm1(epsilon - self.losses[after])
-            seen = float(self.deltas[after] + rest)
-        certain = max(seen, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
+            partial_cell = -self.falls[after] * math.expm1(epsilon - self.losses[after])
+            delta_at_epsilon = float(self.deltas[after] + partial_cell)
+        certain = max(delta_at_epsilon, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
         return certain + sign * self.error_at(epsilon)
 
     def error_at(self, epsilon: float) -> float:
@@ -128,17 +128,17 @@ def add_up(steps: Sequence[Steps], width: float, delta: float, most_cells: int =
         return sum_exponent(steps, width, theta)
 
     best = best_tilt(exponent, math.log(delta))
-    found: LossSum | None = None
+    loss_sum: LossSum | None = None
     for part in TILTS:  # the smaller the tilt, the shorter the window
         try:
-            found = _tilted(steps, exponent, width, part * best, most_cells)
+            loss_sum = _tilted(steps, exponent, width, part * best, most_cells)
         except UnresolvedError:
             break
-        if found.error_at(found.epsilon(delta, 1)) < ENOUGH * delta:
+        if loss_sum.error_at(loss_sum.epsilon(delta, 1)) < ENOUGH * delta:
             break
-    if found is None:
+    if loss_sum is None:
         raise UnresolvedError
-    return found
+    return loss_sum
 
 
 def _tilted(
@@ -147,8 +147,10 @@ def _tilted(
     """Add up the losses of all steps under one tilt."""
     exponent = exponent_at(theta)
     largest = width * max(int(np.abs(s.law.places).max()) for s in steps)
-    most = 16.0 / max(_deviation(steps, theta, width), 1e-12)
-    low, high = (_end(exponent_at, theta, sign, min(1.0 / max(largest, width), most), most) for sign in (-1, 1))
+    largest_tilt = 16.0 / max(_deviation(steps, theta, width), 1e-12)
+    low, high = (
+        _end(exponent_at, theta, sign, min(1.0 / max(largest, width), largest_tilt), largest_tilt) for sign in (-1, 1)
+    )
     cells = 1 << max(4, math.ceil(math.log2((high - low) / width + 4.0)))
     if cells > most_cells:
         raise UnresolvedError
@@ -164,9 +166,9 @@ def _tilted(
     places = first + np.arange(cells)
     chances = np.fft.irfft(product, cells)[places % cells]
     losses = np.asarray(places * width, np.float64)
-    kept = losses > (exponent - 600.0) / theta
-    losses = losses[kept]
-    under_p = chances[kept] * np.exp(exponent - theta * losses)
+    is_kept = losses > (exponent - 600.0) / theta
+    losses = losses[is_kept]
+    under_p = chances[is_kept] * np.exp(exponent - theta * losses)
     # sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first
     from scipy.signal import lfilter  # not above: its import takes half a second
 
@@ -241,10 +243,10 @@ def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
     return math.sqrt(variance)
 
 
-def _end(exponent: Callable[[float], float], theta: float, sign: int, least: float, most: float) -> float:
+def _end(exponent: Callable[[float], float], theta: float, sign: int, least: float, largest_rate: float) -> float:
     """Where the tilted sum leaves less than OUTSIDE on that side, by Chernoff's bound at some rates."""
     ends: list[float] = []
-    for rate in np.geomspace(least, most, 14).tolist():
+    for rate in np.geomspace(least, largest_rate, 14).tolist():
         change = sign * rate
         ends.append((exponent(theta + change) - exponent(theta) - math.log(OUTSIDE)) / change)
     return min(ends) if sign > 0 else max(ends)

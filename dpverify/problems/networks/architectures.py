@@ -34,10 +34,10 @@ class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by n
         size, step, pad = self.kernel_size[0], self.stride[0], self.padding[0]
         height, width = ((side + 2 * pad - size) // step + 1 for side in x.shape[2:])
         columns = functional.unfold(x, size, padding=pad, stride=step)
-        found = self.weight.flatten(1) @ columns
+        output = self.weight.flatten(1) @ columns
         if self.bias is not None:
-            found = found + self.bias[:, None]
-        return found.reshape(len(x), -1, height, width)
+            output = output + self.bias[:, None]
+        return output.reshape(len(x), -1, height, width)
 
 
 class ResidualBlock(Module):  # type: ignore[misc]  # as above
@@ -64,10 +64,10 @@ def make_network(name: str, shape: tuple[int, int, int], seed: int = 0, classes:
     before = torch.random.get_rng_state()
     torch.manual_seed(check.whole(0, seed=seed))
     try:
-        made, sized = NETWORKS[name](shape, classes), torch.zeros(1, *shape)
+        network, sized = NETWORKS[name](shape, classes), torch.zeros(1, *shape)
         with torch.no_grad():
-            made(sized)
-        return made
+            network(sized)
+        return network
     except RuntimeError as error:
         raise check.ArgumentError("shape", shape, f"must fit the network {name}") from error
     finally:
@@ -82,17 +82,17 @@ def freeze_convolutions(network: Any) -> Any:
     return network
 
 
-def take_convolutions(network: Any, other: Any) -> None:
+def take_convolutions(network: Any, source: Any) -> None:
     """Copy the convolutions of another network of the same kind."""
-    for mine, theirs in zip(network.modules(), other.modules(), strict=True):
+    for mine, theirs in zip(network.modules(), source.modules(), strict=True):
         if isinstance(mine, nn.Conv2d):
             mine.load_state_dict(theirs.state_dict())
 
 
 def load_parameters(network: Any, w: Vector) -> Any:
     """Give a network the parameters w, shape (d,), those that are trained."""
-    wanted = [value for value in network.parameters() if value.requires_grad]
-    nn.utils.vector_to_parameters(torch.from_numpy(w).float(), wanted)
+    trained = [value for value in network.parameters() if value.requires_grad]
+    nn.utils.vector_to_parameters(torch.from_numpy(w).float(), trained)
     return network
 
 

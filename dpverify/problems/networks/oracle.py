@@ -70,15 +70,15 @@ class NetworkGradients:
         self.clip = clip if clip == math.inf else check.positive(clip=clip)
         self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
         self._network, self.images = network, images
-        wanted = {name: value.detach() for name, value in network.named_parameters() if value.requires_grad}
-        self.names, self._shapes = list(wanted), [value.shape for value in wanted.values()]
-        self._sizes = [value.numel() for value in wanted.values()]
+        trained = {name: value.detach() for name, value in network.named_parameters() if value.requires_grad}
+        self.names, self._shapes = list(trained), [value.shape for value in trained.values()]
+        self._sizes = [value.numel() for value in trained.values()]
         self.start = parameters_of(network, self.names)
         self._programs: dict[int, Callable[..., tuple[Any, ...]]] = {}
-        one = self._bytes_of(self._program(1)) * SPARE + 8 * len(self.start)
-        self.chunk = int(limit / one)
+        bytes_of_one = self._bytes_of(self._program(1)) * SPARE + 8 * len(self.start)
+        self.chunk = int(limit / bytes_of_one)
         if self.chunk < 1:
-            raise check.ArgumentError("limit", limit, f"must have room for one example, {one:.0f} bytes")
+            raise check.ArgumentError("limit", limit, f"must have room for one example, {bytes_of_one:.0f} bytes")
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean of the batch's clipped gradients at ``w``, shape (d,), into ``out``."""
@@ -99,14 +99,14 @@ class NetworkGradients:
 
     def with_clips(self, clip: float, change_clip: float) -> NetworkGradients:
         """Give the same with other lengths; what was recorded is shared."""
-        other = copy(self)
-        other.clip, other.change_clip = clip, change_clip
-        return other
+        copied = copy(self)
+        copied.clip, copied.change_clip = clip, change_clip
+        return copied
 
     def rows(self, w: Vector, batch: Indices) -> Matrix:
         """Give each example's gradient, shape (B, d); they are not clipped."""
-        found = [self.gradients(w, part) for part in self._parts(batch)]
-        rows = [np.concatenate([one.flatten(1).numpy() for one in chunk], axis=1) for chunk in found]
+        chunks = [self.gradients(w, part) for part in self._parts(batch)]
+        rows = [np.concatenate([gradient.flatten(1).numpy() for gradient in chunk], axis=1) for chunk in chunks]
         return np.concatenate(rows).astype(np.float64)
 
     def judged(self, w: Vector, images: Images) -> tuple[float, float]:
@@ -162,28 +162,32 @@ class NetworkGradients:
     @staticmethod
     def _bytes_of(program: Any) -> int:
         """Most bytes of results that are alive at a time while a program runs; views count as copies."""
-        alive, most = 0, 0
+        alive, peak = 0, 0
         last, held = dict[Any, int](), dict[Any, int]()
         for place, node in enumerate(program.graph.nodes):
             last |= dict.fromkeys(node.all_input_nodes, place)
         for place, node in enumerate(program.graph.nodes):
-            found = node.meta.get("tensor_meta")
-            if node.op == "call_function" and hasattr(found, "shape"):
-                held[node] = math.prod(found.shape) * found.dtype.itemsize
+            metadata = node.meta.get("tensor_meta")
+            if node.op == "call_function" and hasattr(metadata, "shape"):
+                held[node] = math.prod(metadata.shape) * metadata.dtype.itemsize
                 alive += held[node]
-            most = max(most, alive)
-            alive -= sum(held.pop(one) for one in node.all_input_nodes if last[one] == place and one in held)
-        return most
+            peak = max(peak, alive)
+            alive -= sum(
+                held.pop(input_node)
+                for input_node in node.all_input_nodes
+                if last[input_node] == place and input_node in held
+            )
+        return peak
 
     def _add(self, rows: tuple[Any, ...], clip: float, weight: float, out: Vector) -> None:
         """Add ``weight`` times the clipped rows to ``out``, or say that they are not finite."""
-        torch, flat = self.torch, [one.flatten(1) for one in rows]
-        squares = sum(torch.linalg.vector_norm(one, dim=1, dtype=torch.float32).double().square() for one in flat)
+        torch, flat = self.torch, [row.flatten(1) for row in rows]
+        squares = sum(torch.linalg.vector_norm(row, dim=1, dtype=torch.float32).double().square() for row in flat)
         lengths = squares.sqrt()
         if not bool(torch.isfinite(lengths).all()):
             raise check.ArgumentError("gradient", "an infinite number or NaN", "must be finite")
         factors = weight * (clip / lengths.clamp(min=1e-300)).clamp(max=1.0).float()
         first = 0
-        for one in flat:
-            out[first : first + one.shape[1]] += (factors @ one).numpy()
-            first += one.shape[1]
+        for row in flat:
+            out[first : first + row.shape[1]] += (factors @ row).numpy()
+            first += row.shape[1]

@@ -87,8 +87,8 @@ class SoftmaxRegression:
 
     def scores(self, w: Vector, x: Matrix) -> Matrix:
         """``<w_k, x_i>`` for each row of ``x`` (m, p) and each class, shape (m, K)."""
-        found: Matrix = x @ w.reshape(self.classes, -1).T
-        return found
+        scores: Matrix = x @ w.reshape(self.classes, -1).T
+        return scores
 
     def loss(self, w: Vector) -> float:
         """Empirical risk F at ``w``, shape (K p,)."""
@@ -99,8 +99,8 @@ class SoftmaxRegression:
 
     def gradient(self, w: Vector) -> Vector:
         """Gradient of F at ``w``, shape (K p,)."""
-        found: Vector = (self.slopes(w, np.arange(len(self.x))).T @ self.x / len(self.x)).ravel()
-        return found + self.penalty_gradient(w)
+        gradient: Vector = (self.slopes(w, np.arange(len(self.x))).T @ self.x / len(self.x)).ravel()
+        return gradient + self.penalty_gradient(w)
 
     def slopes(self, w: Vector, batch: Indices) -> Matrix:
         """``p - e_y`` of each example of a batch, shape (B, K)."""

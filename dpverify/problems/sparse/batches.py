@@ -25,7 +25,7 @@ clipped_sparse, recursive_sparse = sparse_clipped_sum(slope), sparse_recursive_s
 def sparse_descent(
     rows: CsrArrays, y: Vector, lengths: Vector, order: Indices, size: int, clip: float, lam: float, etas: Vector,
     rhos: Vector, std: float, unit: Vector, total: Vector, w: Vector, old: Vector, mean: Vector, batches: Generator,
-    noise: Generator, kept: Matrix,
+    noise: Generator, iterates: Matrix,
 ) -> int:  # fmt: skip
     """Do noisy descent; how many steps until one is not finite. As ``logistic_descent``; ``unit`` has shape (d,)."""
     d = w.shape[0]
@@ -44,8 +44,8 @@ def sparse_descent(
             held = w[j]
             w[j] -= etas[t] * mean[j] - rhos[t] * (held - old[j])
             old[j] = held
-        if kept.shape[0] > 0:
-            kept[t] = w
+        if iterates.shape[0] > 0:
+            iterates[t] = w
     return len(etas)
 
 

@@ -54,11 +54,11 @@ class RowBuilder:
         self._check(share)
 
     def _check(self, share: float) -> None:
-        whole = round(self.examples / share)
+        examples = round(self.examples / share)
         needed = 3 * self._bytes / share + 8 * VECTORS * self.features
-        words = f"{whole} examples with {self.features} features" if share == 1.0 else f"about {whole} examples"
-        told = "" if share == 1.0 else f", as the first {100 * share:.2g}% of the file tell,"
-        check_needed(self._source, words + told, needed, self._limit)
+        words = f"{examples} examples with {self.features} features" if share == 1.0 else f"about {examples} examples"
+        estimate = "" if share == 1.0 else f", as the first {100 * share:.2g}% of the file tell,"
+        check_needed(self._source, words + estimate, needed, self._limit)
 
     def build(self, *, dense: bool = False) -> Rows:
         """Put the parts together and forget them; ``dense``: whatever the rule says, refused where it does not fit."""

@@ -65,9 +65,9 @@ class CsrRows:
         index = np.atleast_1d(np.arange(len(self))[chosen])
         starts = np.zeros(len(index) + 1, dtype=np.int64)
         np.cumsum(self.starts[index + 1] - self.starts[index], out=starts[1:])
-        made = CsrRows(starts, np.empty(starts[-1], np.uint32), np.empty(starts[-1]), self.width)
-        copy_rows(self.arrays, index, made.arrays)
-        return made
+        selected = CsrRows(starts, np.empty(starts[-1], np.uint32), np.empty(starts[-1]), self.width)
+        copy_rows(self.arrays, index, selected.arrays)
+        return selected
 
     def __matmul__(self, w: Vector) -> Vector:
         """Products of all rows and ``w``, shape (d,)."""
@@ -103,19 +103,19 @@ def csr_rows(x: Any) -> CsrRows:
     """
     from scipy import sparse
 
-    known = sparse.issparse(x)
-    if not known or x.ndim != 2 or min(x.shape) < 1:
+    is_sparse = sparse.issparse(x)
+    if not is_sparse or x.ndim != 2 or min(x.shape) < 1:
         raise check.ArgumentError("x", f"{type(x).__name__} of shape {np.shape(x)}", "must be a matrix with rows")
     if x.dtype.kind not in "biuf" or x.shape[1] > MOST_COLUMNS:
         raise check.ArgumentError("x", f"{x.shape[1]} columns of {x.dtype}", "must be numbers in at most 2^31 columns")
-    found = sparse.csr_array(x).astype(np.float64, copy=False)
-    if not found.has_canonical_format or not found.data.all():
-        found = found.copy()
-        found.sum_duplicates()
-        found.eliminate_zeros()
-    if not np.isfinite(found.data).all():
-        bad = float(found.data[~np.isfinite(found.data)][0])
+    matrix = sparse.csr_array(x).astype(np.float64, copy=False)
+    if not matrix.has_canonical_format or not matrix.data.all():
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+    if not np.isfinite(matrix.data).all():
+        bad = float(matrix.data[~np.isfinite(matrix.data)][0])
         raise check.ArgumentError("x", bad, "must be finite everywhere")
-    starts = found.indptr.astype(np.int64, copy=False)
-    values = np.ascontiguousarray(found.data[: starts[-1]])
-    return CsrRows(starts, found.indices[: starts[-1]].astype(np.uint32), values, int(found.shape[1]))
+    starts = matrix.indptr.astype(np.int64, copy=False)
+    values = np.ascontiguousarray(matrix.data[: starts[-1]])
+    return CsrRows(starts, matrix.indices[: starts[-1]].astype(np.uint32), values, int(matrix.shape[1]))

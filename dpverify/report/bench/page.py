@@ -51,12 +51,14 @@ WHERE = (
 
 def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
     """The page; ``figures``: group to the caption of its figure, and the figure."""
-    found = list(judged_targets(bench))
+    targets = list(judged_targets(bench))
     return md.document(
         [
             GENERATED,
             "# How fast it is",
-            f"**{plural(len(found), 'target')}: {counted(found, words.MARKS)}.**" if found else "No case has a target.",
+            f"**{plural(len(targets), 'target')}: {counted(targets, words.MARKS)}.**"
+            if targets
+            else "No case has a target.",
             *(
                 f"> [!WARNING]\n> Groups {', '.join(run.groups)}: {line}"
                 for run in bench.runs
@@ -65,7 +67,7 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
             " ".join(INTRODUCTION.split()),
             *_front(bench, figures),
             "## Targets, one by one",
-            _targets(found),
+            _targets(targets),
             *(block for name in bench.groups for block in _group(bench, name, figures)),
             "## How it was measured",
             " ".join(METHOD.split()),
@@ -79,33 +81,36 @@ def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[s
     """What the paper leaves to future work: the run time of Algorithm 4, as printed and as a stream, over each size."""
     if FRONT not in figures:
         return
-    here = sweeps(bench, FRONT)
+    front_sweeps = sweeps(bench, FRONT)
     yield f"## {md.prose(bench.groups[FRONT])}"
     yield f"![{md.escape(figures[FRONT][0])}](figures/bench-{FRONT}.svg)"
-    powers = {name: {each.form: each.exponent for each in growth(cases)} for name, cases in here.items()}
-    forms = dict.fromkeys(form for found in powers.values() for form in found)
+    powers = {
+        name: {growth_of_form.form: growth_of_form.exponent for growth_of_form in growth(cases)}
+        for name, cases in front_sweeps.items()
+    }
+    forms = dict.fromkeys(form for exponent_of in powers.values() for form in exponent_of)
     rows = [
-        [md.prose(form), *(words.show_interval(found.get(form), "exponent") for found in powers.values())]
+        [md.prose(form), *(words.show_interval(exponent_of.get(form), "exponent") for exponent_of in powers.values())]
         for form in forms
     ]
     yield (
         "Exponents of the time in the size, fitted to each pass. Those over d are below 1 because part of a step does "
         "not depend on d:"
     )
-    yield md.table(["form", *(md.prose(cases[0].title) for cases in here.values())], rows)
+    yield md.table(["form", *(md.prose(cases[0].title) for cases in front_sweeps.values())], rows)
     yield f"Times, and ratios to reading every node once, are [below](#{FRONT})."
 
 
-def _targets(found: Sequence[JudgedTarget]) -> str:
+def _targets(targets: Sequence[JudgedTarget]) -> str:
     """Each target with what was measured of it, and over how many passes."""
     rows = []
-    for each in found:
-        case, sizes = each.cases[0], words.show_sizes(each)
+    for judged in targets:
+        case, sizes = judged.cases[0], words.show_sizes(judged)
         what = md.link(md.prose(case.title), f"#{case.group}") + (f"\n{md.prose(sizes)}" if sizes else "")
-        measured = words.show_interval(each.value, each.target.kind)
-        passes = "" if each.value is None else str(each.value.passes)
-        asked = [md.prose(words.about(each.target)), md.prose(words.show_target(each.target))]
-        rows.append([what, *asked, measured, passes, words.MARKS[each.outcome]])
+        measured = words.show_interval(judged.value, judged.target.kind)
+        passes = "" if judged.value is None else str(judged.value.passes)
+        target_words = [md.prose(words.about(judged.target)), md.prose(words.show_target(judged.target))]
+        rows.append([what, *target_words, measured, passes, words.MARKS[judged.outcome]])
     return md.table(["case", "what", "target", "measured (interval)", "passes", ""], rows)
 
 
@@ -123,11 +128,11 @@ def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) ->
 
 def _printed(case: CaseRecord) -> str:
     """What a paper prints of the work of a sweep: its own seconds, which are of another machine."""
-    told = "; ".join(
+    times = "; ".join(
         f"{md.prose(words)}: {', '.join(f'{show_float(s)} s at {case.over} = {show_float(size)}' for size, s in pairs)}"
         for words, pairs in case.printed.items()
     )
-    return f"Printed of {md.code(case.sweep)}, on another machine: {told}."
+    return f"Printed of {md.code(case.sweep)}, on another machine: {times}."
 
 
 def _cases(cases: Sequence[CaseRecord]) -> str:
@@ -183,7 +188,7 @@ def read_bench(path: Path, name: str = "") -> Bench:
         raise ReportError(f"{called}: {' '.join(str(error).split())}") from error
     for case in bench.cases:
         for form in case.forms:
-            for seconds in (each for rounds in form.samples for each in rounds):
+            for seconds in (value for rounds in form.samples for value in rounds):
                 if seconds <= 0:
                     raise ReportError(f"{called}: {case.name}, {form.name}: {seconds}: a time is above 0")
     return bench
@@ -198,16 +203,16 @@ def recorded_bench(folder: Path) -> Bench | None:
 
 def render_bench(bench: Bench) -> dict[str, bytes]:
     """The page and its figures. Path below the report's folder to content; the same for the same run."""
-    found = figures(bench)
-    files = {PAGE: bench_page(bench, found).encode()}
-    return files | {f"figures/bench-{group}.svg": svg for group, (_, svg) in found.items()}
+    drawn = figures(bench)
+    files = {PAGE: bench_page(bench, drawn).encode()}
+    return files | {f"figures/bench-{group}.svg": svg for group, (_, svg) in drawn.items()}
 
 
 def write_bench(bench: Bench, folder: Path) -> list[str]:
     """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded."""
     old = recorded_bench(folder)
-    whole = merged(bench, old) if old is not None else bench
-    return update(folder, {f"data/{DATA}.json": encode(whole), **render_bench(whole)}, DATA)
+    record = merged(bench, old) if old is not None else bench
+    return update(folder, {f"data/{DATA}.json": encode(record), **render_bench(record)}, DATA)
 
 
 def regenerate_bench(folder: Path) -> list[str]:
@@ -234,19 +239,19 @@ COLUMNS, HEIGHT = 2, 2.9
 
 def figures(bench: Bench) -> dict[str, tuple[str, bytes]]:
     """Group to what its figure says, and the figure; groups without a sweep have none."""
-    found = {}
+    figure_of = {}
     for group in bench.groups:
-        here = sweeps(bench, group)
-        if here:
-            caption = f"Time of one call over size, with fitted powers: {', '.join(here)}."
-            found[group] = caption, to_svg(partial(_draw, here), caption)
-    return found
+        group_sweeps = sweeps(bench, group)
+        if group_sweeps:
+            caption = f"Time of one call over size, with fitted powers: {', '.join(group_sweeps)}."
+            figure_of[group] = caption, to_svg(partial(_draw, group_sweeps), caption)
+    return figure_of
 
 
-def _draw(here: Mapping[str, Sequence[CaseRecord]]) -> Figure:
-    rows = -(-len(here) // COLUMNS)
+def _draw(group_sweeps: Mapping[str, Sequence[CaseRecord]]) -> Figure:
+    rows = -(-len(group_sweeps) // COLUMNS)
     figure = Figure(figsize=(WIDTH, HEIGHT * rows), layout="constrained")
-    for place, (name, cases) in enumerate(here.items()):
+    for place, (name, cases) in enumerate(group_sweeps.items()):
         _plot(figure.add_subplot(rows, COLUMNS, place + 1), name, cases)
     return figure
 
@@ -254,7 +259,11 @@ def _draw(here: Mapping[str, Sequence[CaseRecord]]) -> Figure:
 def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     """Median of the passes of each form, and the range of all of them, both axes logarithmic."""
     over, ends, sizes = cases[0].over, list[float](), [case.parameters[case.over] for case in cases]
-    powers = {each.form: each.exponent for each in growth(cases) if each.what == "seconds"}
+    powers = {
+        growth_of_form.form: growth_of_form.exponent
+        for growth_of_form in growth(cases)
+        if growth_of_form.what == "seconds"
+    }
     for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
         passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
         low, high = [min(values) for values in passes], [max(values) for values in passes]
@@ -283,8 +292,8 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     )  # room for names
     logarithmic(axes.yaxis, *bounds)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.show_bound(value, "seconds")))
-    told = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]
-    axes.xaxis.set_ticks(told, [show_float(size) for size in told])
+    ticks = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]
+    axes.xaxis.set_ticks(ticks, [show_float(size) for size in ticks])
     axes.xaxis.set_ticks([], minor=True)
     axes.set_ylim(*bounds)
     axes.set_title(name, pad=6)

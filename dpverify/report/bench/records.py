@@ -111,9 +111,9 @@ def busy(info: BenchInfo) -> bool:
 
 def merged(new: Bench, old: Bench) -> Bench:
     """Put a run in the place of an older one of the same groups; other groups stay, with how they were measured."""
-    kept = [(info, [name for name in info.groups if name not in new.groups]) for info in old.runs]
+    remaining = [(info, [name for name in info.groups if name not in new.groups]) for info in old.runs]
     return Bench(
-        runs=[*(msgspec.structs.replace(info, groups=names) for info, names in kept if names), *new.runs],
+        runs=[*(msgspec.structs.replace(info, groups=names) for info, names in remaining if names), *new.runs],
         groups={**old.groups, **new.groups},
         cases=[*(case for case in old.cases if case.group not in new.groups), *new.cases],
     )

@@ -82,8 +82,8 @@ def ratios(form: Samples, to: Samples) -> list[list[float]]:
 def exponents(sizes: Sequence[float], passes: Sequence[Samples]) -> list[list[float]]:
     """Fit a power of the size to each pass in which every size has a value, by least squares of logarithms."""
     x = np.log(np.asarray(sizes, dtype=float))
-    found = [[float(np.median(values)) for values in each] for each in zip(*passes, strict=False) if all(each)]
-    return [[float(np.polyfit(x, np.log(middles), 1)[0])] for middles in found]
+    medians = [[float(np.median(values)) for values in each] for each in zip(*passes, strict=False) if all(each)]
+    return [[float(np.polyfit(x, np.log(middles), 1)[0])] for middles in medians]
 
 
 def form_of(case: CaseRecord, name: str) -> FormRecord:
@@ -98,11 +98,11 @@ def ratio_of(case: CaseRecord, form: str, to: str = "") -> MedianInterval | None
 
 def sweeps(bench: Bench, group: str) -> dict[str, list[CaseRecord]]:
     """Cases of each sweep of a group."""
-    found: dict[str, list[CaseRecord]] = {}
+    cases_of: dict[str, list[CaseRecord]] = {}
     for case in bench.cases:
         if case.group == group and case.sweep:
-            found.setdefault(case.sweep, []).append(case)
-    return found
+            cases_of.setdefault(case.sweep, []).append(case)
+    return cases_of
 
 
 def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
@@ -115,7 +115,7 @@ def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
             yield Growth(name, "seconds", seconds)
         if any((target.form, target.kind) == (name, "memory-exponent") for target in cases[0].targets):
             # what adds no memory at all counts as one page, of which a logarithm can be taken
-            added = [[[float(max(each, 4096))] for each in form.added] for form in forms]
+            added = [[[float(max(size, 4096))] for size in form.added] for form in forms]
             memory = median_interval(exponents(sizes, added))
             if memory is not None:
                 yield Growth(name, "memory", memory)
@@ -129,10 +129,12 @@ def judged_targets(bench: Bench) -> Iterator[JudgedTarget]:
                 if case.group == group and "exponent" not in target.kind:
                     yield _judged([case], target, _value(case, target))
         for cases in sweeps(bench, group).values():
-            found = {(each.form, each.what): each.exponent for each in growth(cases)}
+            exponent_of = {
+                (growth_of_form.form, growth_of_form.what): growth_of_form.exponent for growth_of_form in growth(cases)
+            }
             for target in cases[0].targets:
                 if "exponent" in target.kind:
-                    value = found.get((target.form, "memory" if target.kind == "memory-exponent" else "seconds"))
+                    value = exponent_of.get((target.form, "memory" if target.kind == "memory-exponent" else "seconds"))
                     yield _judged(cases, target, value)
 
 
@@ -141,21 +143,21 @@ def _value(case: CaseRecord, target: TargetRecord) -> MedianInterval | None:
         return ratio_of(case, target.form, target.to)
     form = form_of(case, target.form)
     if target.kind == "memory":
-        return median_interval([[float(each)] for each in form.added])
-    return median_interval([[each / case.work for each in rounds] for rounds in form.samples])
+        return median_interval([[float(value)] for value in form.added])
+    return median_interval([[value / case.work for value in rounds] for rounds in form.samples])
 
 
 def _judged(cases: Sequence[CaseRecord], target: TargetRecord, value: MedianInterval | None) -> JudgedTarget:
     outcome: Outcome = "not measured"
     if value is not None:
         least = -math.inf if target.at_least is None else target.at_least
-        most = math.inf if target.at_most is None else target.at_most
-        inside, outside = least <= value.low and value.high <= most, value.high < least or value.low > most
+        limit = math.inf if target.at_most is None else target.at_most
+        inside, outside = least <= value.low and value.high <= limit, value.high < least or value.low > limit
         outcome = "met" if inside else "missed" if outside else "too close to tell"
     return JudgedTarget(cases, target, value, outcome)
 
 
 def counted(targets: Sequence[JudgedTarget], words: Mapping[Outcome, str]) -> str:
     """How many targets are met, missed, and so on: ``3 met, 1 missed``."""
-    outcomes = [each.outcome for each in targets]
+    outcomes = [target.outcome for target in targets]
     return ", ".join(f"{outcomes.count(word)} {word}" for word in words if word in outcomes)

@@ -32,7 +32,7 @@ def print_bench(bench: Bench, console: Console) -> None:
     targets = list(judged_targets(bench))
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
-        rows = [row for case in cases for row in _rows(case, [each for each in targets if each.cases == [case]])]
+        rows = [row for case in cases for row in _rows(case, [target for target in targets if target.cases == [case]])]
         _print(group, COLUMNS, rows, console)
     for line in _closing(bench, targets):
         _line(line, console)
@@ -41,25 +41,30 @@ def print_bench(bench: Bench, console: Console) -> None:
 def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
     """Print what became slower or faster, worst first, then the rest."""
     rows = [
-        ([f"{each.group}/{each.case}", f"{each.form} / {each.to}", each.change, *_sizes(each)], CHANGES[each.change])
-        for each in sorted(changes, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))
+        (
+            [f"{change.group}/{change.case}", f"{change.form} / {change.to}", change.change, *_sizes(change)],
+            CHANGES[change.change],
+        )
+        for change in sorted(changes, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))
     ]
     _print("compared with the other run", ("case", "form", "change", "factor", "p-value"), rows, console)
-    found = [each.change for each in changes]
-    few = found.count("too few passes")
-    told = ", ".join(f"{found.count(word)} {word}" for word in list(CHANGES)[:3] if word in found)
-    if not found:
+    change_words = [change.change for change in changes]
+    few = change_words.count("too few passes")
+    counts_text = ", ".join(f"{change_words.count(word)} {word}" for word in list(CHANGES)[:3] if word in change_words)
+    if not change_words:
         _line("The two runs have nothing in common: nothing is watched.", console)
         return
-    _line(f"{plural(len(found) - few, 'form')} compared{': ' if told else ''}{told}.", console)
+    _line(f"{plural(len(change_words) - few, 'form')} compared{': ' if counts_text else ''}{counts_text}.", console)
     if few:
         _line(f"{plural(few, 'form')} not watched: too few passes, so that no change of any size is seen.", console)
 
 
-def _sizes(each: SpeedChange) -> tuple[str, str]:
-    factor, low, high = (f"{100 * (value - 1):+.1f}%".replace("-", "−") for value in (each.factor, each.low, each.high))
-    interval = "" if each.change == "too few passes" else f" ({low} to {high})"
-    return f"{factor}{interval}", f"p = {show_float(each.corrected, 2)}"
+def _sizes(change: SpeedChange) -> tuple[str, str]:
+    factor, low, high = (
+        f"{100 * (value - 1):+.1f}%".replace("-", "−") for value in (change.factor, change.low, change.high)
+    )
+    interval = "" if change.change == "too few passes" else f" ({low} to {high})"
+    return f"{factor}{interval}", f"p = {show_float(change.corrected, 2)}"
 
 
 def _rows(case: CaseRecord, targets: Sequence[JudgedTarget]) -> Iterator[tuple[list[str], str]]:
@@ -67,10 +72,10 @@ def _rows(case: CaseRecord, targets: Sequence[JudgedTarget]) -> Iterator[tuple[l
     if case.error:
         yield [case.name, "", "", "", "", f"failed: {case.error}"], "bold red"
     for form in case.forms:
-        here = [each for each in targets if each.target.form == form.name]
-        worst = max((STYLES[each.outcome] for each in here), key=list(STYLES.values()).index, default="")
+        form_targets = [target for target in targets if target.target.form == form.name]
+        worst = max((STYLES[target.outcome] for target in form_targets), key=list(STYLES.values()).index, default="")
         ratio = "the limit" if form.role == "limit" else show_interval(ratio_of(case, form.name))
-        due = "; ".join(_target(case, each) for each in here)
+        due = "; ".join(_target(case, target) for target in form_targets)
         cells = [case.name, form.name, show_time(case, form), ratio, show_memory(form), due]
         if form.role != "yardstick":
             yield cells, worst if form.role == "measured" else "dim"
@@ -86,8 +91,8 @@ def _closing(bench: Bench, targets: Sequence[JudgedTarget]) -> Iterator[str]:
     for judged in targets:
         if len(judged.cases) > 1:
             where = f"{judged.cases[0].group}/{judged.cases[0].sweep}: {about(judged.target)}, {show_sizes(judged)}"
-            found = show_interval(judged.value, judged.target.kind)
-            yield f"{where}: {found}; {show_target(judged.target)}: {judged.outcome}"
+            measured = show_interval(judged.value, judged.target.kind)
+            yield f"{where}: {measured}; {show_target(judged.target)}: {judged.outcome}"
     if targets:
         yield f"{plural(len(targets), 'target')}: {counted(targets, STYLES)}."
     for info in bench.runs:

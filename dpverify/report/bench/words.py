@@ -23,7 +23,7 @@ _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 def show_seconds(value: float) -> str:
     """A time in the unit that suits it, with three digits: ``1.23 ms``."""
-    unit, name = next((each for each in _UNITS if value >= each[0]), _UNITS[-1])
+    unit, name = next((scale for scale in _UNITS if value >= scale[0]), _UNITS[-1])
     return f"{three(value / unit)} {name}"
 
 
@@ -72,18 +72,18 @@ def show_parameters(case: CaseRecord) -> str:
 
 def show_sizes(judged: JudgedTarget) -> str:
     """Sizes that a target is about; of a sweep: ``T = 10 to 1000, 3 sizes``."""
-    first, *rest = judged.cases
-    if not rest:
+    first, *later_cases = judged.cases
+    if not later_cases:
         return show_parameters(first)
-    ends = (show_float(case.parameters[case.over]) for case in (first, rest[-1]))
+    ends = (show_float(case.parameters[case.over]) for case in (first, later_cases[-1]))
     return f"{first.over} = {' to '.join(ends)}, {len(judged.cases)} sizes"
 
 
 def show_target(target: TargetRecord) -> str:
     """What a target asks for: ``at most 1.2``; in words too, where they say more."""
     bound, word = (target.at_least, "at least") if target.at_most is None else (target.at_most, "at most")
-    told = f"{word} {show_bound(0.0 if bound is None else bound, target.kind)}"
-    return f"{target.words} ({told})" if target.words else told
+    requirement = f"{word} {show_bound(0.0 if bound is None else bound, target.kind)}"
+    return f"{target.words} ({requirement})" if target.words else requirement
 
 
 def show_bound(value: float, kind: str) -> str:
@@ -108,8 +108,8 @@ def about(target: TargetRecord) -> str:
 def show_time(case: CaseRecord, form: FormRecord) -> str:
     """Median time of an item: ``1.23 ms a step``; of a form that was not timed, why."""
     middles = [median(rounds) for rounds in form.samples if rounds]
-    each = f" a {case.item}" if case.work != 1 else ""
-    return show_seconds(median(middles) / case.work) + each if middles else form.missing
+    per_item = f" a {case.item}" if case.work != 1 else ""
+    return show_seconds(median(middles) / case.work) + per_item if middles else form.missing
 
 
 def show_memory(form: FormRecord) -> str:

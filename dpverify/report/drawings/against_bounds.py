@@ -37,24 +37,24 @@ class AgainstBounds:
             if name in data:
                 axes.plot(data["x"], data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
                 labels.append(EndLabel(data[name][-1], words, color))
-        shown = [value for name, *_ in LINES for value in data.get(name, ())]
+        values = [value for name, *_ in LINES for value in data.get(name, ())]
         if "low" in data:
             axes.vlines(data["x"], data["low"], data["high"], color=BLUE, lw=4.0, alpha=0.6, zorder=4, clip_on=False)
             labels.append(EndLabel(data["high"][-1], "simulated", BLUE))
-            shown += [*data["low"], *data["high"]]
+            values += [*data["low"], *data["high"]]
         if self.logarithmic:
             log_scale(axes, "x", data["x"][0], data["x"][-1])
         else:
             axes.set_xlim(data["x"][0], data["x"][-1])
             ticks_at(axes, data["x"])
-        log_scale(axes, "y", min(shown) / 1.5, max(shown) * 1.5)
+        log_scale(axes, "y", min(values) / 1.5, max(values) * 1.5)
         return finish(
             axes, (f"{self.title} and its bounds", data.parameters), (self.axis, "exact value, bounds"), labels
         )
 
     def caption(self, data: Data) -> str:
         """What the figure shows, with the ratios at its end."""
-        told = [
+        ratios = [
             f"{words} bound over exact value: {show_float(data[name][-1] / data['exact'][-1], 3)}"
             for name, _, _, words in LINES[1:3]
             if name in data
@@ -62,7 +62,7 @@ class AgainstBounds:
         falls = "".join(self._below(data, name, words) for name, _, _, words in LINES[1:3] if name in data)
         runs = " The intervals are 99% confidence intervals for the mean of runs." if "low" in data else ""
         what, last = f"{self.title}, exact values over {self.over} ({data.parameters})", show_float(data["x"][-1])
-        return f"{what}. At {self.axis[-1]} = {last}, {', '.join(told)}.{falls}{self._onset(data)}{runs}"
+        return f"{what}. At {self.axis[-1]} = {last}, {', '.join(ratios)}.{falls}{self._onset(data)}{runs}"
 
     def _below(self, data: Data, name: str, words: str) -> str:
         """Say the largest x at which a bound is below what is exact."""

@@ -35,9 +35,9 @@ def draw(data: Data) -> Figure:
     groups = [list(rows) for _, rows in groupby(range(len(data["x"])), lambda at: (data["n"][at], data["asked"][at]))]
     for rows in groups:
         first, last = data["x"][rows[0]], data["x"][rows[-1]]
-        asked = data["asked"][rows[0]]
-        axes.hlines(asked, first - 0.45, last + 0.45, color=BLACK, lw=1.0, zorder=2)
-        words = f"n = {show_float(data['n'][rows[0]])}\nε = {show_float(asked)}"
+        requested = data["asked"][rows[0]]
+        axes.hlines(requested, first - 0.45, last + 0.45, color=BLACK, lw=1.0, zorder=2)
+        words = f"n = {show_float(data['n'][rows[0]])}\nε = {show_float(requested)}"
         axes.annotate(
             words, ((first + last) / 2.0, 0.0), (0, -19), xycoords=("data", "axes fraction"),
             textcoords="offset points", ha="center", va="top", fontsize=8.5, color=GREY,
@@ -58,15 +58,15 @@ def draw(data: Data) -> Figure:
 
 def caption(data: Data) -> str:
     """What the figure shows, with the parts of epsilon that the printed noises buy, and the widest bar."""
-    told = []
+    ranges = []
     for name, _, words, _ in NOISES[:2]:
-        parts = [high / asked for high, asked in zip(data[f"{name}-high"], data["asked"], strict=True)]
-        told.append(f"{show_float(min(parts), 2)} to {show_float(max(parts), 2)} with {words}")
+        parts = [high / requested for high, requested in zip(data[f"{name}-high"], data["asked"], strict=True)]
+        ranges.append(f"{show_float(min(parts), 2)} to {show_float(max(parts), 2)} with {words}")
     widest = max(
         high / low for name, *_ in NOISES for low, high in zip(data[f"{name}-low"], data[f"{name}-high"], strict=True)
     )
     return (
         f"The exact ε of {len(data['x'])} settings with each noise lies in the bar ({data.parameters}). The lower end "
         "is the ε of one data set, and the upper end holds for all data. The upper end is at most "
-        f"{show_float(widest, 3)} times the lower end. Divided by the requested ε it is {' and '.join(told)}."
+        f"{show_float(widest, 3)} times the lower end. Divided by the requested ε it is {' and '.join(ranges)}."
     )

@@ -45,13 +45,13 @@ def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Dat
     renamed = {"x" if column.startswith(NAMED_X) else column: values for column, values in columns.items()}
     fixed = {column: values for column, values in renamed.items() if column.startswith(PARAMETER)}
     drawn = {column: values for column, values in renamed.items() if column not in fixed}
-    known = [*shape.required, *shape.optional]
+    allowed = [*shape.required, *shape.optional]
     for column in shape.required:
         if not drawn.get(column):
             raise ReportError(f"figure={name!r}: column {column!r} is missing or empty")
     for column, values in renamed.items():
-        if column not in known and column not in fixed:
-            raise ReportError(f"figure={name!r}: column {column!r} is none of {', '.join(known)}, at:NAME")
+        if column not in allowed and column not in fixed:
+            raise ReportError(f"figure={name!r}: column {column!r} is none of {', '.join(allowed)}, at:NAME")
         model = drawn.get(shape.follows.get(column, ""), drawn[shape.required[0]])
         length = 1 if column in fixed else len(model)
         if column not in shape.follows.values() and len(values) != length:

@@ -32,11 +32,11 @@ def draw(data: Data) -> Figure:
 
 def caption(data: Data) -> str:
     """What the figure shows, and how many settings lie outside."""
-    found = _settings(data)
-    outside = sum(not inside for *_, inside in found)
+    settings = _settings(data)
+    outside = sum(not inside for *_, inside in settings)
     return (
         f"Below the line, some noise satisfies the conditions ({data.parameters}). Above it, none does. The circles "
-        f"are settings of the paper's experiments, and {outside} of {len(found)} settings lie above the line. At "
+        f"are settings of the paper's experiments, and {outside} of {len(settings)} settings lie above the line. At "
         f"ε = {show_float(data['x'][0])} a batch may contain at most the fraction {show_float(data['most'][0])} of the "
         "data."
     )

@@ -48,7 +48,7 @@ def draw(data: Data) -> Figure:
 def caption(data: Data) -> str:
     """What the figure shows, with the gaps, and whether the order is as it must be."""
     upset = sum(
-        less > more for (a, *_), (b, *_) in pairwise(LAYERS) for more, less in zip(data[a], data[b], strict=True)
+        less > larger for (a, *_), (b, *_) in pairwise(LAYERS) for larger, less in zip(data[a], data[b], strict=True)
     )
     gaps = [printed / exact for printed, exact in zip(data["printed"], data["exact"], strict=True) if exact > 0.0]
     order = f"; the order is upset {upset} times" if upset else ""

@@ -60,16 +60,16 @@ class ErrorParts:
 
     def caption(self, data: Data) -> str:
         """What the figure shows, with the room that the bounds leave at least, and a part without a print."""
-        told = []
+        ratios = []
         for part, title in self.panels:
             pairs = zip(data[f"corrected-{part}"], data[f"attained-{part}"], strict=True)
-            told.append(f"{title} {show_float(min((b / a for b, a in pairs if a > 0), default=0.0), 3)}")
+            ratios.append(f"{title} {show_float(min((b / a for b, a in pairs if a > 0), default=0.0), 3)}")
         missing = [title for part, title in self.panels if f"printed-{part}" not in data]
         without = f" The paper prints no bound for {' and '.join(missing)}." if missing and self.prints else ""
         return (
             f"Parts of the error of {self.whose} over t: exact values on the worst known problem ({self.squared}). "
             f"{'Corrected' if self.prints else 'Our'} bound divided "
-            f"by the largest part: {', '.join(told)}.{without}"
+            f"by the largest part: {', '.join(ratios)}.{without}"
         )
 
 

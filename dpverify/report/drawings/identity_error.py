@@ -59,12 +59,13 @@ def caption(data: Data) -> str:
             y for x, a, y in zip(data["x"], data["alpha"], data[name], strict=True) if a == alpha and x == smallest
         )
 
-    told = f"with gradients that stay as they are {show_float(at_end('fixed'))} G"
+    errors = f"with gradients that stay as they are {show_float(at_end('fixed'))} G"
     if "moving" in data:
-        told += f", with gradients that flip between epochs {show_float(at_end('moving'))} G"
+        errors += f", with gradients that flip between epochs {show_float(at_end('moving'))} G"
     if "estimate" in data:
-        told += f"; as an estimate of the full gradient the reconstruction is off by {show_float(at_end('estimate'))} G"
+        errors += (
+            f"; as an estimate of the full gradient the reconstruction is off by {show_float(at_end('estimate'))} G"
+        )
     where = f"α = {show_float(alpha)} and γ = {show_float(smallest)}"
-    return (
-        f"Root mean square of the reconstructed momentum minus the momentum over γ, without noise. At {where}: {told}."
-    )
+    what = "Root mean square of the reconstructed momentum minus the momentum over γ, without noise."
+    return f"{what} At {where}: {errors}."

@@ -51,9 +51,9 @@ def caption(data: Data) -> str:
     """What the figure shows: the noise at the end as multiples of DP-SGD's, of one estimate and of the mean of all."""
     ends = {name: data[name][-1] for name in SHAPE.required[1:]}
     least = {panel: min(ends[f"{panel}-wide"], ends[f"{panel}-long"]) for panel, _ in PANELS}
-    one, mean = (show_float(ends[f"{panel}-srm"] / least[panel], 3) for panel, _ in PANELS)
+    single, mean = (show_float(ends[f"{panel}-srm"] / least[panel], 3) for panel, _ in PANELS)
     return (
         f"Noise variance of DP-SRM and of two forms of DP-SGD over the steps, each with the least certified noise "
         f"({data.parameters}). After {show_float(data['x'][-1])} steps of DP-SRM, the variance of its last estimate is "
-        f"{one} times that of the better DP-SGD. For the mean of all estimates the factor is {mean}."
+        f"{single} times that of the better DP-SGD. For the mean of all estimates the factor is {mean}."
     )

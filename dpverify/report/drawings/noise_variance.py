@@ -57,13 +57,13 @@ def caption(data: Data) -> str:
     below = _below(data)
     words = {"exact": "exact law", "simulated": "simulated mean with its confidence band"}
     words |= {"printed": "printed bound", "corrected": "corrected bound"}
-    told = [text for name, text in words.items() if name in data]
-    seen = ""
+    descriptions = [text for name, text in words.items() if name in data]
+    remark = ""
     if "printed" in data:
         steps = f"{len(below)} of {len(data['x'])} steps"
         nowhere = " No step of this run exceeds the printed bound."
-        seen = f" The printed bound is below the exact law at {steps}." if below else nowhere
-    return f"Variance of the noise in the released momentum over t: {', '.join(told)}.{seen}"
+        remark = f" The printed bound is below the exact law at {steps}." if below else nowhere
+    return f"Variance of the noise in the released momentum over t: {', '.join(descriptions)}.{remark}"
 
 
 def _simulated(axes: Axes, data: Data) -> list[EndLabel]:
@@ -84,13 +84,13 @@ def _below(data: Data) -> list[float]:
 
 def stretches(steps: Sequence[float]) -> list[tuple[float, float]]:
     """Steps that follow on one another, as first and last."""
-    found: list[tuple[float, float]] = []
+    ranges: list[tuple[float, float]] = []
     for t in steps:
-        if found and t == found[-1][1] + 1:
-            found[-1] = (found[-1][0], t)
+        if ranges and t == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], t)
         else:
-            found.append((t, t))
-    return found
+            ranges.append((t, t))
+    return ranges
 
 
 def _scales(axes: Axes, data: Data) -> None:

@@ -49,10 +49,10 @@ class Onset:
     @property
     def SHAPE(self) -> Shape:  # noqa: N802  # as of a module of drawings
         """The columns."""
-        first, *others = self.cells
+        first, *later_cells = self.cells
         drawn = [name for name, _ in self.bounds]
-        follows = {"needed": "needed-x", **dict.fromkeys(others, first), "needed-x": "needed-x", first: first}
-        return Shape(required=("x", *drawn[:-1], "needed-x", "needed", first, *others), follows=follows)
+        follows = {"needed": "needed-x", **dict.fromkeys(later_cells, first), "needed-x": "needed-x", first: first}
+        return Shape(required=("x", *drawn[:-1], "needed-x", "needed", first, *later_cells), follows=follows)
 
     def draw(self, data: Data) -> Figure:
         """The figure.
@@ -96,8 +96,8 @@ class Onset:
         text = [(word, place, 1, GREY) for word, place in zip(names, places, strict=True)]
         usual = [max(data[name], key=list(data[name]).count) for name in self.cells[:count]]
         for number, row in enumerate(rows):
-            shown = [*(_words(value) for value in row[:-2]), _range(row[-1], row[-2])]
-            for column, (word, place) in enumerate(zip(shown, places, strict=True)):
+            cells = [*(_words(value) for value in row[:-2]), _range(row[-1], row[-2])]
+            for column, (word, place) in enumerate(zip(cells, places, strict=True)):
                 common = column < count and row[column] == usual[column]
                 text.append((word, place, number + 2, GREY if common else BLACK))
         write_below(axes, text, down=44)
@@ -107,7 +107,7 @@ class Onset:
         hardest = max(range(len(data["cell-least"])), key=lambda row: data["cell-corrected"][row])
         row = [data[name][hardest] for name in self.cells]
         count = len(self.settings)
-        *asked, last = (f"{words} = {show_float(x)}" for (_, words, _), x in zip(self.settings, row, strict=False))
+        *settings, last = (f"{words} = {show_float(x)}" for (_, words, _), x in zip(self.settings, row, strict=False))
         sizes = [*(_words(value) for value in row[count:-2]), _range(row[-1], row[-2])]
         names = [*(f"the {name} bound" for name, _ in self.bounds[:-1]), "the corrected bound with this noise"]
         starts = [f"{name} from {self.letter} = {size} on" for name, size in zip(names, sizes, strict=True)]
@@ -115,8 +115,8 @@ class Onset:
         return (
             f"The bound of the theorem divided by G, over {self.letter} ({data.parameters}; {self.units}): {drawn}, "
             f"and corrected with only the noise that the accountant requires. {self.scale}. Each bound falls below the "
-            f"trivial bound G at some {self.letter}. In the hardest row of the table ({', '.join(asked)} and {last}), "
-            f"this is so for {', '.join(starts[:-1])}, and {starts[-1]}."
+            f"trivial bound G at some {self.letter}. In the hardest row of the table "
+            f"({', '.join(settings)} and {last}), this is so for {', '.join(starts[:-1])}, and {starts[-1]}."
         )
 
 

@@ -33,14 +33,14 @@ COLUMNS = 5  # of the legend
 
 def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
     """The figure. As wide as every figure, and as high as the numbers of papers and outcomes need."""
-    present = [outcome for outcome in OUTCOMES if any(found.get(outcome, 0) for found in totals.values())]
+    present = [outcome for outcome in OUTCOMES if any(counts.get(outcome, 0) for counts in totals.values())]
     top = 0.45 + LEGEND_ROW * -(-len(present) // COLUMNS)
     axes = canvas(top + 0.12 + ROW * len(totals), left=1.15, right=0.6, top=top, bottom=0.12)
-    longest = max((sum(found.values()) for found in totals.values()), default=1) or 1
+    longest = max((sum(counts.values()) for counts in totals.values()), default=1) or 1
     axes.set_xlim(0, longest * 1.01)
     axes.set_ylim(len(totals) - 0.5, -0.5)
-    for row, found in enumerate(totals.values()):
-        _bar(axes, row, found, longest)
+    for row, counts in enumerate(totals.values()):
+        _bar(axes, row, counts, longest)
     axes.set_yticks(range(len(totals)), list(totals))
     axes.tick_params(length=0)
     axes.xaxis.set_visible(False)
@@ -54,17 +54,17 @@ def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
 def caption(totals: Mapping[str, Mapping[Outcome, int]]) -> str:
     """The numbers behind the bars, for those who do not see them."""
     papers = []
-    for key, found in totals.items():
-        told = ", ".join(f"{found[outcome]} {outcome}" for outcome in OUTCOMES if found.get(outcome, 0))
-        papers.append(f"{key}: {told or 'none'}")
+    for key, counts in totals.items():
+        counts_text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome, 0))
+        papers.append(f"{key}: {counts_text or 'none'}")
     return f"Claims of each paper, by status; refuted ones by severity. {'; '.join(papers)}."
 
 
-def _bar(axes: Axes, row: int, found: Mapping[Outcome, int], longest: int) -> None:
+def _bar(axes: Axes, row: int, counts: Mapping[Outcome, int], longest: int) -> None:
     start = 0
     lifted = False  # whether the number before stands above the bar
     for outcome in OUTCOMES:
-        number = found.get(outcome, 0)
+        number = counts.get(outcome, 0)
         if not number:
             continue
         fill, hatch, ink = FILLS[outcome]

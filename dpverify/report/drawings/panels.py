@@ -53,9 +53,9 @@ class Sheet:
 
     def _panel(self, axes: Axes, data: Data, part: str) -> None:
         x, values = data["x"], data[f"{self.points}-{part}"]
-        shown = [(t, value) for t, value in zip(x, values, strict=True) if value > 0]
-        if shown:
-            axes.plot(*zip(*shown, strict=True), ".", ms=2.4, mec="none", mfc=BLACK, zorder=4)
+        positive = [(t, value) for t, value in zip(x, values, strict=True) if value > 0]
+        if positive:
+            axes.plot(*zip(*positive, strict=True), ".", ms=2.4, mec="none", mfc=BLACK, zorder=4)
         for kind, color, dashes in KINDS:
             if (name := f"{kind}-{part}") in data:
                 axes.plot(x, data[name], color=color, lw=1.5, dashes=dashes, zorder=3)

@@ -31,9 +31,9 @@ def draw(data: Data) -> Figure:
     epochs inside the node, and ``epoch`` their numbers. Fixed in size; a row per pattern, its total beside it.
     """
     axes = canvas(4.3, right=1.95)
-    shown = [row for row in ROWS if row[0] in data]
+    drawn_rows = [row for row in ROWS if row[0] in data]
     x, labels = data["x"], []
-    for place, (name, words, color) in enumerate(shown):
+    for place, (name, words, color) in enumerate(drawn_rows):
         base = place * STEP
         axes.plot(x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1)
         axes.axhline(base, color=GREY, lw=0.6, zorder=2)
@@ -42,10 +42,10 @@ def draw(data: Data) -> Figure:
         axes.plot(data[f"{name}-x"], tops, "o", ms=5, mfc=color, mec="white", mew=0.8, zorder=4)
         labels.append(EndLabel(base + 0.5, f"{words}:\n{show_float(sum(data[name]))}", color, joined=False))
     axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)
-    top = (len(shown) - 1) * STEP + 1.32
+    top = (len(drawn_rows) - 1) * STEP + 1.32
     axes.set_ylim(-0.12, top)
-    axes.set_yticks([place * STEP + height for place in range(len(shown)) for height in (0, 1)])
-    axes.set_yticklabels(["0", "1"] * len(shown))
+    axes.set_yticks([place * STEP + height for place in range(len(drawn_rows)) for height in (0, 1)])
+    axes.set_yticklabels(["0", "1"] * len(drawn_rows))
     axes.grid(visible=False)
     for first, number in zip(data.get("epoch-x", ()), data.get("epoch", ()), strict=True):
         axes.axvline(first - 0.5, color=GREY, lw=0.8, dashes=(1.5, 2.5), zorder=0)

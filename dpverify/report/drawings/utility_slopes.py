@@ -87,7 +87,7 @@ class Slopes:
         """What the figure shows, with the exponents in N and how far the corrected bound is above the runs."""
         ratios = [bound / mean for bound, mean in zip(data["corrected"], data["simulated"], strict=True)]
         inside = [n for n, bound in zip(data["x"], data["corrected"], strict=True) if bound < 1]
-        says = (
+        comparison = (
             f"is below the trivial bound from {self.letter} = {show_float(inside[0])} on"
             if inside
             else "is vacuous at all of them"
@@ -96,7 +96,7 @@ class Slopes:
             "Mean gradient norm of runs with the parameters of the theorem, and the bounds of the theorem, over "
             f"{self.letter} ({data.parameters}; {self.units}). The loss has a slope that is a fixed multiple of "
             f"{self.multiple}. The corrected bound is {show_float(min(ratios), 3)} to "
-            f"{show_float(max(ratios), 3)} times the simulated gradient at these sizes and {says}. As powers of "
+            f"{show_float(max(ratios), 3)} times the simulated gradient at these sizes and {comparison}. As powers of "
             f"{self.letter}, the runs have the exponent {_interval(data, 0)} and the bound has "
             f"{_words(data['fit-bound'][0])}."
         )

@@ -39,13 +39,13 @@ def draw(data: Data) -> Figure:
 
 def caption(data: Data) -> str:
     """What the figure shows, with the room that the bounds leave at most."""
-    told = []
+    ratios = []
     for part, _ in PANELS:
         if f"printed-{part}" in data:
             pairs = zip(data[f"printed-{part}"], data[f"exact-{part}"], strict=True)
             least = min((bound / exact for bound, exact in pairs if exact > 0), default=0.0)
-            told.append(f"{'all five' if part == 'total' else f'term {part}'} {show_float(least)}")
-    room = f" Minimum over t of the printed bound divided by the exact value: {', '.join(told)}." if told else ""
+            ratios.append(f"{'all five' if part == 'total' else f'term {part}'} {show_float(least)}")
+    room = f" Minimum over t of the printed bound divided by the exact value: {', '.join(ratios)}." if ratios else ""
     return f"Variance of the noise in Algorithm 2's momentum over t, for each of its five terms.{room}"
 
 

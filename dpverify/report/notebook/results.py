@@ -79,7 +79,7 @@ def _row(result: Result) -> dict[str, Cell]:
         "conditions": _conditions(result),
         "given": "; ".join(result.given),
         "reason": result.reason,
-        "instead": "; ".join(with_status(said, instead_words(said)) for said in result.beside),
+        "instead": "; ".join(with_status(statement, instead_words(statement)) for statement in result.beside),
         "amended": _statement(result.amendment) if result.amendment else "",
         "amended_conditions": _conditions(result.amendment) if result.amendment else "",
         "smallest_slack": None if slack is None else to_float(slack.min),

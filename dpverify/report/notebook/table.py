@@ -68,8 +68,8 @@ class ResultTable:
         return ([show_cell(row.get(name)) for name in columns] for row in self.rows[:MOST_ROWS])
 
     def _omitted(self) -> list[str]:
-        more = len(self.rows) - MOST_ROWS
-        return [f"{more} more rows: filter them, or use to_frame()."] if more > 0 else []
+        omitted = len(self.rows) - MOST_ROWS
+        return [f"{omitted} more rows: filter them, or use to_frame()."] if omitted > 0 else []
 
 
 def show_cell(value: Cell) -> str:
@@ -83,8 +83,8 @@ def show_cell(value: Cell) -> str:
 
 def _filled(row: Mapping[str, Cell]) -> Iterator[tuple[str, str]]:
     """The cells of a row that say something, as text."""
-    shown = ((name, show_cell(value)) for name, value in row.items())
-    return ((name, value) for name, value in shown if value)
+    cells = ((name, show_cell(value)) for name, value in row.items())
+    return ((name, value) for name, value in cells if value)
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -109,16 +109,16 @@ def figure_block(picture: Picture, folder: str) -> str:
     return f"![{picture.name}]({folder}/{picture.file})\n\n*{text}*"
 
 
-def figures_of_claim(pictures: Iterable[Picture], folder: str, shown: Container[str]) -> str:
+def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Container[str]) -> str:
     """The figures of a claim's section: of those said alike one, and links to the others; none that the page has."""
     blocks, captions = [], dict[str, list[Picture]]()
     for picture in pictures:
         captions.setdefault(caption(picture.name, picture.columns), []).append(picture)
-    for alike in captions.values():
-        first, *others = sorted(alike, key=lambda picture: picture.file not in shown)
+    for same_caption in captions.values():
+        first, *later_pictures = sorted(same_caption, key=lambda picture: picture.file not in drawn_files)
         above = f"The figure {md.code(first.name)} is [shown above](#{figure_place(first)})."
-        blocks.append(above if first.file in shown else figure_block(first, folder))
-        unseen = [other for other in others if other.file not in shown]
+        blocks.append(above if first.file in drawn_files else figure_block(first, folder))
+        unseen = [other for other in later_pictures if other.file not in drawn_files]
         links = [md.link(str(number), f"{folder}/{other.file}") for number, other in enumerate(unseen, start=1)]
         blocks.extend([f"The same of other runs: {', '.join(links)}."] if links else [])
     return "\n\n".join(blocks)

@@ -84,11 +84,11 @@ class Filler:
             status = _amendment(result).status if condition.corrected else result.status
             if status not in condition.statuses:
                 whose = "the corrected statement of " if condition.corrected else ""
-                wanted = " or ".join(condition.statuses)
-                raise MissingError(f"{whose}`{condition.about}` is {status} in this run, and it rests on {wanted}")
+                required = " or ".join(condition.statuses)
+                raise MissingError(f"{whose}`{condition.about}` is {status} in this run, and it rests on {required}")
 
-    def _first(self, function: Callable[..., str], about: str, *given: str) -> str:
-        return function(self.about(about)[0], *given)
+    def _first(self, function: Callable[..., str], about: str, *arguments: str) -> str:
+        return function(self.about(about)[0], *arguments)
 
     def _term(
         self, kind: str, find: Callable[[Formula, list[int]], Formula], result: Result, statement: str, path: str
@@ -96,12 +96,12 @@ class Filler:
         """A term of a formula, or what stands before the sum that the term is in."""
         text = result.printed if statement == "printed" else _amendment(result).formula or ""
         try:
-            found = find(parse(text), [int(step) for step in path.split(".") if step.isdigit()])
+            node = find(parse(text), [int(step) for step in path.split(".") if step.isdigit()])
         except (FormulaError, TermError) as error:
             raise MissingError(
                 f"`{claim_id(result)}` has no {kind} {path} in its {statement} formula ({error})"
             ) from error
-        return md.inline_math(self.paper.vocabulary.latex(found))
+        return md.inline_math(self.paper.vocabulary.latex(node))
 
     def _figure(self, result: Result, name: str) -> str:
         for picture in pictures(result):
@@ -125,8 +125,8 @@ def _amendment(result: Result) -> AmendmentResult:
 
 def _finding(result: Result, words: str) -> str:
     """The first finding that holds some words."""
-    found = next((finding for finding in result.findings if words in finding), "")
-    return md.explanation(_some(found, result, f"finding about {words!r}"))
+    finding_text = next((finding for finding in result.findings if words in finding), "")
+    return md.explanation(_some(finding_text, result, f"finding about {words!r}"))
 
 
 def _some(text: str, result: Result, what: str) -> str:
@@ -178,7 +178,7 @@ def _says(results: Sequence[Result], pattern: str) -> str:
                     lines.setdefault(_said(check), []).append(whose)
     if not lines:
         raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")
-    return md.bullets(f"{' and '.join(dict.fromkeys(whose))} statement, {said}" for said, whose in lines.items())
+    return md.bullets(f"{' and '.join(dict.fromkeys(whose))} statement, {message}" for message, whose in lines.items())
 
 
 def _said(check: CheckResult) -> str:
@@ -191,20 +191,20 @@ class TermError(LookupError):
 
 def term(node: Formula, path: Sequence[int]) -> Formula:
     """A term by its path: ``[1, 3]`` is the third addend of the first sum inside the first addend, without factor."""
-    found = node
+    subterm = node
     for depth, number in enumerate(path):
-        terms = addends(found if depth == 0 else _sum_in(found))
+        terms = addends(subterm if depth == 0 else _sum_in(subterm))
         if not 1 <= number <= len(terms):
             raise TermError(f"there are {len(terms)} terms, not {number}")
-        found = terms[number - 1]
+        subterm = terms[number - 1]
     if not path:
         raise TermError("the path is empty")
-    return found
+    return subterm
 
 
 def common_factor(node: Formula, path: Sequence[int]) -> Formula:
     """What multiplies the sum inside a term; arguments and errors as for :func:`term`."""
-    return _without(found := term(node, path), _sum_in(found))
+    return _without(subterm := term(node, path), _sum_in(subterm))
 
 
 def addends(node: Formula) -> list[Formula]:

@@ -42,15 +42,15 @@ class UpdatePlan(Record, frozen=True, kw_only=True):
     delete: list[str]
 
 
-def outdated(folder: Path, wanted: Mapping[str, bytes], page: str = "") -> list[str]:
-    """Files that are missing or have another content, in the order of ``wanted``, then those whose data are gone.
+def outdated(folder: Path, contents: Mapping[str, bytes], page: str = "") -> list[str]:
+    """Files that are missing or have another content, in the order of ``contents``, then those whose data are gone.
 
     Of the latter those of one page of :data:`FIGURES`, or else of the pages of verdicts. Files without our marker are
     not among them. Paths below the folder.
     """
-    changed = [name for name, content in wanted.items() if not _same(folder / name, content)]
+    changed = [name for name, content in contents.items() if not _same(folder / name, content)]
     names = generated_files(folder, ("*.md", "*/*.md", "figures/*.svg"))
-    return [*changed, *(name for name in names if name not in wanted and _page_of(name) == page)]
+    return [*changed, *(name for name in names if name not in contents and _page_of(name) == page)]
 
 
 def update(
@@ -156,8 +156,8 @@ def _remove(prepared: Path) -> None:
     names = {path.name for path in prepared.iterdir()} if prepared.is_dir() else {PLAN}
     if names:
         plan = _read_plan(prepared)
-        if others := sorted(names - {PLAN, *map(str, range(len(plan.write)))}):
-            raise ReportError(f"{prepared / others[0]}: was not written by dpverify; move it away")
+        if foreign_files := sorted(names - {PLAN, *map(str, range(len(plan.write)))}):
+            raise ReportError(f"{prepared / foreign_files[0]}: was not written by dpverify; move it away")
         for name in sorted(names - {PLAN}):
             (prepared / name).unlink()
         (prepared / PLAN).unlink()

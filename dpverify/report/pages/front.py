@@ -124,10 +124,10 @@ def example_block(command: str, output: str) -> str:
 
 def example_command(text: str) -> str:
     """The command of the example on a page, without the prompt."""
-    found = re.search(r"^<!-- example:begin -->\n```console\n\$ (.+)$", text, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^<!-- example:begin -->\n```console\n\$ (.+)$", text, re.MULTILINE)
+    if match is None:
         raise ReportError("the page must hold <!-- example:begin --> and then a console block with a command")
-    return found[1].strip()
+    return match[1].strip()
 
 
 def with_block(text: str, name: str, block: str) -> str:
@@ -156,10 +156,10 @@ def _counts(results: Sequence[Result]) -> str:
 
 def _status_words(filler: Filler, field: Literal["amendment", "holds"], about: str) -> str:
     """The status of a corrected statement, or of the printed one under more conditions, in words."""
-    found = {getattr(result, field).status for result in filler.about(about) if getattr(result, field) is not None}
-    if len(found) != 1:
-        raise MissingError(f"`{about}` must have one status of its {field}, got {sorted(found)}")
-    (status,) = found
+    statuses = {getattr(result, field).status for result in filler.about(about) if getattr(result, field) is not None}
+    if len(statuses) != 1:
+        raise MissingError(f"`{about}` must have one status of its {field}, got {sorted(statuses)}")
+    (status,) = statuses
     return "proved given premises" if status == "proved given" else str(status)
 
 

@@ -17,7 +17,7 @@ from dpverify.report.words import OUTCOMES, Outcome, false_alarm_line, outcomes
 OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
 
 
-def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
+def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
     """The first page."""
     return render(
         "index",
@@ -25,7 +25,7 @@ def index_page(runs: Mapping[str, Run], others: Sequence[str] = ()) -> str:
         overview=OVERVIEW,
         totals=_totals(runs),
         chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
-        others=other_links(others),
+        others=other_links(other_pages),
         tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in of_papers(runs)],
         papers=[_paper(key, run) for key, run in runs.items()],
     )
@@ -51,17 +51,17 @@ def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
 
 def _totals(runs: Mapping[str, Run]) -> str:
     rows = []
-    for key, found in totals(runs).items():
+    for key, counts in totals(runs).items():
         notes = {result.claim for result in runs[key].results if result.is_note}
-        numbers = [sum(found.values()), *(found[outcome] for outcome in _columns(runs)), len(notes)]
+        numbers = [sum(counts.values()), *(counts[outcome] for outcome in _columns(runs)), len(notes)]
         rows.append([md.link(md.code(key), f"{key}.md"), *map(str, numbers)])
     return _with_sums(["paper", "claims", *_columns(runs), "our notes"], rows)
 
 
 def _columns(runs: Mapping[str, Run]) -> list[Outcome]:
     """The outcomes that occur, the worst last."""
-    found = totals(runs).values()
-    return [outcome for outcome in OUTCOMES if any(numbers[outcome] for numbers in found)]
+    counts_of_papers = totals(runs).values()
+    return [outcome for outcome in OUTCOMES if any(numbers[outcome] for numbers in counts_of_papers)]
 
 
 def _with_sums(header: list[str], rows: list[list[str]]) -> str:

@@ -147,16 +147,16 @@ _PLACES = frozenset({"section", "appendix", "table", "figure"})  # what has a nu
 
 def is_result(claim: str) -> bool:
     """Whether a claim is a result of the paper itself: ``lemma-12`` or one of the abstract, not ``lemma-12-var``."""
-    found = _NUMBERED.fullmatch(claim)
-    return claim.startswith("abstract-") or (found is not None and found[1] not in _PLACES)
+    match = _NUMBERED.fullmatch(claim)
+    return claim.startswith("abstract-") or (match is not None and match[1] not in _PLACES)
 
 
 def part_of(claim: str) -> str:
     """The part of the paper that a claim belongs to: ``Lemma 12`` for ``lemma-12-var``, ``Section 4``, ``Abstract``."""
-    found = _NUMBERED.match(claim)
-    if found is None:
+    match = _NUMBERED.match(claim)
+    if match is None:
         return claim.partition("-")[0].capitalize()
-    return f"{found[1].capitalize()} {found[2][1:].replace('-', '.').upper()}"
+    return f"{match[1].capitalize()} {match[2][1:].replace('-', '.').upper()}"
 
 
 def is_box(group: Sequence[Result]) -> bool:

@@ -45,8 +45,8 @@ def path_inside(folder: Path, name: str) -> Path:
 
 def generated_files(folder: Path, patterns: Iterable[str]) -> list[str]:
     """Paths below a report's folder of the files that dpverify wrote and that match a pattern; links are left out."""
-    found = (path for pattern in patterns for path in folder.glob(pattern))
-    return [path.relative_to(folder).as_posix() for path in found if _is_inside(folder, path) and is_generated(path)]
+    paths = (path for pattern in patterns for path in folder.glob(pattern))
+    return [path.relative_to(folder).as_posix() for path in paths if _is_inside(folder, path) and is_generated(path)]
 
 
 def _is_inside(folder: Path, path: Path) -> bool:
@@ -76,18 +76,18 @@ def has_marker(name: str, content: bytes) -> bool:
 def _is_record(content: bytes) -> bool:
     """Whether a JSON file is a record that a report keeps in its folder ``data``."""
     try:
-        found = msgspec.json.decode(content)
+        record = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-    if not isinstance(found, Mapping):
+    if not isinstance(record, Mapping):
         return False
-    if str(found.get("kind", "")).startswith("dpverify "):
+    if str(record.get("kind", "")).startswith("dpverify "):
         return True
-    run = found.get("run")
+    run = record.get("run")
     versions = run.get("versions") if isinstance(run, Mapping) else None
-    if isinstance(versions, Mapping) and "dpverify" in versions and isinstance(found.get("results"), list):
+    if isinstance(versions, Mapping) and "dpverify" in versions and isinstance(record.get("results"), list):
         return True  # of another version perhaps, whose records are not those of today
-    commands = list(_commands(found))
+    commands = list(_commands(record))
     if commands:
         return all(command.startswith("dpverify ") for command in commands)
     try:
@@ -97,10 +97,10 @@ def _is_record(content: bytes) -> bool:
     return True
 
 
-def _commands(found: Mapping[str, object]) -> Iterator[str]:
+def _commands(record: Mapping[str, object]) -> Iterator[str]:
     """Command lines of the comparisons and experiments that a record holds."""
     for key in ("comparisons", "experiments", "networks"):
-        entries = found.get(key)
+        entries = record.get(key)
         if isinstance(entries, list):
             yield from (str(entry.get("command", "")) if isinstance(entry, Mapping) else "" for entry in entries)
 

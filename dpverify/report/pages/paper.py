@@ -35,24 +35,24 @@ def paper_pages(
     places = layout.places(run)
     pages = {layout.front: _front(key, run, layout, paper, others, drawn)}
     for page in layout.parts:
-        here = places.on(page.file)
-        told = _chapters(run, paper, page.part, here, drawn) if page.number == 1 else ""
-        claims = _claims(page.groups, run, here.page("figures"), told)
+        places_of_page = places.on(page.file)
+        chapters = _chapters(run, paper, page.part, places_of_page, drawn) if page.number == 1 else ""
+        claims = _claims(page.groups, run, places_of_page.page("figures"), chapters)
         pages[page.file] = render(
             "part",
-            readings=readings_block(run.results, told + claims),
+            readings=readings_block(run.results, chapters + claims),
             title=md.code(key),
-            front=here.page(layout.front),
+            front=places_of_page.page(layout.front),
             claims_page=layout.claims,
             page=page,
-            places=here,
-            told=told,
+            places=places_of_page,
+            told=chapters,
             claims=claims,
         )
     pages |= _questions(key, run, layout, paper)
     if layout.parts:
-        here = places.on(layout.claims)
-        given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": here}
+        places_of_page = places.on(layout.claims)
+        given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": places_of_page}
         given |= {"readings": readings_block(run.results)}
         pages[layout.claims] = render("claims", **given)
     return pages
@@ -63,33 +63,41 @@ def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> d
     if paper is None or not layout.parts or not has_questions(key, {claim_id(result) for result in run.results}):
         return {}
     file = f"{key}/{PAGE}"
-    here = layout.places(run).on(file)
-    blocks = (chapter_blocks(question.chapter, run.results, paper, here) for question in questions(key))
-    given = {"title": title(key, run), "front": here.page(layout.front), "claims": here.page(layout.claims)}
-    return {file: render("questions", **given, answers="\n\n".join(block for found in blocks for block in found))}
+    places_of_page = layout.places(run).on(file)
+    blocks = (chapter_blocks(question.chapter, run.results, paper, places_of_page) for question in questions(key))
+    heading = {
+        "title": title(key, run),
+        "front": places_of_page.page(layout.front),
+        "claims": places_of_page.page(layout.claims),
+    }
+    return {
+        file: render(
+            "questions", **heading, answers="\n\n".join(block for answer_blocks in blocks for block in answer_blocks)
+        )
+    }
 
 
 def _front(
-    key: str, run: Run, layout: Layout, paper: PaperSpec | None, others: Sequence[str], drawn: Collection[str]
+    key: str, run: Run, layout: Layout, paper: PaperSpec | None, other_pages: Sequence[str], drawn: Collection[str]
 ) -> str:
     """The first page; it has the claims themselves where it is the only one."""
     places = layout.places(run)
     judged = [result for result in run.results if result.status != "untested"]
-    whole = not layout.parts
-    told = _chapters(run, paper, "", places, drawn)
-    parts = "\n\n".join(_chapters(run, paper, part, places, drawn) for part in by_part(judged)) if whole else ""
-    claims = _claims(by_claim(judged), run, "figures", told + parts) if whole else ""
+    has_one_page = not layout.parts
+    chapters = _chapters(run, paper, "", places, drawn)
+    parts = "\n\n".join(_chapters(run, paper, part, places, drawn) for part in by_part(judged)) if has_one_page else ""
+    claims = _claims(by_claim(judged), run, "figures", chapters + parts) if has_one_page else ""
     return render(
         "paper",
-        readings=readings_block(run.results, told + parts + claims) if whole else "",
+        readings=readings_block(run.results, chapters + parts + claims) if has_one_page else "",
         title=title(key, run),
         run=run,
         key=key,
         index=INDEX,
-        told=told,
-        others=other_links(others),
+        told=chapters,
+        others=other_links(other_pages),
         summary=summary(run.results, places, layout.claims),
-        whole=whole,
+        whole=has_one_page,
         places=places,
         claims_page=places.page(layout.claims),
         questions=places.page(f"{key}/{PAGE}") if _questions(key, run, layout, paper) else "",
@@ -99,9 +107,9 @@ def _front(
     )
 
 
-def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: str) -> str:
+def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters: str) -> str:
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
-    shown = figures_in(told)
+    drawn_figures = figures_in(chapters)
     quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
     several = [*groups]
     letters = shared_letters(several)
@@ -110,7 +118,7 @@ def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, told: st
     for group in several:
         first = quoted.setdefault(group[0].quote, claim_id(group[0]))
         above = "" if first == claim_id(group[0]) else first
-        sections.append(claim_section(group, run.run.budget, figures, shown, above, letters))
+        sections.append(claim_section(group, run.run.budget, figures, drawn_figures, above, letters))
     return "\n".join(sections)
 
 
@@ -145,7 +153,7 @@ def chapter_blocks(
 def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     """Fill in a passage, or say why it is left out."""
     conditions = passage.conditions()
-    named = [given[0] for _, given in calls(passage.text)] + [condition.about for condition in conditions]
+    named = [arguments[0] for _, arguments in calls(passage.text)] + [condition.about for condition in conditions]
     if not all(map(filler.judged, named)):
         return
     try:

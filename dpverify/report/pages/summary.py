@@ -36,13 +36,15 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
         shown.setdefault((result.claim, result.severity or "", *change(result)), []).append(result)
     groups = sorted(shown.values(), key=lambda group: _rank(group[0]))  # stable: within a rank the order of the paper
 
-    def by_status(shown: Iterable[Result], status_of: Callable[[Result], str]) -> str:
+    def by_status(results_to_link: Iterable[Result], status_of: Callable[[Result], str]) -> str:
         """Links to results, a line for each status."""
         lines: dict[str, list[Result]] = {}
-        for result in shown:
+        for result in results_to_link:
             lines.setdefault(status_of(result), []).append(result)
-        told = {status: [f"{places.link(g[0])} {which(g)}".strip() for g in by_claim(g)] for status, g in lines.items()}
-        return md.bullets(f"{status}: {', '.join(links)}" for status, links in told.items())
+        links_of = {
+            status: [f"{places.link(g[0])} {which(g)}".strip() for g in by_claim(g)] for status, g in lines.items()
+        }
+        return md.bullets(f"{status}: {', '.join(links)}" for status, links in links_of.items())
 
     rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:CHANGES]]
     changes = md.table(["printed", "severity", "what is wrong", "instead"], rows)
@@ -66,11 +68,11 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
     )
 
 
-def _severities(shown: Iterable[Result]) -> str:
+def _severities(results: Iterable[Result]) -> str:
     """What the severities of a table mean."""
-    found = {result.severity for result in shown}
-    told = [f"{severity} ({meaning})" for severity, meaning in SEVERITIES.items() if severity in found]
-    return f"Severity: {', '.join(told)}.\n\n" if told else ""
+    severities = {result.severity for result in results}
+    meanings = [f"{severity} ({meaning})" for severity, meaning in SEVERITIES.items() if severity in severities]
+    return f"Severity: {', '.join(meanings)}.\n\n" if meanings else ""
 
 
 def _is_copied(result: Result) -> bool:
@@ -98,8 +100,8 @@ def _is_repaired(result: Result) -> bool:
 def _without_repair(result: Result) -> str:
     """The status, and whether a condition is known under which the claim holds as it is printed."""
     restated = result.amendment is not None and result.amendment.only_restates
-    known = ", with a condition under which it holds" if restated or result.holds else ""
-    return f"{status_label(result.status)}{known}"
+    condition_text = ", with a condition under which it holds" if restated or result.holds else ""
+    return f"{status_label(result.status)}{condition_text}"
 
 
 def _repair(result: Result) -> str:
@@ -115,16 +117,20 @@ def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: P
 
 def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:
     """Where the corrected statement is, or another reading that stands, with its status; "" where there is none."""
-    beside = [with_status(said, instead_in_line(said)) for said in (result.holds, result.amendment) if said]
-    others = [each for each in group if each.status != "refuted"]
-    beside = beside or [f"{reading_words(other.reading)}: {other.status}" for other in others]
-    return md.link("; ".join(beside), places.target(result.claim)) if beside else ""
+    statements = [
+        with_status(statement, instead_in_line(statement))
+        for statement in (result.holds, result.amendment)
+        if statement
+    ]
+    not_refuted = [candidate for candidate in group if candidate.status != "refuted"]
+    statements = statements or [f"{reading_words(reading.reading)}: {reading.status}" for reading in not_refuted]
+    return md.link("; ".join(statements), places.target(result.claim)) if statements else ""
 
 
 def first_sentence(text: str) -> str:
     """A text up to its first full stop."""
-    sentence, more, _ = text.partition(". ")
-    return f"{sentence}." if more else sentence
+    sentence, separator, _ = text.partition(". ")
+    return f"{sentence}." if separator else sentence
 
 
 def _totals(results: Sequence[Result]) -> str:

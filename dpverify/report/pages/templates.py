@@ -67,8 +67,8 @@ def vacuity(vacuous: Vacuous | None) -> str:
     """Whether a bound says anything, and from where on."""
     if vacuous is None:
         return ""
-    says = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
-    return f"The bound is {says} (grid: {md.explanation(vacuous.grid)}; onset: {md.explanation(vacuous.onset)})."
+    verdict = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
+    return f"The bound is {verdict} (grid: {md.explanation(vacuous.grid)}; onset: {md.explanation(vacuous.onset)})."
 
 
 def evidence(source: Result | AmendmentResult) -> str:
@@ -80,15 +80,17 @@ def evidence(source: Result | AmendmentResult) -> str:
     parts = [plural(len(chains), "derivation")] if chains else []
     told_above = source.status == "refuted" and counterexamples(source)  # they stand above the evidence
     for status in STATUSES:
-        told = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
-        told = [check for check in told if _missed(check) or status != "refuted" or not told_above]
-        found = [_check(check) for check in told if status in {source.status, "inconclusive"} or _missed(check)]
-        parts += [f"{status} by {', '.join(found)}"] if found else []
+        checks = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
+        checks = [check for check in checks if _missed(check) or status != "refuted" or not told_above]
+        descriptions = [
+            _check(check) for check in checks if status in {source.status, "inconclusive"} or _missed(check)
+        ]
+        parts += [f"{status} by {', '.join(descriptions)}"] if descriptions else []
     parts += [f"slack {slack}"] if (slack := show_slack(source.slack)) and not told_above else []
     broken = [
         f"Open in {md.code(chain.name)}{'' if chain.whose == 'ours' else ', the chain of the paper'}:\n\n{steps}"
         for chain in chains
-        if (steps := _table(_STEPS, [one for one in enumerate(chain.steps) if one[1].status in OPEN]))
+        if (steps := _table(_STEPS, [step for step in enumerate(chain.steps) if step[1].status in OPEN]))
     ]
     if parts == ["1 derivation"] and source.status in DERIVED and not broken:
         return ""  # which is what the status says
@@ -115,15 +117,18 @@ def _check(check: CheckResult) -> str:
         "**kernel disagrees with the algebra**" if check.kernel_disagrees else "",
         f"**planted faults not seen: {md.prose(', '.join(missed))}**" if (missed := _missed(check)) else "",
     ]
-    told = ", ".join(filter(None, facts))
-    return f"{md.code(check.name)} ({told})" if told else md.code(check.name)
+    facts_text = ", ".join(filter(None, facts))
+    return f"{md.code(check.name)} ({facts_text})" if facts_text else md.code(check.name)
 
 
 def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str:
     """A table with a row for each item, without the columns in which no row has anything to say."""
     rows = [[show_one(item) for show_one in columns.values()] for item in items]
-    kept = [name for name, cells in zip(columns, zip(*rows, strict=True), strict=False) if any(cells)]
-    return md.table(kept, [[cell for name, cell in zip(columns, row, strict=True) if name in kept] for row in rows])
+    filled_columns = [name for name, cells in zip(columns, zip(*rows, strict=True), strict=False) if any(cells)]
+    return md.table(
+        filled_columns,
+        [[cell for name, cell in zip(columns, row, strict=True) if name in filled_columns] for row in rows],
+    )
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
@@ -163,23 +168,23 @@ _GAP = re.compile(r"\n{3,}")
 @cache
 def environment() -> ImmutableSandboxedEnvironment:
     """What fills in templates: strictly, and as markdown, so that nothing is escaped but by the filters."""
-    made = ImmutableSandboxedEnvironment(
+    jinja = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(Path(__file__).parents[1] / "templates"),
         undefined=StrictUndefined,
         autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"generated": GENERATED, "SEVERITIES": SEVERITIES}
-    given = ("MARKS", "MEANINGS", "METHODS", "RELATIONS_TO_DERIVED", "STATUSES")
-    made.globals |= {name: getattr(words, name) for name in given}
-    made.filters |= {function.__name__: function for function in FILTERS}
-    return made
+    jinja.globals |= {"generated": GENERATED, "SEVERITIES": SEVERITIES}
+    names = ("MARKS", "MEANINGS", "METHODS", "RELATIONS_TO_DERIVED", "STATUSES")
+    jinja.globals |= {name: getattr(words, name) for name in names}
+    jinja.filters |= {function.__name__: function for function in FILTERS}
+    return jinja
 
 
-def render(name: str, **given: object) -> str:
+def render(name: str, **values: object) -> str:
     """A template, filled in: blocks with one empty line between them, and a newline at the end."""
-    return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(given)).strip("\n") + "\n"
+    return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(values)).strip("\n") + "\n"
 
 
 def claim_section(
@@ -195,5 +200,5 @@ def claim_section(
     ``shown``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any;
     ``letters``: the domains of letters that the page has above it.
     """
-    given = {"results": results, "budget": budget, "figures": figures, "shown": shown, "quoted": quoted}
-    return render("claim", **given, letters=letters)
+    values = {"results": results, "budget": budget, "figures": figures, "shown": shown, "quoted": quoted}
+    return render("claim", **values, letters=letters)

@@ -34,8 +34,8 @@ def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
     """Read the recorded runs of a folder, by the names of their files; data of other pages are left out."""
     finish(folder)
     paths = sorted((folder / "data").glob("*.json"))
-    wanted = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]
-    return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in wanted}
+    run_files = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]
+    return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in run_files}
 
 
 def other_pages(folder: Path) -> list[str]:
@@ -101,15 +101,17 @@ def render(
     ``others`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
     """
     ordered = dict(sorted(runs.items()))
-    known = papers or {}
-    if not ordered.keys() <= known.keys():
-        known = {**_bundled(), **known}
+    papers_by_key = papers or {}
+    if not ordered.keys() <= papers_by_key.keys():
+        papers_by_key = {**_bundled(), **papers_by_key}
     files = {INDEX: index_page(ordered, others).encode()}
-    found = totals(ordered)
-    if found:
-        files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(found), overview.caption(found))
+    counts = totals(ordered)
+    if counts:
+        files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(counts), overview.caption(counts))
     for key, run in ordered.items():
-        files |= {name: text.encode() for name, text in paper_pages(key, run, known.get(key), others, drawn).items()}
+        files |= {
+            name: text.encode() for name, text in paper_pages(key, run, papers_by_key.get(key), others, drawn).items()
+        }
         for picture in (picture for result in run.results for picture in pictures(result)):
             path = f"figures/{picture.file}"
             if path in files:

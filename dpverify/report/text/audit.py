@@ -45,15 +45,15 @@ def _verdict(result: AuditResult) -> list[str]:
         return [f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance}"]
     chance = f"{100.0 * power.chance:.6g}%"
     if power.shortfall is not None:
-        seen = (
+        power_text = (
             f"a Gaussian mechanism whose sigma is {100.0 * power.shortfall:.2g}% short is refuted with chance {chance}"
         )
     else:
-        seen = "no Gaussian mechanism, however short its sigma, is refuted"
-    most = float(power.largest_epsilon)
-    limit = "" if math.isinf(most) else f"; no bound above {most:.3g} is possible with so few"
-    more = ""
+        power_text = "no Gaussian mechanism, however short its sigma, is refuted"
+    largest_epsilon = float(power.largest_epsilon)
+    limit = "" if math.isinf(largest_epsilon) else f"; no bound above {largest_epsilon:.3g} is possible with so few"
+    advice = ""
     if power.n_for_15_percent is not None and power.n_for_15_percent > result.n:
-        more = f"; for 15% short it takes --n {power.n_for_15_percent}"
-        more += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
-    return [f"{words}not refuted at this power", f"  power: {seen}{limit}{more}"]
+        advice = f"; for 15% short it takes --n {power.n_for_15_percent}"
+        advice += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
+    return [f"{words}not refuted at this power", f"  power: {power_text}{limit}{advice}"]

@@ -25,17 +25,17 @@ from dpverify.report.words import (
 
 def evidence_lines(results: Sequence[Result], *, recorded: bool) -> Iterator[tuple[str, list[str]]]:
     """Return a title and the lines of each reading; lines that an earlier reading has are counted only."""
-    seen: set[str] = set()
+    earlier_lines: set[str] = set()
     for result in results:
         reading = reading_words(result.reading)
-        said = f"{MARKS[result.status]} {status_words(result.status, result.severity)}"
+        verdict = f"{MARKS[result.status]} {status_words(result.status, result.severity)}"
         title = "Evidence of a stored run" if recorded else "Pinned verdict"
         lines = [line for line in _lines(result) if line]
-        new = [line for line in lines if line not in seen]
+        new = [line for line in lines if line not in earlier_lines]
         common = len(lines) - len(new)
-        seen.update(lines)
+        earlier_lines.update(lines)
         repeated = [f"and {plural(common, 'line')} as of the readings above"] if common else []
-        yield f"{title}: {said}{f' ({reading})' if reading else ''}", [*new, *repeated]
+        yield f"{title}: {verdict}{f' ({reading})' if reading else ''}", [*new, *repeated]
 
 
 def _lines(result: Result) -> Iterator[str]:
@@ -50,9 +50,9 @@ def _lines(result: Result) -> Iterator[str]:
     yield f"slack (smallest / typical): {slack}" if (slack := show_slack(result.slack)) else ""
     yield from _derived(result)
     yield from map(_check, result.checks)
-    for said, word in ((result.holds, "held"), (result.amendment, "corrected")):
-        if said is not None:
-            yield from _amended(said, word)
+    for statement, word in ((result.holds, "held"), (result.amendment, "corrected")):
+        if statement is not None:
+            yield from _amended(statement, word)
 
 
 def _derived(result: Result) -> Iterator[str]:
@@ -76,14 +76,14 @@ def _check(check: CheckResult) -> str:
         f"must see {check.detects}" if check.detects else "",
         check.message,
     ]
-    seen = sum(control.refuted for control in check.controls)
-    controls = f"{seen} of {len(check.controls)} planted faults seen" if check.controls else ""
+    detected = sum(control.refuted for control in check.controls)
+    controls = f"{detected} of {len(check.controls)} planted faults seen" if check.controls else ""
     spared = sum(not neighbour.refuted for neighbour in check.true_neighbours)
     neighbours = f"{spared} of {len(check.true_neighbours)} true neighbours not refuted"
     region = f"where it looked: {check.region}" if check.region else ""
     parts = [*facts, prose_text(region), controls, neighbours if check.true_neighbours else ""]
-    told = "; ".join(filter(None, parts))
-    return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {told}' if told else ''}"
+    details = "; ".join(filter(None, parts))
+    return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {details}' if details else ''}"
 
 
 def _amended(amendment: AmendmentResult, word: str) -> Iterator[str]:

@@ -116,10 +116,10 @@ def letter_text(name: str) -> str:
     match = _NAME.fullmatch(name)
     if match is None:
         return name
-    letter, index, others = match["letter"], match["index"] or "", match["others"] or ""
-    known = letter in GREEK or len(letter) == 1
-    shown = f"_{index}" if index else ""
-    return GREEK.get(letter, letter) + (index.translate(SUBSCRIPTS) if known else shown) + others
+    letter, index, suffix = match["letter"], match["index"] or "", match["others"] or ""
+    is_letter = letter in GREEK or len(letter) == 1
+    plain_index = f"_{index}" if index else ""
+    return GREEK.get(letter, letter) + (index.translate(SUBSCRIPTS) if is_letter else plain_index) + suffix
 
 
 _GREEK_WORD = re.compile(rf"(?<![A-Za-z_\-'])({'|'.join(GREEK)})(?![A-Za-z\-'])")

@@ -29,21 +29,21 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
     return [line.rstrip() for line in lines]
 
 
-def cut(lines: list[str], most: int, width: int) -> list[str]:
+def cut(lines: list[str], line_limit: int, width: int) -> list[str]:
     """Return at most so many lines; the last one says where more is left out."""
-    if len(lines) <= most:
+    if len(lines) <= line_limit:
         return lines
-    last = lines[most - 1]
+    last = lines[line_limit - 1]
     while len(last) + len(CUT) > width:
         last = last[: last.rstrip().rfind(" ")] if " " in last.strip() else last[: width - len(CUT)]
-    return [*lines[: most - 1], last.rstrip(" ,;:.") + CUT]
+    return [*lines[: line_limit - 1], last.rstrip(" ,;:.") + CUT]
 
 
 def fitted(
-    paragraphs: Iterable[str], width: int, most: int, *, first: str | None = None, indent: str = ""
+    paragraphs: Iterable[str], width: int, line_limit: int, *, first: str | None = None, indent: str = ""
 ) -> list[str]:
     """Wrap paragraphs with one hanging indent, at most so many lines of them all; ``first`` begins the first line."""
     lines: list[str] = []
     for text in filter(None, paragraphs):
         lines += wrapped(text, width, first=indent if lines else first, indent=indent)
-    return cut(lines, most, width)
+    return cut(lines, line_limit, width)

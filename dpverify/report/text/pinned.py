@@ -42,19 +42,21 @@ def _result(spec: ClaimSpec, reading: dict[str, str]) -> Result:
     )
 
 
-def _beside(spec: ClaimSpec, reading: dict[str, str], said: Amendment | Regime, variant: Variant) -> AmendmentResult:
+def _beside(
+    spec: ClaimSpec, reading: dict[str, str], recorded: Amendment | Regime, variant: Variant
+) -> AmendmentResult:
     statement = spec.statement(reading, variant)
-    own = len(spec.statement(reading).requires)
+    own_conditions = len(spec.statement(reading).requires)
     lines = display(statement)
-    if isinstance(said, Regime):
-        conditions = [to_text(condition) for condition in statement.requires[own:]]
-        return AmendmentResult(status=said.status, display=lines, holds_for=conditions, why=said.why)
+    if isinstance(recorded, Regime):
+        conditions = [to_text(condition) for condition in statement.requires[own_conditions:]]
+        return AmendmentResult(status=recorded.status, display=lines, holds_for=conditions, why=recorded.why)
     return AmendmentResult(
-        formula=said.formula,
-        statement=said.statement,
+        formula=recorded.formula,
+        statement=recorded.statement,
         display=lines,
-        status=said.status,
-        corrects=said.corrects,
-        only_restates=said.only_restates,
-        why=said.why,
+        status=recorded.status,
+        corrects=recorded.corrects,
+        only_restates=recorded.only_restates,
+        why=recorded.why,
     )

@@ -29,13 +29,13 @@ def statement_text(lines: Sequence[Line]) -> Iterator[str]:
 
 def formula_lines(lines: Iterable[Line]) -> Iterator[str]:
     """Return the formula or the words of a statement, then its definitions, then its conditions in one line."""
-    known = list(lines)
-    for line in known:
+    all_lines = list(lines)
+    for line in all_lines:
         if line.word == "in words:":
             yield prose_text(line.text)
         elif line.word in ("", "with"):
             yield f"{line.word} {formula_text(line.text)}".strip()
-    if conditions := [formula_text(line.text) for line in known if line.word == "if"]:
+    if conditions := [formula_text(line.text) for line in all_lines if line.word == "if"]:
         yield f"if {' and '.join(conditions)}"
 
 
@@ -46,9 +46,9 @@ def domains_text(domains: Iterable[str]) -> str:
         head, *bounds = domain.split(", ")
         name, _, kind = head.partition(" ")
         match = _BOUND.fullmatch(bounds[0]) if len(bounds) == 1 else None
-        shown = " and ".join(map(formula_text, bounds)) or letter_text(name)
-        alike = kinds.setdefault(kind, {}).setdefault(match["bound"] if match else "", [])
-        alike.append(letter_text(name) if match else shown)
+        bounds_text = " and ".join(map(formula_text, bounds)) or letter_text(name)
+        letters = kinds.setdefault(kind, {}).setdefault(match["bound"] if match else "", [])
+        letters.append(letter_text(name) if match else bounds_text)
     return "; ".join(f"{kind} {_together(bounded)}" for kind, bounded in kinds.items())
 
 

@@ -61,27 +61,27 @@ def summary(
         lengths = shares([len(part) for part in parts], room - 1)
         if len(parts) > REASON and lengths[REASON] < len(parts[REASON]):
             cut_results.append(group[0])
-        shown = [line for part, length in zip(parts, lengths, strict=True) for line in cut(part, length, width)]
-        styles = [STYLES[group[0].status]] * lengths[0] + [""] * len(shown)
-        lines += [StyledLine(""), *map(StyledLine, shown, styles)]
+        shown_lines = [line for part, length in zip(parts, lengths, strict=True) for line in cut(part, length, width)]
+        styles = [STYLES[group[0].status]] * lengths[0] + [""] * len(shown_lines)
+        lines += [StyledLine(""), *map(StyledLine, shown_lines, styles)]
     return Summary(lines, cut_results)
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:
     """Divide lines: at least one each, and no one gets more than it needs while another one lacks some."""
-    given = [min(need, 1) for need in needs]
-    while sum(given) < room and given != [*needs]:
-        short = [place for place, need in enumerate(needs) if given[place] < need]
-        given[min(short, key=lambda place: given[place])] += 1
-    return given
+    allotted = [min(need, 1) for need in needs]
+    while sum(allotted) < room and allotted != [*needs]:
+        short = [place for place, need in enumerate(needs) if allotted[place] < need]
+        allotted[min(short, key=lambda place: allotted[place])] += 1
+    return allotted
 
 
 def _blocks(
-    group: Sequence[Result], others: Sequence[Result], width: int, letters: Callable[[str], str]
+    group: Sequence[Result], all_results: Sequence[Result], width: int, letters: Callable[[str], str]
 ) -> list[list[str]]:
     """Return the verdict on some readings and what is said of it, wrapped: one block for each."""
     first = group[0]
-    reading = readings_of(group, others) if len(others) > len(group) else ""
+    reading = readings_of(group, all_results) if len(all_results) > len(group) else ""
     reading = f"{reading}: " if reading else ""
     plain = letters(MARKS["refuted"]) != MARKS["refuted"]
     mark = (ASCII_MARKS if plain else MARKS)[first.status]

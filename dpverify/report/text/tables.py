@@ -24,14 +24,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], console: Conso
     cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     cells = cells if unicode else [[Text(in_ascii(cell.plain), style=cell.style) for cell in row] for row in cells]
     used = [place for place in range(len(columns)) if any(row[place].plain for row in cells)]
-    found = Table(box=box.SIMPLE_HEAD if unicode else box.ASCII2, pad_edge=False, show_edge=False, header_style="bold")
+    rich_table = Table(
+        box=box.SIMPLE_HEAD if unicode else box.ASCII2, pad_edge=False, show_edge=False, header_style="bold"
+    )
     texts = [[columns[place], *(row[place].plain for row in cells)] for place in used]
     for place, width in zip(used, _widths(texts, console.width), strict=True):
         is_number = columns[place] in right
-        found.add_column(columns[place], justify="right" if is_number else "left", width=width, overflow="fold")
+        rich_table.add_column(columns[place], justify="right" if is_number else "left", width=width, overflow="fold")
     for row in cells:
-        found.add_row(*(row[place] for place in used))
-    return found
+        rich_table.add_row(*(row[place] for place in used))
+    return rich_table
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:

@@ -81,11 +81,11 @@ class _TexReader:
         if name == "sqrt":
             return f"√{_factor(self.argument())}"
         if name == "mathbb":
-            shown = self.argument()
-            return _BLACKBOARD.get(shown, shown)
+            argument = self.argument()
+            return _BLACKBOARD.get(argument, argument)
         if name in _ACCENTS:
-            shown = self.argument()
-            return shown[:1] + _ACCENTS[name] + shown[1:]
+            argument = self.argument()
+            return argument[:1] + _ACCENTS[name] + argument[1:]
         if name == "tag":
             return f"  ({self.argument()})"
         if name in ("begin", "end"):
@@ -141,6 +141,6 @@ def tex_text(text: str) -> str:
     """Return a quote of a paper as plain text: without TeX, displayed formulas on lines of their own."""
     text = text.replace("**", "").replace("<sub>", "_{").replace("<sup>", "^{")
     text = re.sub(r"</su[bp]>", "}", text)
-    shown = _SPACE_INSIDE.sub("", _TexReader(text.replace("$$", "\n")).until(""))
-    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in shown.splitlines())
+    plain_text = _SPACE_INSIDE.sub("", _TexReader(text.replace("$$", "\n")).until(""))
+    lines = (re.sub(r"[ \t]+", " ", line).strip() for line in plain_text.splitlines())
     return "\n".join(line for line in lines if line)

@@ -41,11 +41,11 @@ _ROWS, _FORMS = dict(k.ROWS), dict(k.FORMS)  # what modules hold from the start
 
 def _begin() -> None:
     """Forget the expressions of other certificates, since terms stand in the order in which they were first met."""
-    for known, first in ((k.ROWS, _ROWS), (k.FORMS, _FORMS)):
-        known.clear()
-        known.update(first)
-    for kept in (has_hole, of_atom, written):
-        kept.cache_clear()
+    for cache, first in ((k.ROWS, _ROWS), (k.FORMS, _FORMS)):
+        cache.clear()
+        cache.update(first)
+    for function in (has_hole, of_atom, written):
+        function.cache_clear()
 
 
 _latest: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
@@ -60,10 +60,10 @@ def certify(statement: Statement, derivation: Derivation) -> Certificate:
         clean = prepared(without_names(derivation))
         header = record_header(statement, clean.start)
         content = {key: value for key, value in header.items() if key != "reading"}
-        for other, from_other, made in _latest:
-            if other == content and from_other == derivation:
+        for latest_content, latest_derivation, record in _latest:
+            if latest_content == content and latest_derivation == derivation:
                 # The header as it is written for this statement: equal letters may stand in another order.
-                return Certificate(_sealed({**made, "statement": {**made["statement"], **header}}))
+                return Certificate(_sealed({**record, "statement": {**record["statement"], **header}}))
         if statement.relation in k.ORDERS:
             header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
@@ -73,9 +73,9 @@ def certify(statement: Statement, derivation: Derivation) -> Certificate:
         left = measured_left(statement)
         if left is not None:
             writer.has_value(k.read(left))
-        made = _sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
-        _latest[:] = [(content, derivation, made)]
-        return Certificate(made)
+        record = _sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
+        _latest[:] = [(content, derivation, record)]
+        return Certificate(record)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return Certificate(None, str(error))
 
@@ -98,8 +98,8 @@ class Book:
 
     def lemma(self, cited: Derivation | Induction) -> str:
         """Name of the lemma that a cited derivation or induction proves; it is written once."""
-        for other, name in self.known:
-            if other == cited:
+        for candidate, name in self.known:
+            if candidate == cited:
                 return name
         title = cited.name if isinstance(cited, Derivation) else cited.step.name
         try:
@@ -132,8 +132,8 @@ class Book:
             writer.run()
             return writer
         local = writer.data["local"]
-        kept = {name: kind for name, kind in local["letters"].items() if name not in values}
-        about = [c for c in local["conditions"] if k.letters_in(k.condition(c, ())[2]) <= kept.keys()]
+        remaining_letters = {name: kind for name, kind in local["letters"].items() if name not in values}
+        about = [c for c in local["conditions"] if k.letters_in(k.condition(c, ())[2]) <= remaining_letters.keys()]
         every = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
         every |= {"letters": header["letters"] | local["letters"]}
         every |= {"conditions": header["conditions"] + local["conditions"]}
@@ -143,7 +143,7 @@ class Book:
         granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
         writer = Writer(
             self,
-            {**header, "local": {"letters": kept, "conditions": about}},
+            {**header, "local": {"letters": remaining_letters, "conditions": about}},
             replace(derivation, assumptions=tuple(granted)),
         )
         writer.run_instance(every["name"], {name: read(value) for name, value in values.items()})
@@ -151,14 +151,14 @@ class Book:
 
     def _induction(self, cited: Induction) -> Writer:
         """Write a split: the letter is at its start, or the statement is used for the one before."""
-        base, step = (self.lemma(one) for one in (cited.base, cited.step))
+        base, step = (self.lemma(part) for part in (cited.base, cited.step))
         only = Step(cited.rhs, cited.relation)
-        whole = prepared(replace(cited.step, start=cited.lhs, steps=(only,), assumptions=(), premises={}))
-        header = lemma_header(whole, f"{whole.name}, by induction {len(self.lemmas) + 1}")
-        asked = [c for c in cited.conditions if isinstance(c, Holds)]
-        header["conditions"] += [one for c in asked for one in conditions_of(c.relation)]
-        header["letters"] |= {s.name: kind_of(s) for c in asked for s in c.relation.free_symbols}
-        writer = Writer(self, header, replace(whole, assumptions=cited.upper))
+        conclusion = prepared(replace(cited.step, start=cited.lhs, steps=(only,), assumptions=(), premises={}))
+        header = lemma_header(conclusion, f"{conclusion.name}, by induction {len(self.lemmas) + 1}")
+        conditions = [c for c in cited.conditions if isinstance(c, Holds)]
+        header["conditions"] += [part for c in conditions for part in conditions_of(c.relation)]
+        header["letters"] |= {s.name: kind_of(s) for c in conditions for s in c.relation.free_symbols}
+        writer = Writer(self, header, replace(conclusion, assumptions=cited.upper))
         writer.run_induction(cited.hypothesis.letter.name, base, step)
         return writer
 

@@ -78,8 +78,8 @@ class Chains:
         up = not gaps or place.form(gaps[-1][2] - gaps[0][1]) is place.form(gap)
         terms = []
         for kind, before, after in gaps:
-            _, one = gap_of(kind, before, after)
-            terms.append(["1" if up or kind != "=" else "-1", [one]])
+            _, difference = gap_of(kind, before, after)
+            terms.append(["1" if up or kind != "=" else "-1", [difference]])
         if not place.fact(relation, gap, "combine", [], terms):
             raise NoCertificateError(f"the steps do not add up: {place.refusal}")
 
@@ -163,10 +163,10 @@ class Chains:
     def _contexts(self, old: Any, held: Any, step: Step, setting: Setting) -> Iterator[Expr]:
         letter = sympy.Symbol(HOLE[1], real=True)
         move = Move(old, step.expr, step.relation, step.context, setting.facts, setting.variables, setting.refuted)
-        seen = []
+        contexts = []
         for context in _places(move, held, letter):
-            if letter in context.free_symbols and context not in seen:
-                seen.append(context)
+            if letter in context.free_symbols and context not in contexts:
+                contexts.append(context)
                 yield context_of(from_sympy(context, guarded=True))
 
     def _writer(self, step: Step, way: int, held: Any, put: Any) -> Any:
@@ -183,7 +183,7 @@ class Chains:
         sides = k.read(from_sympy(held)), k.read(from_sympy(put))
 
         def write(place: FactList, env: Mapping[str, Expr]) -> Rewritten | None:
-            made = Rewritten(way, *(k.put(side, env) for side in sides))
+            rewritten = Rewritten(way, *(k.put(side, env) for side in sides))
             written: dict[str, Any] = {}
             values: dict[str, Any] = {}
             for letter, value in source.where.items():
@@ -195,30 +195,32 @@ class Chains:
                     written[letter], values[letter] = ["idx", k.put(body, {fresh: k.letter("idx")})], (fresh, body)
                 else:
                     written[letter] = values[letter] = k.put(k.read(value), env)
-            for expr in (made.old, made.new, *(v for v in values.values() if isinstance(v, k.Row))):
+            for expr in (rewritten.old, rewritten.new, *(v for v in values.values() if isinstance(v, k.Row))):
                 prepare(self.goals, place, expr)
-            if place.scope.holds(made.relation, place.form(made.gap)):
-                return made
+            if place.scope.holds(rewritten.relation, place.form(rewritten.gap)):
+                return rewritten
             for side in (source.rule.lhs, source.rule.rhs):
                 prepare(self.goals, place, k.put(side, values))
-            if step.rule == "bernstein" and on_interval(self.goals, place, made.gap, step.where):
-                return made
+            if step.rule == "bernstein" and on_interval(self.goals, place, rewritten.gap, step.where):
+                return rewritten
             if left := unproven(self.goals, place, source.rule, values):
                 self.missing = "; ".join(left)
                 return None
-            whole = k.put(source.rule.gap, values)
-            relation = made.relation if source.rule.relation != ">" else ">"
-            if not place.fact(relation, whole, "instance", source.kind, source.name, written):
+            instance_gap = k.put(source.rule.gap, values)
+            relation = rewritten.relation if source.rule.relation != ">" else ">"
+            if not place.fact(relation, instance_gap, "instance", source.kind, source.name, written):
                 self.missing = f"the checker refuses the instance: {place.refusal}"
                 return None
-            known = place.scope.holds(made.relation, place.form(made.gap))
-            rest = made.gap - whole
-            if known or (
-                self.goals.zero(place, place.form(rest))
-                and place.fact(made.relation, made.gap, "combine", [], [["1", [whole]], ["1", [rest]]])
+            is_proven = place.scope.holds(rewritten.relation, place.form(rewritten.gap))
+            remaining_gap = rewritten.gap - instance_gap
+            if is_proven or (
+                self.goals.zero(place, place.form(remaining_gap))
+                and place.fact(
+                    rewritten.relation, rewritten.gap, "combine", [], [["1", [instance_gap]], ["1", [remaining_gap]]]
+                )
             ):
-                return made
-            self.missing = f"the instance is not {k.shown(made.gap)}"
+                return rewritten
+            self.missing = f"the instance is not {k.shown(rewritten.gap)}"
             return None
 
         return write
@@ -227,35 +229,35 @@ class Chains:
         """Write a split: each case where its assumption holds, and those that are left where it does not."""
         claim = gap_of(split.relation, read(old), read(split.expr))
         if not place.scope.holds(claim[0], place.form(claim[1])):
-            case, rest = left[0], left[1:]
-            wanted = [d for r in conditions_of(case.assumption) for d in _differences(r)]
-            self._split(place, wanted, case, rest, (old, split, setting), claim)
+            case, later_cases = left[0], left[1:]
+            differences = [d for r in conditions_of(case.assumption) for d in _differences(r)]
+            self._split(place, differences, case, later_cases, (old, split, setting), claim)
 
     def _split(
-        self, place: FactList, wanted: Any, case: Any, rest: list[Any], about: Any, claim: tuple[str, Expr]
+        self, place: FactList, differences: Any, case: Any, later_cases: list[Any], about: Any, claim: tuple[str, Expr]
     ) -> None:
         old, split, setting = about
-        known = [(d, s) for d, s in wanted if not self.goals.expr(place, d, s)]
-        if not known:
+        open_differences = [(d, s) for d, s in differences if not self.goals.expr(place, d, s)]
+        if not open_differences:
             gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
             last, target = read(case.steps[-1].expr if case.steps else old), read(split.expr)
             if not self.goals.zero(place, place.form(target - last)):
                 raise NoCertificateError(f"the case {case.assumption} ends elsewhere")
             self.add_up(place, claim, [*gaps, ("=", last, target)])
             return
-        if not rest:
+        if not later_cases:
             raise NoCertificateError("the cases are not proven to cover the domain")
-        gap, strict = known[0]
+        gap, strict = open_differences[0]
         lists: tuple[list[Any], list[Any]] = ([], [])
         first = -gap if strict else gap
         sides = ((">=", first, lists[0], strict), (">", -first, lists[1], not strict))
-        for relation, assumed, items, others in sides:
+        for relation, assumed, items, is_outside in sides:
             inner = place.case(relation, assumed, items)
             self._squared(inner, assumed)
-            if others:
-                self._cases(inner, old, split, rest, setting)
+            if is_outside:
+                self._cases(inner, old, split, later_cases, setting)
             else:
-                self._split(inner, known[1:], case, rest, about, claim)
+                self._split(inner, open_differences[1:], case, later_cases, about, claim)
         place.split(first, *lists, *claim)
 
     def _squared(self, place: FactList, gap: Expr) -> None:

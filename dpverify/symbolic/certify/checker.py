@@ -51,5 +51,5 @@ def records_of(folder: Path) -> Any:
 @cache
 def rules() -> list[dict[str, Any]]:
     """The catalogue of rules, as the checker reads it."""
-    found: list[dict[str, Any]] = json.loads(checker_file().with_name("rules.json").read_text())["rules"]
-    return found
+    catalogue: list[dict[str, Any]] = json.loads(checker_file().with_name("rules.json").read_text())["rules"]
+    return catalogue

@@ -36,37 +36,43 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
     """Columns that share letters with a form, and products of them: see `PRODUCTS`."""
     scope = place.scope
     near = k.letters_in(form)
-    known = list(place.kept(_facts, place, near))
-    powers = {p: None for f in (form, *(c.form for c in known)) for m in f for p in m}
+    base_columns = list(place.kept(_facts, place, near))
+    powers = {p: None for f in (form, *(c.form for c in base_columns)) for m in f for p in m}
     if depth > 1:
         for atom, exponent in powers:
-            known.extend(_power(goals, place, atom, exponent, depth))
+            base_columns.extend(_power(goals, place, atom, exponent, depth))
         for atom in {atom: None for atom, _ in powers}:
-            known.extend(_function(goals, place, atom, depth))
-    columns = [*known, Known(k.ONE, True, ())]
+            base_columns.extend(_function(goals, place, atom, depth))
+    columns = [*base_columns, Known(k.ONE, True, ())]
     if products:
         columns.extend(_squares(place, form))
-        usable = known if products == "zeros" else [c for c in known if not place.kept(scope.holds, "=", c.form)]
+        usable = (
+            base_columns
+            if products == "zeros"
+            else [c for c in base_columns if not place.kept(scope.holds, "=", c.form)]
+        )
         if products == "nearest":
             usable.sort(key=lambda c: len(k.letters_in(c.form) - near))
         for a, b in combinations_with_replacement(usable[:_MOST_FACTORS], 2):
             if len(a.form) * len(b.form) <= 200:
-                both = place.kept(scope.product, a.form, b.form)
-                columns.append(Known(both, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit]))
+                product_form = place.kept(scope.product, a.form, b.form)
+                columns.append(
+                    Known(product_form, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit])
+                )
     for m in {m: None for f in (form, *(c.form for c in columns)) for m in f}:
         columns += place.kept(_signs, place, m)
     return columns
 
 
-def pruned(columns: list[Known], wanted: Form) -> list[Known]:
+def pruned(columns: list[Known], target: Form) -> list[Known]:
     """Drop columns that hold a monomial which nothing can cancel, until there is none."""
     while True:
-        plus = {m for c in columns for m, x in c.form.items() if x > 0} | {m for m, x in wanted.items() if x < 0}
-        minus = {m for c in columns for m, x in c.form.items() if x < 0} | {m for m, x in wanted.items() if x > 0}
-        kept = [c for c in columns if all(m in (minus if x > 0 else plus) for m, x in c.form.items())]
-        if len(kept) == len(columns):
-            return kept
-        columns = kept
+        plus = {m for c in columns for m, x in c.form.items() if x > 0} | {m for m, x in target.items() if x < 0}
+        minus = {m for c in columns for m, x in c.form.items() if x < 0} | {m for m, x in target.items() if x > 0}
+        remaining_columns = [c for c in columns if all(m in (minus if x > 0 else plus) for m, x in c.form.items())]
+        if len(remaining_columns) == len(columns):
+            return remaining_columns
+        columns = remaining_columns
 
 
 def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
@@ -77,46 +83,46 @@ def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
     left = [(r, e, scope.form(e)) for r, e in dict.fromkeys(usable)]
     grown = True
     while grown:
-        found = [fact for fact in left if k.letters_in(fact[2]) & letters]
-        left = [fact for fact in left if fact not in found]
-        chosen += found
+        new_facts = [fact for fact in left if k.letters_in(fact[2]) & letters]
+        left = [fact for fact in left if fact not in new_facts]
+        chosen += new_facts
         before = len(letters)
-        letters.update(*(k.letters_in(fact[2]) for fact in found))
+        letters.update(*(k.letters_in(fact[2]) for fact in new_facts))
         grown = len(letters) > before
-    seen, known = set(), list[Known]()
+    keys, columns = set(), list[Known]()
     for relation, e, f in sorted(chosen, key=lambda fact: len(fact[2])):
-        if not f or f.key() in seen:
+        if not f or f.key() in keys:
             continue
-        seen.add(f.key())
-        known.append(Known(f, relation != "=" and scope.sign(f) == 3, (e,)))
+        keys.add(f.key())
+        columns.append(Known(f, relation != "=" and scope.sign(f) == 3, (e,)))
         if relation == "=":
-            known.append(Known(-f, False, (e,), negated=True))
-    return known
+            columns.append(Known(-f, False, (e,), negated=True))
+    return columns
 
 
 def _signs(place: FactList, m: Any) -> list[Known]:
     """A monomial of known sign; an irrational constant in it is enclosed between rationals."""
     scope = place.scope
     closed = tuple(f for f in m if not k.letters_in(k.monomial([f])))
-    rest = tuple(f for f in m if f not in closed)
+    open_factors = tuple(f for f in m if f not in closed)
     if not m:
         return []
-    open_form, turned = k.monomial(rest), 1
+    open_form, turned = k.monomial(open_factors), 1
     strength = scope.sign(open_form)
     if not strength & 1:
         turned, strength = -1, scope.sign(-open_form)
     if not strength & 1:
         return []
-    around = (monomial(rest, turned),) if rest else ()
+    around = (monomial(open_factors, turned),) if open_factors else ()
     if not closed:
         return [Known(k.monomial(m, turned), strength == 3, around)]
     constant = k.monomial(closed)
-    found = []
+    columns = []
     for gap in _enclosure(constant):
         if scope.sign(gap) & 1:
-            both = scope.product(gap, open_form.times(turned))
-            found.append(Known(both, strength == 3, (written(gap), *around)))
-    return found
+            product_form = scope.product(gap, open_form.times(turned))
+            columns.append(Known(product_form, strength == 3, (written(gap), *around)))
+    return columns
 
 
 def _enclosure(constant: Form) -> tuple[Form, ...]:
@@ -143,13 +149,15 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
 
 def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -> Iterator[Known]:
     """What rules say of an exponential or a power."""
-    scope, one = place.scope, k.rational(1)
+    scope, unit = place.scope, k.rational(1)
     if atom[0] == "e":
         u = written(exponent)
         yield from _rule(place, "one-minus-exp", {"x": -u})
-        for found in _rule(place, "one-minus-exp", {"x": u}):
+        for column in _rule(place, "one-minus-exp", {"x": u}):
             power = k.row("exp", u)
-            yield Known(scope.product(found.form, place.form(power)), False, (*found.factors, power), emit=found.emit)
+            yield Known(
+                scope.product(column.form, place.form(power)), False, (*column.factors, power), emit=column.emit
+            )
         if goals.prove(place, -exponent, False, depth - 1):
             yield from _rule(place, "exp-monotone", {"a": u, "b": k.rational(0)})
         return
@@ -165,7 +173,7 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
     if goals.prove(place, k.ONE - base, False, depth - 1):
         if goals.prove(place, base, False, depth - 1):
             if value is None and goals.prove(place, exponent - k.ONE, False, depth - 1):
-                yield from _rule(place, "power-decreasing", {"x": b, "p": x, "q": one})
+                yield from _rule(place, "power-decreasing", {"x": b, "p": x, "q": unit})
             yield from _rule(place, "power-at-most-one", {"x": b, "p": x})
     elif goals.prove(place, base - k.ONE, False, depth - 1):
         yield from _rule(place, "power-increasing", {"x": b, "p": k.rational(0), "q": x})
@@ -173,31 +181,31 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
 
 def _function(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Known]:
     """What rules say of a logarithm, floor, bit or maximum."""
-    kind, *rest = atom
-    if kind == "log" and k.letters_in(rest[0]) and goals.prove(place, rest[0], True, depth - 1):
-        u = written(rest[0])
+    kind, *arguments = atom
+    if kind == "log" and k.letters_in(arguments[0]) and goals.prove(place, arguments[0], True, depth - 1):
+        u = written(arguments[0])
         yield from _rule(place, "log-tangent", {"x": u})
         for least in (1, 2):
-            if goals.prove(place, rest[0] - k.constant(least), False, depth - 1):
+            if goals.prove(place, arguments[0] - k.constant(least), False, depth - 1):
                 yield from _rule(place, "log-monotone", {"a": k.rational(least), "b": u})
-        if goals.prove(place, k.ONE - rest[0], False, depth - 1):
+        if goals.prove(place, k.ONE - arguments[0], False, depth - 1):
             yield from _rule(place, "log-monotone", {"a": u, "b": k.rational(1)})
     elif kind == "floor":
-        u = written(rest[0])
+        u = written(arguments[0])
         yield from _rule(place, "floor-below", {"x": u})
         gap = k.row("+", k.row("floor", u), k.rational(1)) - u
         yield Known(place.form(gap), True, (gap,), emit=[lambda: place.fact(">", gap, "fraction", u)])
         for least in (0, 1):
-            if goals.prove(place, rest[0] - k.constant(least), False, depth - 1):
+            if goals.prove(place, arguments[0] - k.constant(least), False, depth - 1):
                 at_least = k.row("+", k.row("floor", u), k.rational(-least))
                 if goals.prove(place, place.form(at_least), False, depth - 2):
                     yield Known(place.form(at_least), False, (at_least,))
     elif kind == "bit":
-        s, i = map(written, rest)
+        s, i = map(written, arguments)
         yield from _rule(place, "bit-times", {"s": s, "k": i, "x": k.rational(1)})
     elif kind == "max":
-        for one in rest:
-            gap = written(k.alone(atom)) - written(one)
+        for argument in arguments:
+            gap = written(k.alone(atom)) - written(argument)
             if goals.prove(place, place.form(gap), False, depth - 1):
                 yield Known(place.form(gap), False, (gap,))
 

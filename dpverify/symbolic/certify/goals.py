@@ -62,7 +62,9 @@ class Goals:
 
     def apart(self, place: FactList, form: Form) -> bool:
         """Prove that a form is not 0."""
-        return bool(place.scope.sign(form) & 2) or any(self.prove(place, one, True) for one in (form, -form))
+        return bool(place.scope.sign(form) & 2) or any(
+            self.prove(place, signed_form, True) for signed_form in (form, -form)
+        )
 
     def zero(self, place: FactList, form: Form) -> bool:
         """Prove that a form is 0."""
@@ -74,7 +76,7 @@ class Goals:
             return place.fact("=", expr, "combine", [written(d) for d in under], [])
         if any(way(self, place, place.form(expr)) for way in (by_equal_places, by_one_root, by_value)):
             return True
-        if any(place.refuted(written(one), False) for one in (form, -form)):
+        if any(place.refuted(written(signed_form), False) for signed_form in (form, -form)):
             return False
         return self.prove(place, form) and self.prove(place, -form)
 
@@ -111,23 +113,23 @@ class Goals:
 
     def _factors(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """A monomial, or a common factor and what is left."""
-        taken, rest = shared(place.scope, form)
-        if not taken and len(form) > 1:
+        powers, cofactor = shared(place.scope, form)
+        if not powers and len(form) > 1:
             return False
         coefficient, sign, factors = fmpq(1), 1, []
         if len(form) == 1:
-            coefficient, rest = abs(form[min(form)]), k.ZERO
+            coefficient, cofactor = abs(form[min(form)]), k.ZERO
             sign = 1 if form[min(form)] > 0 else -1
-        for atom, exponent in taken:
-            found = self._power(place, atom, exponent, strict, depth)
-            sign *= found
-            factors.append(written(place.scope.joined(((atom, exponent),)).times(found or 1)))
-            if not found:
+        for atom, exponent in powers:
+            factor_sign = self._power(place, atom, exponent, strict, depth)
+            sign *= factor_sign
+            factors.append(written(place.scope.joined(((atom, exponent),)).times(factor_sign or 1)))
+            if not factor_sign:
                 return False
-        if rest:
-            found = self._either(place, rest, strict, depth)
-            sign *= found
-            factors.append(written(rest.times(found or 1)))
+        if cofactor:
+            factor_sign = self._either(place, cofactor, strict, depth)
+            sign *= factor_sign
+            factors.append(written(cofactor.times(factor_sign or 1)))
         return sign > 0 and (
             place.scope.holds(_RELATION[strict], form) or self._combined(place, form, strict, coefficient, factors)
         )
@@ -160,13 +162,13 @@ class Goals:
 
     def _atom(self, place: FactList, atom: Form, strict: bool, depth: int) -> bool:
         """The sign of a function: of a sum by its terms, of others by what is known of them."""
-        kind, *rest = atom
+        kind, *arguments = atom
         if kind == "sum" and not strict:
             expr = k.row(*written(k.alone(atom)))
             term, _ = place.scope.term(*expr)
-            inner = place.inside("oo" if rest[0] == "oo" else written(rest[0]))
+            inner = place.inside("oo" if arguments[0] == "oo" else written(arguments[0]))
             return self.expr(inner, term) and place.termwise(expr)
-        if kind == "floor" and not strict and self.prove(place, rest[0], False, depth - 1):
+        if kind == "floor" and not strict and self.prove(place, arguments[0], False, depth - 1):
             return True
         return self.combination(place, k.alone(atom), strict, depth)
 
@@ -174,20 +176,20 @@ class Goals:
         """Every term by itself."""
         if len(form) < 2 or any(c < 0 for c in form.values()):
             return False
-        some = not strict
+        has_strict_term = not strict
         for m in form:
             term = k.monomial(m)
-            if not some and self.prove(place, term, True, depth - 1):
-                some = True
+            if not has_strict_term and self.prove(place, term, True, depth - 1):
+                has_strict_term = True
             elif not self.prove(place, term, False, depth - 1):
                 return False
-        return some
+        return has_strict_term
 
     def _linear(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         return self.combination(place, form, strict, depth)
 
     def _products(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return len(form) > 1 and any(self.combination(place, form, strict, depth, one) for one in PRODUCTS)
+        return len(form) > 1 and any(self.combination(place, form, strict, depth, products) for products in PRODUCTS)
 
     def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
         """Find weights by a linear program over what is known, and write it down."""
@@ -202,9 +204,9 @@ class Goals:
         if self.effort < 0:
             return False
         matrix = [{numbers[m]: c for m, c in column.form.items()} for column in columns]
-        wanted = [c.strict and strict for c in columns]
-        weights = solve(matrix, {numbers[m]: c for m, c in form.items()}, wanted)
-        if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, wanted, strict=True))):
+        strict_columns = [c.strict and strict for c in columns]
+        weights = solve(matrix, {numbers[m]: c for m, c in form.items()}, strict_columns)
+        if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, strict_columns, strict=True))):
             return False
         used = [(w, c) for w, c in zip(weights, columns, strict=True) if w > 0]
         if not all(emit() for _, c in used for emit in c.emit):
@@ -241,11 +243,11 @@ class Goals:
 
     def _polynomial(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Factors of a polynomial in its atoms."""
-        coefficient, found = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
-        if sum(count for _, count in found) < 2:
+        coefficient, factorization = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
+        if sum(count for _, count in factorization) < 2:
             return False
         sign, factors = (1 if coefficient > 0 else -1), []
-        for factor, count in found:
+        for factor, count in factorization:
             if count % 2 == 0:
                 turned = self._either(place, factor, True, depth) if strict else 1
                 root = written(factor.times(turned or 1))

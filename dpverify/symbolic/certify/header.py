@@ -45,28 +45,28 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     constraints = [c for name in domains for c in statement.domains[name].constraints]
     if statement.rhs is None or statement.relation not in {"<=", ">=", "<", ">", "=", *k.ORDERS}:
         raise NotExpressibleError("the statement has no sides with a relation between them that is known here")
-    meant = meant_by(statement)
+    meaning = meant_by(statement)
     letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
     conditions = [*constraints, *statement.requires]
     symbols, about = hidden_letters(statement)
-    if meant is not None:
-        symbols, about = symbols | meant.letters, [*about, *meant.conditions]
+    if meaning is not None:
+        symbols, about = symbols | meaning.letters, [*about, *meaning.conditions]
     symbols = dict(sorted(symbols.items()))  # they come from sets, whose order is another one in each process
-    vectors = set() if meant is None else {s for e in meant.formula.atoms(Norm, Inner) for s in e.free_symbols}
+    vectors = set() if meaning is None else {s for e in meaning.formula.atoms(Norm, Inner) for s in e.free_symbols}
     kinds = {name: "vector" if s in vectors and not s.is_real else kind_of(s) for name, s in symbols.items()}
     letters |= {name: kind for name, kind in kinds.items() if name not in letters}
     signs = [c for s in symbols.values() for c in _signs(s)]
-    left = from_sympy(start if meant is None else meant.formula) if statement.lhs is None else None
+    left = from_sympy(start if meaning is None else meaning.formula) if statement.lhs is None else None
     return {
         "name": statement.key,
         "claim": statement.key,
         "variant": statement.variant,
         "reading": statement.reading,
-        "quantity": "" if statement.quantity is None or meant is not None else statement.quantity,
+        "quantity": "" if statement.quantity is None or meaning is not None else statement.quantity,
         "definitions": definitions_of(statement),
         "letters": letters,
-        "conditions": [one for c in conditions for one in from_compare(c, defined)]
-        + [one for relation in about for one in conditions_of(relation)]
+        "conditions": [condition for c in conditions for condition in from_compare(c, defined)]
+        + [condition for relation in about for condition in conditions_of(relation)]
         + signs,
         "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
         "relation": statement.relation,
@@ -91,14 +91,14 @@ def definitions_of(statement: Statement) -> list[dict[str, Any]]:
     names = fixed_names(statement, *sides)
     meanings = () if statement.glossary is None else statement.glossary.meanings
     records = {(m.record.name, m.record.part) for m in meanings if isinstance(m.record, Definition) and m.record.at}
-    found = []
+    headers = []
     for name, part in sorted(record for record in records if record[0] in names):
         meaning = statement.definition(name, part)
         if meaning is not None and isinstance(meaning.record, Definition) and not meaning.record.argued:
             premise = define(statement, name, part=part)
             letters = {letter_of(symbol) for symbol in premise.lhs.free_symbols}
-            found.append(premise_header(premise, str(meaning), letters))
-    return found
+            headers.append(premise_header(premise, str(meaning), letters))
+    return headers
 
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     ends = derivation.start, derivation.last
     symbols = {s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden}
     plain = sorted((s for s in symbols if declared(derivation, s.name) is None), key=str)
-    said = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
-    header = said_by(said, plain)
+    instance = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
+    header = said_by(instance, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
     return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
 
@@ -119,25 +119,27 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
 def functions_of(derivation: Derivation) -> dict[str, Prefix]:
     """What its two ends show that is no number, with what it is declared to be."""
     names = sorted(_names(derivation.start, derivation.last))
-    return {name: said for name in names if (said := declared(derivation, name)) is not None}
+    return {name: declaration for name in names if (declaration := declared(derivation, name)) is not None}
 
 
 def local_part(
-    derivation: Derivation, known: Collection[str], symbols: Collection[Any], *, strict: bool
+    derivation: Derivation, statement_letters: Collection[str], symbols: Collection[Any], *, strict: bool
 ) -> dict[str, Any]:
     """Letters of a derivation that its statement does not have, and what is assumed of them."""
-    local = {s.name: kind_of(s) for s in symbols if s.name not in known and declared(derivation, s.name) is None}
+    local = {
+        s.name: kind_of(s) for s in symbols if s.name not in statement_letters and declared(derivation, s.name) is None
+    }
     if strict and (unknown := sorted(local.keys() - set(derivation.local))):
         raise NotExpressibleError(f"the statement says nothing of {', '.join(unknown)}")
-    own = [c for s in symbols if s.name in local for c in _signs(s)]
+    signs = [c for s in symbols if s.name in local for c in _signs(s)]
     assumed = [c for a in derivation.assumptions if _names(a) & local.keys() for c in conditions_of(a)]
-    others = {n: declared(derivation, n) for n in derivation.variables if n not in known}
-    letters = local | {n: kind for n, kind in others.items() if kind is not None}
-    return {"local": {"letters": letters, "conditions": own + assumed}}
+    declarations = {n: declared(derivation, n) for n in derivation.variables if n not in statement_letters}
+    letters = local | {n: kind for n, kind in declarations.items() if kind is not None}
+    return {"local": {"letters": letters, "conditions": signs + assumed}}
 
 
 def _signs(symbol: Any) -> list[Prefix]:
-    return [c for one in symbol_conditions(symbol) for c in condition_data(one) if c[0] != "integer"]
+    return [c for condition in symbol_conditions(symbol) for c in condition_data(condition) if c[0] != "integer"]
 
 
 def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dict[str, Any]:
@@ -164,7 +166,7 @@ def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
         "measured": True,
         "where": where,
         "letters": {},
-        "conditions": [one for c in (*domains, *statement.requires) for one in from_compare(c, defined)],
+        "conditions": [condition for c in (*domains, *statement.requires) for condition in from_compare(c, defined)],
         "lhs": from_sympy(premise.lhs),
         "relation": premise.relation,
         "rhs": from_formula(statement.rhs, defined),
@@ -191,5 +193,5 @@ def declared(derivation: Derivation, name: str) -> Prefix | None:
 
 
 def _names(*expressions: Any) -> set[str]:
-    found = [sympy.sympify(e) for e in expressions]
-    return {s.name for e in found for s in e.free_symbols} | {str(f.func) for e in found for f in e.atoms(AppliedUndef)}
+    terms = [sympy.sympify(e) for e in expressions]
+    return {s.name for e in terms for s in e.free_symbols} | {str(f.func) for e in terms for f in e.atoms(AppliedUndef)}

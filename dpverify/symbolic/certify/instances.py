@@ -41,7 +41,7 @@ def where_value(value: Any) -> Any:
 
 def replaced(links: Iterable[Link]) -> dict[str, set[str]]:
     """Letters that the uses of each premise put something else for; the others stand for the statement's own."""
-    found: dict[str, set[str]] = {}
+    letters_by_premise: dict[str, set[str]] = {}
     for link in links:
         if isinstance(link, Cases):
             parts = [replaced(case.steps) for case in link.cases]
@@ -50,16 +50,20 @@ def replaced(links: Iterable[Link]) -> dict[str, set[str]]:
             parts = [{name: names for name in link.premises if link.rule == PREMISE}]
         for part in parts:
             for name, letters in part.items():
-                found.setdefault(name, set()).update(letters)
-    return found
+                letters_by_premise.setdefault(name, set()).update(letters)
+    return letters_by_premise
 
 
 def said_by(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
     """What holds for all values of some symbols, by what is assumed of them and under the instance's conditions."""
-    own = [one for s in symbols for one in symbol_conditions(s)]
+    sign_conditions = [condition for s in symbols for condition in symbol_conditions(s)]
     return {
         "letters": {letter_of(s): kind_of(s) for s in symbols},
-        "conditions": [one for c in dict.fromkeys((*instance.conditions, *own)) for one in condition_data(c)],
+        "conditions": [
+            condition
+            for c in dict.fromkeys((*instance.conditions, *sign_conditions))
+            for condition in condition_data(c)
+        ],
         "lhs": from_sympy(instance.lhs),
         "relation": instance.relation,
         "rhs": from_sympy(instance.rhs),
@@ -88,7 +92,9 @@ def condition_data(condition: Any) -> list[Prefix]:
         return conditions_of(condition.relation)
     if isinstance(condition, ForAll):
         lo, hi = from_sympy(condition.lo), from_sympy(condition.hi)
-        return [["forall", letter_of(condition.index), lo, hi, one] for one in conditions_of(condition.relation)]
+        return [
+            ["forall", letter_of(condition.index), lo, hi, relation] for relation in conditions_of(condition.relation)
+        ]
     if isinstance(condition, Converges):
         return [["converges", letter_of(condition.index), from_sympy(condition.lo), from_sympy(condition.term)]]
     if isinstance(condition, IsInteger):

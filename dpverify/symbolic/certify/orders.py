@@ -18,24 +18,24 @@ def weighed(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
     """Write the weights of each term of what the chain reaches; why there are none."""
     proof, scope = place.proof, place.scope
     printed, tilde = proof.read(data["rhs"]), data["relation"] == "O~"
-    pairs = [one for one in _pairs(place) if _bounded(goals, place, *one)]
+    pairs = [entry for entry in _pairs(place) if _bounded(goals, place, *entry)]
     for expr in (printed, proof.rhs):
         _signs(goals, place, expr)
     terms, right = proof.rates(proof.rhs, frozenset(data["hides"])), proof.rates(printed)
-    bounded = [one for pair in pairs for one in proof.at_most(*pair)]
-    logarithms = {a for one in (*terms, *right, *bounded) for a in one if a[0] == "log"}
+    bounded = [entry for pair in pairs for entry in proof.at_most(*pair)]
+    logarithms = {a for entry in (*terms, *right, *bounded) for a in entry if a[0] == "log"}
     spare = [{a: fmpq(1)} for a in sorted(logarithms)] if tilde else []
     spare += [{a: fmpq(-1)} for a in sorted(logarithms) if scope.sign(a[1] - k.constant(2)) & 1]
     weights = []
     for term in terms:
-        columns = [*({**one, None: fmpq(1)} for one in right), *bounded, *spare]
-        rows = {a: row for row, a in enumerate({a: 0 for one in (*columns, term) for a in one})}
-        matrix = [{rows[a]: x for a, x in one.items()} for one in columns]
-        found = solve(matrix, {rows[a]: x for a, x in {**term, None: fmpq(1)}.items()}, [False] * len(columns))
-        if found is None:
+        columns = [*({**entry, None: fmpq(1)} for entry in right), *bounded, *spare]
+        rows = {a: row for row, a in enumerate({a: 0 for entry in (*columns, term) for a in entry})}
+        matrix = [{rows[a]: x for a, x in entry.items()} for entry in columns]
+        solution = solve(matrix, {rows[a]: x for a, x in {**term, None: fmpq(1)}.items()}, [False] * len(columns))
+        if solution is None:
             return "a term of what is reached is not proven to be of the order"
         ends = len(right), len(right) + len(bounded)
-        weights.append([[str(x) for x in part] for part in (found[: ends[0]], found[ends[0] : ends[1]])])
+        weights.append([[str(x) for x in part] for part in (solution[: ends[0]], solution[ends[0] : ends[1]])])
     data["order"] |= {"known": pairs, "weights": weights}
     return ""
 
@@ -43,7 +43,9 @@ def weighed(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
 def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
     """What the conditions say is not above something else; 1 is not above any positive whole number."""
     proof = place.proof
-    for kind, a, b in (one for one in proof.data["conditions"] if one[0] in ("<", "<=", ">", ">=", "=")):
+    for kind, a, b in (
+        condition for condition in proof.data["conditions"] if condition[0] in ("<", "<=", ">", ">=", "=")
+    ):
         small, large = proof.read(a), proof.read(b)
         yield from [(small, large)] * (kind in "<=") + [(large, small)] * (kind in ">=")
     yield from ((k.rational(1), k.letter(name)) for name, kind in proof.kinds.items() if kind == "integer")
@@ -71,7 +73,7 @@ def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
 
 def _logarithms(expr: Expr) -> dict[Expr, None]:
     """The logarithms of an expression, in the order in which they stand there: no certificate may hang on a set's."""
-    found = {expr: None} if expr[0] == "log" else {}
+    logarithms = {expr: None} if expr[0] == "log" else {}
     for part in (a for a in expr if isinstance(a, k.Row)):
-        found |= _logarithms(part)
-    return found
+        logarithms |= _logarithms(part)
+    return logarithms

@@ -47,10 +47,10 @@ class FactList:
         now = self.scope, len(self.scope.facts)
         if now != self.computed[0]:
             self.computed = now, {}
-        found, key = self.computed[1], (compute, *arguments)
-        if key not in found:
-            found[key] = compute(*arguments)
-        return found[key]
+        results, key = self.computed[1], (compute, *arguments)
+        if key not in results:
+            results[key] = compute(*arguments)
+        return results[key]
 
     def written(self) -> list[Any]:
         """The list that the next fact goes to."""

@@ -22,24 +22,24 @@ def shared(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
     """Powers of atoms that all monomials share, and the form without them."""
     if len(form) == 1:
         return list(min(form)), k.constant(form[min(form)])
-    taken: list[tuple[Any, Form]] = []
+    powers: list[tuple[Any, Form]] = []
     for atom, _ in min(form):
         exponents = [[x for a, x in m if a is atom] for m in form]
         if any(len(xs) != 1 for xs in exponents):
             continue
-        found = {xs[0] for xs in exponents}
-        values = [x.constant() for x in found]
-        if len(found) == 1:
-            taken.append((atom, found.pop()))
+        distinct_exponents = {xs[0] for xs in exponents}
+        values = [x.constant() for x in distinct_exponents]
+        if len(distinct_exponents) == 1:
+            powers.append((atom, distinct_exponents.pop()))
         elif all(v is not None for v in values) and (min(values) > 0 or scope.atom_sign(atom) & 2):
-            taken.append((atom, k.constant(min(values))))
-    rest = _without(form, dict(taken))
-    return (taken, rest) if taken and scope.product(rest, k.monomial(taken)) is form else ([], form)
+            powers.append((atom, k.constant(min(values))))
+    cofactor = _without(form, dict(powers))
+    return (powers, cofactor) if powers and scope.product(cofactor, k.monomial(powers)) is form else ([], form)
 
 
-def _without(form: Form, taken: dict[Any, Form]) -> Form:
+def _without(form: Form, powers: dict[Any, Form]) -> Form:
     """A form divided by powers of atoms that are in each monomial once."""
-    left = {m: [(a, x - taken.get(a, k.ZERO)) for a, x in m] for m in form}
+    left = {m: [(a, x - powers.get(a, k.ZERO)) for a, x in m] for m in form}
     return k.form_of({tuple(sorted((a, x) for a, x in left[m] if x)): c for m, c in form.items()})
 
 
@@ -51,13 +51,13 @@ def denominators(form: Form) -> list[Form]:
             value = exponent.get((), fmpq(0)) if atom[0] != "e" else fmpq(0)
             if value < 0 and (len(exponent) == 1 or atom[0] == "base"):
                 powers[atom] = max(powers.get(atom, fmpq(0)), -value)
-    found: list[Form] = []
+    factors: list[Form] = []
     for atom, power in powers.items():
-        whole = int(power.floor())
-        found += [k.alone(atom)] * whole
-        if power != whole:
-            found.append(k.monomial([(atom, k.constant(power - whole))]))
-    return found
+        multiplicity = int(power.floor())
+        factors += [k.alone(atom)] * multiplicity
+        if power != multiplicity:
+            factors.append(k.monomial([(atom, k.constant(power - multiplicity))]))
+    return factors
 
 
 def cleared(scope: Any, form: Form, divisors: list[Form]) -> Form:
@@ -83,10 +83,10 @@ class _Ring:
         row: dict[int, int] = {}
         for atom, number in monomial:
             value = number.constant()
-            whole = value is not None and value.q == 1 and value > 0
-            key = (atom, None) if whole else (atom, number)
+            is_natural = value is not None and value.q == 1 and value > 0
+            key = (atom, None) if is_natural else (atom, number)
             place = self.generators.setdefault(key, len(self.generators))
-            row[place] = row.get(place, 0) + (int(value.p) if whole else 1)
+            row[place] = row.get(place, 0) + (int(value.p) if is_natural else 1)
         return row
 
     def power(self, place: int, count: int) -> Form:
@@ -115,21 +115,21 @@ def factors_of(scope: Any, form: Form) -> tuple[Any, list[tuple[Form, int]]]:
     ring = _Ring(scope, form)
     if ring.polynomial.total_degree() > _MOST_DEGREE:
         return fmpq(1), []
-    constant, found = ring.polynomial.factor()
-    return fmpq(constant), [(ring.form(p), int(n)) for p, n in found]
+    constant, factors = ring.polynomial.factor()
+    return fmpq(constant), [(ring.form(p), int(n)) for p, n in factors]
 
 
 def bounds(place: Any) -> dict[str, list[tuple[Any, int]]]:
     """Rational bounds of letters that the facts give: (bound, 1) where it is below, (bound, -1) where it is above."""
-    found: dict[str, list[tuple[Any, int]]] = {}
-    for form, known in place.scope.index.items():
+    bounds_by_letter: dict[str, list[tuple[Any, int]]] = {}
+    for form, signs in place.scope.index.items():
         powers = [m for m in form if m]
-        if known & 1 and len(form) <= 2 and len(powers) == 1 and len(powers[0]) == 1:
+        if signs & 1 and len(form) <= 2 and len(powers) == 1 and len(powers[0]) == 1:
             ((atom, exponent),) = powers[0]
             if atom[0] == "letter" and exponent is k.ONE:
                 c = form[powers[0]]
-                found.setdefault(atom[1], []).append((-form.get((), fmpq(0)) / c, 1 if c > 0 else -1))
-    return found
+                bounds_by_letter.setdefault(atom[1], []).append((-form.get((), fmpq(0)) / c, 1 if c > 0 else -1))
+    return bounds_by_letter
 
 
 def shifted(goals: Any, place: Any, form: Form) -> list[Any] | None:
@@ -137,16 +137,16 @@ def shifted(goals: Any, place: Any, form: Form) -> list[Any] | None:
     ring = _Ring(place.scope, form)
     if ring.polynomial.total_degree() > _MOST_DEGREE:
         return None
-    known = bounds(place)
+    letter_bounds = bounds(place)
     options: list[list[tuple[int, Any, int, str]]] = []
     for (atom, number), place_of in ring.generators.items():
-        kind, *rest = atom
-        if number is not None or kind != "letter" or rest[0] not in known:
+        kind, *arguments = atom
+        if number is not None or kind != "letter" or arguments[0] not in letter_bounds:
             continue
-        lows = [b for b, side in known[rest[0]] if side > 0]
-        highs = [b for b, side in known[rest[0]] if side < 0]
-        choice = [(place_of, max(lows), 1, rest[0])] if lows else []
-        choice += [(place_of, min(highs), -1, rest[0])] if highs else []
+        lows = [b for b, side in letter_bounds[arguments[0]] if side > 0]
+        highs = [b for b, side in letter_bounds[arguments[0]] if side < 0]
+        choice = [(place_of, max(lows), 1, arguments[0])] if lows else []
+        choice += [(place_of, min(highs), -1, arguments[0])] if highs else []
         options.append(choice)
     if not options or len(options) > 8:
         return None
@@ -155,9 +155,9 @@ def shifted(goals: Any, place: Any, form: Form) -> list[Any] | None:
             break
         moved = _moved(ring, chosen)
         if all(c > 0 for c in moved.values()):
-            found = _terms(goals, place, ring, chosen, moved)
-            if found is not None:
-                return found
+            terms = _terms(goals, place, ring, chosen, moved)
+            if terms is not None:
+                return terms
     return None
 
 

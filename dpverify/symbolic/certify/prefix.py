@@ -87,8 +87,8 @@ _CONSTANTS: dict[Any, Prefix] = {
 
 def _guarded(expr: Any) -> Prefix:
     if len(expr.args) == 2:
-        (value, condition), (other, always) = expr.args
-        if isinstance(value, sympy.Sum) and len(value.limits) == 1 and other == 0 and always is sympy.true:
+        (value, condition), (default, always) = expr.args
+        if isinstance(value, sympy.Sum) and len(value.limits) == 1 and default == 0 and always is sympy.true:
             _, lo, hi = value.limits[0]
             if isinstance(condition, sympy.Ge) and sympy.expand(condition.lhs - condition.rhs - hi + lo) == 0:
                 return from_sympy(value)

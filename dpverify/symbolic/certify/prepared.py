@@ -17,10 +17,10 @@ def converges(goals: Goals, place: FactList, series: Expr) -> None:
     term, inner = place.scope.term(*series)
     form = inner.form(term)
     if len(form) == 1:
-        _, rest = inner.taken_out(form, f"%{place.scope.depth}")
-        closed = place.scope.closed("oo", rest)
-        if len(rest) == 1 and closed not in place.scope.converging:
-            _geometric(goals, place, written(closed), min(rest))
+        _, summand = inner.taken_out(form, f"%{place.scope.depth}")
+        closed = place.scope.closed("oo", summand)
+        if len(summand) == 1 and closed not in place.scope.converging:
+            _geometric(goals, place, written(closed), min(summand))
 
 
 def _geometric(goals: Goals, place: FactList, series: Expr, powers: Any) -> None:
@@ -102,8 +102,8 @@ def as_written(goals: Goals, place: FactList, expr: Expr) -> str:
         term, _ = place.scope.term(*expr)
         inner = place.inside(place.scope.span(*expr))
         return ">=" * bool(as_written(goals, inner, term) and place.termwise(expr))
-    found = [as_written(goals, place, arg) for arg in args] if op in "+*" else [""]
+    signs = [as_written(goals, place, arg) for arg in args] if op in "+*" else [""]
     terms = [["1", [arg]] for arg in args] if op == "+" else [["1", args]]
-    strict = any(one == ">" for one in found) if op == "+" else all(one == ">" for one in found)
+    strict = any(sign == ">" for sign in signs) if op == "+" else all(sign == ">" for sign in signs)
     relation = ">" if strict else ">="
-    return relation * (all(found) and place.fact(relation, expr, "combine", [], terms))
+    return relation * (all(signs) and place.fact(relation, expr, "combine", [], terms))

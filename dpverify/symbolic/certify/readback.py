@@ -34,37 +34,37 @@ def power(atom: Any, exponent: Form) -> Expr:
 @cache
 def of_atom(atom: Any) -> Expr:
     """One atom."""
-    kind, *rest = atom
+    kind, *arguments = atom
     if kind == "prime":
-        return k.rational(int(rest[0]))
+        return k.rational(int(arguments[0]))
     if kind == "e":
         return k.row("exp", k.rational(1))
     if kind == "base":
-        return written(rest[0])
+        return written(arguments[0])
     if kind in ("sum", "integral"):
-        return _bound(kind, rest)
-    return k.row(kind, *(x if isinstance(x, str) else written(x) for x in rest))
+        return _bound(kind, arguments)
+    return k.row(kind, *(x if isinstance(x, str) else written(x) for x in arguments))
 
 
-def _bound(kind: str, rest: list[Any]) -> Expr:
-    body = rest[-1]
+def _bound(kind: str, arguments: list[Any]) -> Expr:
+    body = arguments[-1]
     index = f"#{min(_free(body), default=0)}"  # those of sums around it have higher numbers
     fresh, summed = k.bind("bound", k.put(written(body), {index: k.letter("bound")}))
     ends = (k.row("-oo"), k.row("oo"))
     if kind == "sum":
-        ends = k.rational(0), k.row("oo") if rest[0] == "oo" else written(rest[0])
+        ends = k.rational(0), k.row("oo") if arguments[0] == "oo" else written(arguments[0])
     return k.row(kind, fresh, *ends, summed)
 
 
 def _free(part: Any) -> set[int]:
     """Numbers of the indices in a form or atom that no sum in it binds."""
     if not isinstance(part, k.Row):
-        found = [_free(x) for m in part for factor in m for x in factor] if isinstance(part, k.Form) else []
-        return set[int]().union(*found)
-    kind, *rest = part
+        index_sets = [_free(x) for m in part for factor in m for x in factor] if isinstance(part, k.Form) else []
+        return set[int]().union(*index_sets)
+    kind, *arguments = part
     if kind == "letter":
-        return {int(rest[0][1:])} if rest[0].startswith("#") else set()
+        return {int(arguments[0][1:])} if arguments[0].startswith("#") else set()
     if kind not in ("sum", "integral"):
-        return set[int]().union(*map(_free, rest))
-    inner = _free(rest[-1])
-    return (inner - {min(inner, default=0)}).union(*map(_free, rest[:-1]))
+        return set[int]().union(*map(_free, arguments))
+    inner = _free(arguments[-1])
+    return (inner - {min(inner, default=0)}).union(*map(_free, arguments[:-1]))

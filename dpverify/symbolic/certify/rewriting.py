@@ -95,26 +95,26 @@ class Rewriting:
         (way,) = ways
         at = next(i for i, p in enumerate(parts) if p is not None)
         low, high = (old[at], new[at]) if way > 0 else (new[at], old[at])
-        made = Rewritten(way, k.row(op, *old), k.row(op, *new))
+        rewritten = Rewritten(way, k.row(op, *old), k.row(op, *new))
         if op in ("exp", "log"):
-            return self._by_rule(place, made, f"{op}-monotone", {"a": low, "b": high})
+            return self._by_rule(place, rewritten, f"{op}-monotone", {"a": low, "b": high})
         if op == "^":
-            return self._base(place, made, low, high) if at == 0 else self._exponent(place, made, low, high)
-        return made if self.goals.expr(place, made.gap) else None
+            return self._base(place, rewritten, low, high) if at == 0 else self._exponent(place, rewritten, low, high)
+        return rewritten if self.goals.expr(place, rewritten.gap) else None
 
-    def _known(self, place: FactList, made: Rewritten, *by: Any) -> Rewritten | None:
-        for expr in (made.old, made.new):
+    def _known(self, place: FactList, rewritten: Rewritten, *by: Any) -> Rewritten | None:
+        for expr in (rewritten.old, rewritten.new):
             prepare(self.goals, place, expr)
-        known = place.scope.holds(made.relation, place.form(made.gap))
-        return made if known or (by and place.fact(made.relation, made.gap, *by)) else None
+        is_proven = place.scope.holds(rewritten.relation, place.form(rewritten.gap))
+        return rewritten if is_proven or (by and place.fact(rewritten.relation, rewritten.gap, *by)) else None
 
     def _equal(self, place: FactList, op: str, old: list[Expr], new: list[Expr]) -> Rewritten | None:
         current = list(old)
         for n, (a, b) in enumerate(zip(old, new, strict=True)):
             if a is not b:
                 context = k.row(op, *current[:n], HOLE, *current[n + 1 :])
-                made = Rewritten(0, *(k.put(context, {"HOLE": x}) for x in (a, b)))
-                if not self._known(place, made, "congruent", "HOLE", context, b, a):
+                rewritten = Rewritten(0, *(k.put(context, {"HOLE": x}) for x in (a, b)))
+                if not self._known(place, rewritten, "congruent", "HOLE", context, b, a):
                     return None
                 current[n] = b
         return self._known(place, Rewritten(0, k.row(op, *old), k.row(op, *new)))
@@ -136,48 +136,48 @@ class Rewriting:
         for n, p in enumerate(moves):
             around = [q.new for q in moves[:n]] + [q.old for q in moves[n + 1 :]]
             terms.append(["1", [outer, p.gap, *around]])
-        made = Rewritten(moves[0].way * sign, k.row("*", *old), k.row("*", *new))
-        return self._known(place, made, "combine", [], terms)
+        rewritten = Rewritten(moves[0].way * sign, k.row("*", *old), k.row("*", *new))
+        return self._known(place, rewritten, "combine", [], terms)
 
-    def _base(self, place: FactList, made: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
+    def _base(self, place: FactList, rewritten: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
         """A power whose base moves."""
-        power, goals = made.old[2], self.goals
+        power, goals = rewritten.old[2], self.goals
         if goals.expr(place, power) and goals.expr(place, low):
             if not place.scope.sign(place.form(high)) & 1:
                 place.fact(">=", high, "combine", [], [["1", [low]], ["1", [high - low]]])
-            return self._by_rule(place, made, "power-monotone", {"a": low, "b": high, "p": power})
+            return self._by_rule(place, rewritten, "power-monotone", {"a": low, "b": high, "p": power})
         if not (goals.expr(place, -power) and goals.expr(place, low, True)):
             return None
         goals.expr(place, high, True)
-        made = Rewritten(-made.way, made.old, made.new)
+        rewritten = Rewritten(-rewritten.way, rewritten.old, rewritten.new)
         under = [k.row("^", x, k.rational(-1)) for x in (high, low)]
         first = self._by_rule(place, Rewritten(1, *under), "reciprocal-monotone", {"a": low, "b": high})
-        if first is None or place.scope.holds(">=", place.form(made.gap)):
-            return first and made
-        return self._by_rule(place, made, "power-monotone", {"a": under[0], "b": under[1], "p": -power})
+        if first is None or place.scope.holds(">=", place.form(rewritten.gap)):
+            return first and rewritten
+        return self._by_rule(place, rewritten, "power-monotone", {"a": under[0], "b": under[1], "p": -power})
 
-    def _exponent(self, place: FactList, made: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
+    def _exponent(self, place: FactList, rewritten: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
         """A power whose exponent moves."""
-        base, goals = made.old[1], self.goals
+        base, goals = rewritten.old[1], self.goals
         if goals.expr(place, (base - k.rational(1))):
-            return self._by_rule(place, made, "power-increasing", {"x": base, "p": low, "q": high})
+            return self._by_rule(place, rewritten, "power-increasing", {"x": base, "p": low, "q": high})
         if not (goals.expr(place, base) and goals.expr(place, (k.rational(1) - base))):
             return None
-        made = Rewritten(-made.way, made.old, made.new)
+        rewritten = Rewritten(-rewritten.way, rewritten.old, rewritten.new)
         if goals.expr(place, low):
-            return self._by_rule(place, made, "power-decreasing", {"x": base, "p": high, "q": low})
+            return self._by_rule(place, rewritten, "power-decreasing", {"x": base, "p": high, "q": low})
         if not goals.expr(place, base, True):
             return None
         where = {"x": k.row("^", base, k.rational(-1)), "p": -high, "q": -low}
-        return self._by_rule(place, made, "power-increasing", where)
+        return self._by_rule(place, rewritten, "power-increasing", where)
 
-    def _by_rule(self, place: FactList, made: Rewritten, name: str, where: dict[str, Expr]) -> Rewritten | None:
+    def _by_rule(self, place: FactList, rewritten: Rewritten, name: str, where: dict[str, Expr]) -> Rewritten | None:
         gap = instance_gap(place, name, where)
         if gap is None or unproven(self.goals, place, k.Rule(place.proof.checker.rules[name]), where):
             return None
         if not place.scope.holds(">=", place.form(gap)) and not place.fact(">=", gap, "instance", "rule", name, where):
             return None
-        return self._known(place, made)
+        return self._known(place, rewritten)
 
     def _sum(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
         """A sum moves with its terms."""
@@ -191,18 +191,18 @@ class Rewriting:
         for end in (low, *(() if length == "oo" else (high,))):
             prepare(self.goals, place, end)
         inner = place.inside(length)
-        found = self.moved(inner, body, {**env, index: k.row("+", low, k.letter(inner.index))})
-        if found is None:
+        moved_body = self.moved(inner, body, {**env, index: k.row("+", low, k.letter(inner.index))})
+        if moved_body is None:
             return None
         fresh = k.letter(k.bind("i", HOLE)[0])
         back = {inner.index: (fresh - low)}
-        parts = (found.old, found.new, found.gap, -found.gap)
+        parts = (moved_body.old, moved_body.new, moved_body.gap, -moved_body.gap)
         old, new, *gaps = (k.row("sum", fresh[1], low, high, k.put(x, back)) for x in parts)
-        made = Rewritten(found.way, old, new)
+        rewritten = Rewritten(moved_body.way, old, new)
         for expr in (old, new, *gaps):
             prepare(self.goals, place, expr)
-        proven = all(place.termwise(gap) for gap in (gaps if made.relation == "=" else gaps[:1]))
-        return self._known(place, made) if proven else None
+        proven = all(place.termwise(gap) for gap in (gaps if rewritten.relation == "=" else gaps[:1]))
+        return self._known(place, rewritten) if proven else None
 
     def _end(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
         """A sum of nonnegative terms grows with its upper end."""
@@ -214,12 +214,12 @@ class Rewriting:
         small, large = (end.old, end.new) if end.way > 0 else (end.new, end.old)
         fresh = k.letter(k.bind("i", HOLE)[0])
         inner = k.put(body, {**env, index: fresh})
-        made = Rewritten(end.way, *(k.row("sum", fresh[1], low, x, inner) for x in (end.old, end.new)))
+        rewritten = Rewritten(end.way, *(k.row("sum", fresh[1], low, x, inner) for x in (end.old, end.new)))
         where = {"f": ["idx", k.put(inner, {fresh[1]: k.letter("idx")})], "lo": low, "hi": small, "more": large}
         rule = k.Rule(place.proof.checker.rules["sum-extend"])
         if unproven(self.goals, place, rule, {**where, "f": (fresh[1], inner)}):
             return None
-        return self._known(place, made, "instance", "rule", "sum-extend", where)
+        return self._known(place, rewritten, "instance", "rule", "sum-extend", where)
 
 
 def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]) -> list[str]:

@@ -13,29 +13,29 @@ _RELATION = (">=", ">")
 
 def by_floors(goals: Any, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Put what is below it for each floor that is added, and what is above it for each that is taken away."""
-    rest, gaps = form, []
+    remainder, gaps = form, []
     for (m, c), u in _alone(form, "floor"):
-        whole = k.alone(m[0][0])
-        gap = whole + k.ONE - u if c > 0 else u - whole
-        rest -= gap.times(abs(c))
+        floor_form = k.alone(m[0][0])
+        gap = floor_form + k.ONE - u if c > 0 else u - floor_form
+        remainder -= gap.times(abs(c))
         gaps.append((c, written(gap), written(u)))
-    some = any(c > 0 for c, *_ in gaps)
-    if not gaps or not goals.prove(place, rest, strict and not some, depth - 1):
+    has_strict_gap = any(c > 0 for c, *_ in gaps)
+    if not gaps or not goals.prove(place, remainder, strict and not has_strict_gap, depth - 1):
         return False
     for c, gap, u in gaps:
         if c > 0:
             place.fact(">", gap, "fraction", u)
         else:
             place.fact(">=", gap, "instance", "rule", "floor-below", {"x": u})
-    return _added(place, form, strict, [(written(rest), 1), *((gap, abs(c)) for c, gap, _ in gaps)])
+    return _added(place, form, strict, [(written(remainder), 1), *((gap, abs(c)) for c, gap, _ in gaps)])
 
 
 def by_logarithms(goals: Any, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Compare the arguments of two logarithms."""
-    found = _alone(form, "log")
-    if strict or len(found) != 2 or sum(form.values()) != 0:
+    logarithms = _alone(form, "log")
+    if strict or len(logarithms) != 2 or sum(form.values()) != 0:
         return False
-    (_, low), (_, high) = sorted(found, key=lambda one: one[0][1])
+    (_, low), (_, high) = sorted(logarithms, key=lambda one: one[0][1])
     if not (goals.prove(place, low, True, depth - 1) and goals.prove(place, high - low, False, depth - 1)):
         return False
     where = {"a": written(low), "b": written(high)}

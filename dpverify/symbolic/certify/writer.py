@@ -71,7 +71,7 @@ class Writer:
     def _shown(self, cited: Any) -> None:
         """Write what a derivation that is cited proves on the whole domain."""
         lemma = self.book.lemma(cited.derivation)
-        self.use(self.place, "lemma", lemma, {one: read(value) for one, value in cited.where.items()})
+        self.use(self.place, "lemma", lemma, {letter: read(value) for letter, value in cited.where.items()})
 
     def ended(self) -> dict[str, Any]:
         """What is written, if it reaches the claim."""
@@ -99,12 +99,12 @@ class Writer:
         self.use(self.place, "lemma", lemma, values)
         self.ended()
 
-    def _below_exp(self, base: Expr, power: Expr, others: list[Expr]) -> None:
+    def _below_exp(self, base: Expr, power: Expr, exponents: list[Expr]) -> None:
         """Write that b**e <= exp(e*(b - 1)), and that this is at most the exponentials that it is compared with."""
         less = base - k.rational(1)
         by_power = {"a": base, "b": k.row("exp", less), "p": power}
         steps = [("one-minus-exp", {"x": -less}), ("power-monotone", by_power)]
-        steps += [("exp-monotone", {"a": k.row("*", power, less), "b": other}) for other in others]
+        steps += [("exp-monotone", {"a": k.row("*", power, less), "b": exponent}) for exponent in exponents]
         for name, where in steps:
             rule = k.Rule(self.book.checker.rules[name])
             if not unproven(self.goals, self.place, rule, where):
@@ -138,7 +138,7 @@ class Writer:
     def use(self, place: FactList, kind: str, name: str, where: Mapping[str, Any]) -> None:
         """Write an instance of a lemma, or of the statement itself; other letters stay as they are."""
         rule = self.proof if kind == "induction" else self.book.checker.lemmas[name]
-        values = {one: one if kind in k.FUNCTIONS else k.letter(one) for one, kind in rule.letters.items()}
+        values = {letter: letter if kind in k.FUNCTIONS else k.letter(letter) for letter, kind in rule.letters.items()}
         values |= where
         gap = k.put(rule.gap, values)
         sides = [k.put(side, values) for side in (rule.lhs, rule.rhs)]
@@ -162,8 +162,8 @@ class Writer:
             if relation == ">" and place.scope.integer(less) and not place.scope.sign(less) & 1:
                 place.fact(">=", written(less), "whole")
         for assumption in self.derivation.assumptions:
-            for one in conditions_of(assumption):
-                relation, gap = k.condition(one, ())[1:]
+            for condition in conditions_of(assumption):
+                relation, gap = k.condition(condition, ())[1:]
                 if relation in (">=", ">") and not goals.expr(place, gap, relation == ">"):
                     raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
 
@@ -179,49 +179,52 @@ class Writer:
         proven = premise.derivation if isinstance(premise, Cited) else premise
         where: dict[str, Any] = {}
         if isinstance(proven, Induction | Derivation):
-            lemma, own = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
+            lemma, substitutions = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
             if letter is not None:
-                own = {**own, letter: premise.lhs}
+                substitutions = {**substitutions, letter: premise.lhs}
             rule = self.book.checker.lemmas[lemma]
-            where = {one: own.get(one, sympy.Symbol(one)) for one in rule.letters}
-            self._opened(proven, own, step)
+            where = {key: substitutions.get(key, sympy.Symbol(key)) for key in rule.letters}
+            self._opened(proven, substitutions, step)
             if letter is not None or not isinstance(premise, Cited) or premise.lhs == premise.start:
-                put = {one: where_value(substitute(sympy.sympify(v), step.where)) for one, v in where.items()}
-                same = {one: (one,) for one in where if rule.letters[one] in k.FUNCTIONS and one not in own}
+                put = {key: where_value(substitute(sympy.sympify(v), step.where)) for key, v in where.items()}
+                same = {key: (key,) for key in where if rule.letters[key] in k.FUNCTIONS and key not in substitutions}
                 return Origin("lemma", lemma, rule, put | same)
             where = {}
             data = premise_header(premise, name, ()) | {"kind": "given"}  # that it is called so
         elif isinstance(premise, Referenced) and not premise.measured:
             data = {**record_header(premise.statement), "name": name, "kind": "claim"}
-            where = {one: premise.where.get(one, sympy.Symbol(one)) for one in data["letters"]}
+            where = {key: premise.where.get(key, sympy.Symbol(key)) for key in data["letters"]}
         elif isinstance(premise, Referenced):
             data = measured_header(premise, name)
         else:
             letters = self.quantified.get(name, set())
-            more: dict[str, Any] = {"kind": "given"}
+            fields: dict[str, Any] = {"kind": "given"}
             if isinstance(premise, Recorded) and premise.is_given:
                 name = str(premise.meaning)
-                more = {"kind": "fact", "where": {one: from_sympy(value) for one, value in premise.where.items()}}
+                fields = {"kind": "fact", "where": {key: from_sympy(value) for key, value in premise.where.items()}}
             elif isinstance(premise, Recorded):
                 name = str(premise.meaning)
                 letters = {letter_of(symbol) for symbol in premise.lhs.free_symbols}
-                more = {"kind": "definition"}
-            data = premise_header(premise, name, letters) | more
-            where = {one: sympy.Symbol(one) for one in data["letters"]}
+                fields = {"kind": "definition"}
+            data = premise_header(premise, name, letters) | fields
+            where = {key: sympy.Symbol(key) for key in data["letters"]}
         self.data["premises"][name] = data
         rule = self.proof.grant(name, data)
-        put = {one: substitute(sympy.sympify(value), step.where) for one, value in where.items()}
-        return Origin("premise", name, rule, {one: where_value(value) for one, value in put.items()})
+        put = {key: substitute(sympy.sympify(value), step.where) for key, value in where.items()}
+        return Origin("premise", name, rule, {key: where_value(value) for key, value in put.items()})
 
-    def _opened(self, proven: Derivation | Induction, own: Mapping[str, Any], step: Step) -> None:
+    def _opened(self, proven: Derivation | Induction, substitutions: Mapping[str, Any], step: Step) -> None:
         """Write what is assumed of a cited derivation's names, where what they stand for is put for them."""
         for named in proven.premises.values() if isinstance(proven, Derivation) else ():
-            if isinstance(named, Cited) and is_named(named) and named.lhs.name in own:
+            if isinstance(named, Cited) and is_named(named) and named.lhs.name in substitutions:
                 assert named.derivation is not None
                 lemma = self.book.lemma(named.derivation)
                 letters = self.book.checker.lemmas[lemma].letters
-                where = {one: substitute(named.where.get(one, sympy.Symbol(one)), own) for one in letters}
-                values = {one: read(substitute(value, step.where)) for one, value in where.items()}
+                where = {
+                    letter: substitute(named.where.get(letter, sympy.Symbol(letter)), substitutions)
+                    for letter in letters
+                }
+                values = {letter: read(substitute(value, step.where)) for letter, value in where.items()}
                 self.use(self.place, "lemma", lemma, values)
 
 
@@ -238,15 +241,15 @@ def symbols_of(derivation: Derivation) -> list[Any]:
     from dpverify.symbolic.derive.derivation import _all_expressions
 
     expressions = (derivation.start, *derivation.assumptions, *_all_expressions(derivation.steps))
-    found = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
-    return sorted(found, key=str)
+    symbols = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
+    return sorted(symbols, key=str)
 
 
 def _floats(point: Any) -> dict[str, float]:
-    found = {}
+    floats = {}
     for name, value in point.items():
         try:
-            found[name] = float(value)
+            floats[name] = float(value)
         except (TypeError, ValueError):
             continue
-    return found
+    return floats

@@ -62,7 +62,10 @@ def derived_by_rules(
 
     def search() -> Derivation | None:
         try:
-            return next((one for one in islice(promising, MOST_CHAINS) if _proves(one, statement, accepted)), None)
+            return next(
+                (candidate for candidate in islice(promising, MOST_CHAINS) if _proves(candidate, statement, accepted)),
+                None,
+            )
         except (ArithmeticError, NotImplementedError, RecursionError, TypeError, ValueError):
             return None  # sympy cannot write the next one
 
@@ -72,8 +75,8 @@ def derived_by_rules(
 def _proves(chain: Derivation, statement: Statement, accepted: Callable[[Derivation], bool]) -> bool:
     try:
         with at_most(DECISIONS):
-            found = compare_with(chain, statement)
-            proven = found.relation in {"equal", "weaker"} and not found.reason
+            conclusion = compare_with(chain, statement)
+            proven = conclusion.relation in {"equal", "weaker"} and not conclusion.reason
             return proven and check_derivation(chain, POINTS).complete and accepted(chain)
     except Exception:  # noqa: BLE001  too long, or sympy failed on what nobody tried before: then there is no proof
         return False
@@ -105,7 +108,7 @@ def _chains(plain: Derivation, relation: Relation, printed: Any) -> Iterator[Der
     firsts: list[tuple[Step, ...]] = []
     for form in forms:
         end = form[-1].expr if form else plain.start
-        firsts += [(*form, one.step(one.expr, r)) for r in relations for one in suggested(end, r)]
+        firsts += [(*form, suggestion.step(suggestion.expr, r)) for r in relations for suggestion in suggested(end, r)]
     yield from (after(*steps) for steps in firsts)
     for before in suggested(printed, relation):
         if relation == "=":
@@ -115,18 +118,22 @@ def _chains(plain: Derivation, relation: Relation, printed: Any) -> Iterator[Der
             first = Step(before.expr, relation, "order", {"a": small, "b": large}, context=HOLE)
         yield after(first, before.step(printed, relation))
     for steps in firsts:
-        yield from (after(*steps, one.step(one.expr, r)) for r in relations for one in suggested(steps[-1].expr, r))
+        yield from (
+            after(*steps, suggestion.step(suggestion.expr, r))
+            for r in relations
+            for suggestion in suggested(steps[-1].expr, r)
+        )
 
 
 def _may_hold(left: Any, relation: Relation, right: Any, points: list[dict[str, Any]]) -> bool:
     """Whether no point shows that a relation is false; a side without a value shows nothing."""
     try:
-        one, other = compile_expr(left), compile_expr(right)
+        evaluate_left, evaluate_right = compile_expr(left), compile_expr(right)
     except TypeError:
         return False
     for point in points:
         try:
-            if compare(one(dict(point), 170), relation, other(dict(point), 170)) is False:
+            if compare(evaluate_left(dict(point), 170), relation, evaluate_right(dict(point), 170)) is False:
                 return False
         except EvaluationError:
             continue
@@ -145,23 +152,23 @@ def _too_large(*sides: Any) -> bool:
 
 def _ranges(statement: Statement, symbols: dict[str, Any]) -> dict[str, Variable]:
     """Where sample points are drawn: between ends that are numbers, or a little way from one; proofs use none of it."""
-    found: dict[str, Variable] = {}
+    ranges: dict[str, Variable] = {}
     for name, symbol in symbols.items():
         domain = statement.domains[name]
         ends: dict[str, list[Any]] = {"<": [], ">": []}
         for constraint in (*domain.constraints, *statement.requires):
             pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
             for left, op, right in pairs:
-                for one, sign, other in ((left, op, right), (right, op.translate(_TURNED), left)):
-                    if one == Name(name) and (value := _number(other)) is not None:
+                for side, sign, bound in ((left, op, right), (right, op.translate(_TURNED), left)):
+                    if side == Name(name) and (value := _number(bound)) is not None:
                         for way in "<>" if op == "==" else sign[0]:
                             ends[way].append(value)
         lo, hi = max(ends[">"], default=None), min(ends["<"], default=None)
         if lo is None:
             lo = -WIDTH if hi is None else hi - WIDTH
         integer = bool(symbol.is_integer)
-        found[name] = Range("integer" if integer else "real", lo, lo + WIDTH if hi is None else hi)
-    return found
+        ranges[name] = Range("integer" if integer else "real", lo, lo + WIDTH if hi is None else hi)
+    return ranges
 
 
 _TURNED = str.maketrans("<>", "><")

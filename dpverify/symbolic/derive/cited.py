@@ -50,23 +50,23 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
         if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):
             raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
         opened += its_letters if name in where else ()
-    shown = (start, last) if letter is None else (sympy.sympify(letter), last)
-    own = set(derivation.local) - {s.name for side in shown for s in side.free_symbols}
-    assumed = [a for a in derivation.assumptions if not own & {s.name for s in a.free_symbols}]
-    if without_local_values(replace(derivation, local=tuple(own)), {}, Facts().given(assumed)):
+    ends = (start, last) if letter is None else (sympy.sympify(letter), last)
+    internal_letters = set(derivation.local) - {s.name for side in ends for s in side.free_symbols}
+    assumed = [a for a in derivation.assumptions if not internal_letters & {s.name for s in a.free_symbols}]
+    if without_local_values(replace(derivation, local=tuple(internal_letters)), {}, Facts().given(assumed)):
         assumed = list(derivation.assumptions)
     conditions: list[Condition] = [*map(Holds, assumed), *opened]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
     conditions += _declared(derivation, last.free_symbols | (start.free_symbols if letter is None else set()))
-    found = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
-    left = found.lhs if letter is None else letter
-    inside = {s for s in start.free_symbols if s.name in own}
+    instance = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
+    left = instance.lhs if letter is None else letter
+    inside = {s for s in start.free_symbols if s.name in internal_letters}
     hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]
     hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
     return Cited(
-        left, found.relation, found.rhs, found.conditions, derivation, found.lhs,
+        left, instance.relation, instance.rhs, instance.conditions, derivation, instance.lhs,
         tuple(condition.substituted(where) for condition in hidden), where,
     )  # fmt: skip
 
@@ -85,34 +85,34 @@ def root_of_quotient(first: Any, second: Any) -> Cited:
 
 def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:
     """What a chain declares of its vectors and laws, and what takes their place must be declared as well."""
-    found: list[Condition] = []
+    conditions: list[Condition] = []
     for symbol in sorted(symbols, key=str):
         match derivation.variables.get(symbol.name):
             case GaussianNorm(dimension=d, variance=v):
-                found.append(IsGaussianNorm(symbol, d, v))
+                conditions.append(IsGaussianNorm(symbol, d, v))
             case AnyVector():
-                found.append(IsVector(symbol))
-    return found
+                conditions.append(IsVector(symbol))
+    return conditions
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
     """Yield the derivations that a chain rests on, and those that they rest on, each once, by their premise's name."""
-    seen: list[Derivation] = []
+    visited: list[Derivation] = []
     for name, chain, _ in _walked(derivation):
-        if chain not in seen:
-            seen.append(chain)
+        if chain not in visited:
+            visited.append(chain)
             yield name, chain
 
 
 def _walked(derivation: Derivation) -> Iterator[tuple[str, Derivation, Premise | None]]:
     """Yield what a chain rests on, with what each one alone is granted: the hypothesis, in the step of an induction."""
-    seen: list[tuple[Derivation, Premise | None]] = []
+    visited: list[tuple[Derivation, Premise | None]] = []
     todo = list(derivation.premises.items())
     while todo:
         name, premise = todo.pop(0)
         for chain, granted in premise.under:
-            if (chain, granted) not in seen:
-                seen.append((chain, granted))
+            if (chain, granted) not in visited:
+                visited.append((chain, granted))
                 yield name, chain, granted
                 todo += chain.premises.items()
 
@@ -128,23 +128,25 @@ def taken_for_granted(derivation: Derivation) -> list[str]:
 def referred_to(derivation: Derivation) -> list[Reference]:
     """The statements that a chain refers to, at any depth, each once."""
     chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
-    found = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, Referenced))
-    return list({str(reference): reference for reference in found}.values())
+    references = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, Referenced))
+    return list({str(reference): reference for reference in references}.values())
 
 
 def typed_by_hand(derivation: Derivation) -> list[str]:
     """Facts of the literature and names of premises, at any depth, that nothing here derives, and claims of steps."""
     chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
-    names = [str(found.meaning) for found in _recorded(derivation) if found.is_given]
-    names += [n for one, granted in chains for n, p in one.premises.items() if p != granted and not _provided(p)]
-    names += [str(relation) for one, _ in chains for relation in assumed_of_local(one, hidden=one is not derivation)]
-    names += [name for one, _ in chains for name in _named(one.steps) if name not in one.premises]
+    names = [str(record.meaning) for record in _recorded(derivation) if record.is_given]
+    names += [n for proof, granted in chains for n, p in proof.premises.items() if p != granted and not _provided(p)]
+    names += [
+        str(relation) for proof, _ in chains for relation in assumed_of_local(proof, hidden=proof is not derivation)
+    ]
+    names += [name for proof, _ in chains for name in _named(proof.steps) if name not in proof.premises]
     return list(dict.fromkeys(names))
 
 
 def definitions_used(derivation: Derivation) -> list[str]:
     """The definitions that a chain cites, at any depth, each once."""
-    return list(dict.fromkeys(str(found.meaning) for found in _recorded(derivation) if not found.is_given))
+    return list(dict.fromkeys(str(record.meaning) for record in _recorded(derivation) if not record.is_given))
 
 
 def _recorded(derivation: Derivation) -> list[Recorded]:
@@ -153,8 +155,8 @@ def _recorded(derivation: Derivation) -> list[Recorded]:
 
 
 def _provided(premise: Premise) -> bool:
-    made = not isinstance(premise, Cited) or premise.start is not None
-    return isinstance(premise, Referenced | Recorded) or (made and bool(premise.under))
+    has_start = not isinstance(premise, Cited) or premise.start is not None
+    return isinstance(premise, Referenced | Recorded) or (has_start and bool(premise.under))
 
 
 def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
@@ -164,16 +166,16 @@ def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
     cited, what it shows at its ends is a condition where it is cited; only what is ``hidden`` is left.
     """
     relations, reached = _reached(derivation)
-    shown = _names(derivation.start) | _names(derivation.last) if hidden else set[str]()
-    return [a for a, letters in relations if letters & reached and not letters <= shown]
+    end_names = _names(derivation.start) | _names(derivation.last) if hidden else set[str]()
+    return [a for a, letters in relations if letters & reached and not letters <= end_names]
 
 
 def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
     """Values of the local letters that have no such meaning, by which all is met that is assumed under conditions."""
     relations, reached = _reached(derivation)
     about = [a for a, letters in relations if not letters & (reached | _names(derivation.last))]
-    own = set[str]().union(*(letters for a, letters in relations if a in about))
-    symbols = sorted({s for a in about for s in a.free_symbols if s.name in own}, key=str)
+    local_letters = set[str]().union(*(letters for a, letters in relations if a in about))
+    symbols = sorted({s for a in about for s in a.free_symbols if s.name in local_letters}, key=str)
     same = {s.name: s for a in derivation.assumptions for s in a.free_symbols}
     wider = [c.xreplace({s: same.get(s.name, s) for s in c.free_symbols}) for c in conditions]
     granted = Facts().given([*(a for a in derivation.assumptions if a not in about), *wider])
@@ -182,10 +184,10 @@ def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> 
 
 def _reached(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
     """Assumptions on local letters with these letters, and the local letters that have a meaning."""
-    own = set(derivation.local)
-    relations = [(a, own & _names(a)) for a in derivation.assumptions if own & _names(a)]
+    local_letters = set(derivation.local)
+    relations = [(a, local_letters & _names(a)) for a in derivation.assumptions if local_letters & _names(a)]
     sides = [derivation.start, *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs))]
-    reached = own & set[str]().union(*map(_names, sides))
+    reached = local_letters & set[str]().union(*map(_names, sides))
     for _ in relations:
         reached |= set[str]().union(*(letters for _, letters in relations if letters & reached))
     return relations, reached

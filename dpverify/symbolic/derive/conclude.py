@@ -57,34 +57,34 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     quantity that is defined is bounded where its formula is.
     """
     statement = reworded(divided(statement, derivation.division))
-    meant = meant_by(statement, derivation.variables)
-    clean = without_letters(prepared(derivation), meant)
+    meaning = meant_by(statement, derivation.variables)
+    clean = without_letters(prepared(derivation), meaning)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
     letters, conditions = hidden_letters(statement)
-    granted, letters = granted.given(conditions), letters | (meant.letters if meant is not None else {})
-    known, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
-    rename = {s: known[s.name] for expr in expressions for s in expr.free_symbols if s.name in known}
-    stated = granted if meant is None else granted.given(meant.conditions)
-    shown = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from what is assumed
-    granted, divisors, missing = _with_values(statement, granted.given(shown), clean.variables)
-    if meant is not None:
-        lhs, granted = meant.formula, granted.given(meant.conditions)
-    obstacle = meant.obstacle if meant is not None else ""
-    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, stated if shown else granted, letters)
+    granted, letters = granted.given(conditions), letters | (meaning.letters if meaning is not None else {})
+    symbols, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
+    rename = {s: symbols[s.name] for expr in expressions for s in expr.free_symbols if s.name in symbols}
+    stated = granted if meaning is None else granted.given(meaning.conditions)
+    relations = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from what is assumed
+    granted, divisors, missing = _with_values(statement, granted.given(relations), clean.variables)
+    if meaning is not None:
+        lhs, granted = meaning.formula, granted.given(meaning.conditions)
+    obstacle = meaning.obstacle if meaning is not None else ""
+    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, stated if relations else granted, letters)
     if obstacle:
         return Conclusion("undecided", obstacle)
     last = clean.last.xreplace(rename)
     if statement.relation in ORDERS:
-        found = _order(last, statement, () if meant is None else meant.conditions)
+        conclusion = _order(last, statement, () if meaning is None else meaning.conditions)
     else:
-        found = _relation(last, printed, statement, clean, granted)
-    if missing and found.relation in {"equal", "weaker"}:
+        conclusion = _relation(last, printed, statement, clean, granted)
+    if missing and conclusion.relation in {"equal", "weaker"}:
         return Conclusion("undecided", f"not proven that the printed {missing} has a value on the whole domain.")
     void = "; ".join(f"nothing is claimed where {divisor} = 0" for divisor in divisors)
-    return Conclusion(found.relation, "; ".join(filter(None, [void, found.reason])))
+    return Conclusion(conclusion.relation, "; ".join(filter(None, [void, conclusion.reason])))
 
 
 def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderProof:
@@ -127,22 +127,22 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
 def _obstacle(
     derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts, letters: Any
 ) -> str:
-    if own := {statement.key, str(statement.reference)} & _cited(derivation):
-        return f"the derivation of {statement.key} cites {min(own)} itself."
-    wanted = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
-    if derivation.relation not in {"=", wanted}:
+    if self_citations := {statement.key, str(statement.reference)} & _cited(derivation):
+        return f"the derivation of {statement.key} cites {min(self_citations)} itself."
+    target_relation = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
+    if derivation.relation not in {"=", target_relation}:
         return f"the derivation is a chain of {derivation.relation}, the statement has {statement.relation}."
     start = derivation.start.xreplace(rename)
     if lhs is not None and not any(are_equal(start, side, granted) for side in (lhs, unguarded(lhs, granted))):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
     if theirs := sorted((set(derivation.local) & set(statement.domains)) | derivation.own_fixed):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
-    if taken := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
-        return f"{', '.join(taken)} of the statement stands for the start of a derivation, or what a record measures."
-    known = {s.name for s in rename.values()} | set(derivation.local)
+    if clashes := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
+        return f"{', '.join(clashes)} of the statement stands for the start of a derivation, or what a record measures."
+    declared_letters = {s.name for s in rename.values()} | set(derivation.local)
     used = {s.name for e in (derivation.start, derivation.last, *derivation.assumptions) for s in e.free_symbols}
     for name, variable in derivation.variables.items():
-        if isinstance(variable, Range) and name in used - known:
+        if isinstance(variable, Range) and name in used - declared_letters:
             return f"the statement says nothing of {name}."
     for condition in (assumption.xreplace(rename) for assumption in derivation.assumptions):
         if {s.name for s in condition.free_symbols} & set(derivation.local):
@@ -176,28 +176,30 @@ def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[C
     With each, that first expression (None for what is measured) and what its own letters are.
     So do those of a cited derivation's own citations, where its two ends show them.
     """
-    meant: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
+    meanings: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
     for premise in derivation.premises.values():
-        shown = {s.name for s in premise.lhs.free_symbols}
+        lhs_names = {s.name for s in premise.lhs.free_symbols}
         under = getattr(premise, "derivation", None)
         if getattr(premise, "measured", False):
-            meant |= dict.fromkeys(shown, (None, ()))
+            meanings |= dict.fromkeys(lhs_names, (None, ()))
         elif under is not None:
             deeper = letters_of_citations(under)
-            meant = {n: deeper[n] for n in deeper if n in shown | {s.name for s in premise.rhs.free_symbols}} | meant
+            meanings = {
+                n: deeper[n] for n in deeper if n in lhs_names | {s.name for s in premise.rhs.free_symbols}
+            } | meanings
             start = getattr(premise, "start", None)
             meaning = (premise.lhs, ()) if start is None else (start, getattr(premise, "hidden", ()))
-            for name in shown - {s.name for s in meaning[0].free_symbols}:
-                if meant.setdefault(name, meaning) != meaning:
+            for name in lhs_names - {s.name for s in meaning[0].free_symbols}:
+                if meanings.setdefault(name, meaning) != meaning:
                     raise DerivationError(f"{derivation.name}: {name} stands for two things.")
-    return meant
+    return meanings
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
     """A symbol of the derivation may not be assumed to be more than the statement's symbol is."""
-    for own, theirs in sorted(rename.items(), key=str):
-        for condition in symbol_conditions(own):
-            if not condition.substituted({own.name: theirs}).met(granted, {}):
+    for symbol, theirs in sorted(rename.items(), key=str):
+        for condition in symbol_conditions(symbol):
+            if not condition.substituted({symbol.name: theirs}).met(granted, {}):
                 return f"the derivation assumes {condition}, which the statement does not grant."
     return ""
 

@@ -80,8 +80,8 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
         raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")
-    if own := sorted(where.keys() & meaning.record.letters.keys()):
-        raise DerivationError(f"{', '.join(own)} stands for what the fact {name} says, and for nothing else.")
+    if clashes := sorted(where.keys() & meaning.record.letters.keys()):
+        raise DerivationError(f"{', '.join(clashes)} stands for what the fact {name} says, and for nothing else.")
     return _premise(statement, meaning, None, where)
 
 
@@ -90,11 +90,13 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
     if unknown := sorted(where.keys() - symbols.keys()):
         raise DerivationError(f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything.")
     solved = {name: full[name] for name in statement.let_names if name in symbols}
-    said = premise_of(meaning.statement, letter).instance(symbols | solved | where)
-    names = fixed_names(statement, said.lhs, said.rhs)
+    premise = premise_of(meaning.statement, letter).instance(symbols | solved | where)
+    names = fixed_names(statement, premise.lhs, premise.rhs)
     names |= meaning.record.letters.keys() if isinstance(meaning.record, Fact) else frozenset[str]()
     check_fixed(where, names)
-    return Recorded(said.lhs, said.relation, said.rhs, said.conditions, meaning=meaning, names=names, where=where)
+    return Recorded(
+        premise.lhs, premise.relation, premise.rhs, premise.conditions, meaning=meaning, names=names, where=where
+    )
 
 
 def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
@@ -104,21 +106,21 @@ def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
     """
     functions: set[str] = set()
     letters: set[str] = set()
-    todo = [str(one.func) for side in sides for one in side.atoms(AppliedUndef)]
+    todo = [str(application.func) for side in sides for application in side.atoms(AppliedUndef)]
     full = sympy_definitions(statement)
     while todo:
         name = todo.pop()
         if name in functions:
             continue
         functions.add(name)
-        for found in () if statement.glossary is None else statement.glossary.meanings:
-            said, record = found.statement, found.record
-            if record.name != name or said.lhs is None or said.rhs is None or isinstance(record, Fact):
+        for meaning in () if statement.glossary is None else statement.glossary.meanings:
+            definition, record = meaning.statement, meaning.record
+            if record.name != name or definition.lhs is None or definition.rhs is None or isinstance(record, Fact):
                 continue
-            nodes = (said.rhs, *said.requires)
+            nodes = (definition.rhs, *definition.requires)
             called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}
             todo += called - BUILTINS.keys()
-            letters |= set[str]().union(*map(free_names, nodes)) - free_names(said.lhs) - record.letters.keys()
+            letters |= set[str]().union(*map(free_names, nodes)) - free_names(definition.lhs) - record.letters.keys()
     solved = (full[name].free_symbols for name in letters & set(statement.let_names))
     return frozenset(functions | letters).union(*({s.name for s in symbols} for symbols in solved))
 
@@ -130,10 +132,12 @@ def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
     letters: dict[str, Any] = {}
     conditions: dict[Any, None] = {}
     for meaning in () if statement.glossary is None or not names else statement.glossary.meanings:
-        own = {name: symbol for name, symbol in sympy_symbols(meaning.statement).items() if name in names}
-        letters |= own
-        asked = sympy_conditions(meaning.statement) if meaning.statement.lhs is not None and own else ()
-        conditions |= dict.fromkeys(one for one in asked if one.free_symbols <= set(own.values()))
+        symbols = {name: symbol for name, symbol in sympy_symbols(meaning.statement).items() if name in names}
+        letters |= symbols
+        relations = sympy_conditions(meaning.statement) if meaning.statement.lhs is not None and symbols else ()
+        conditions |= dict.fromkeys(
+            relation for relation in relations if relation.free_symbols <= set(symbols.values())
+        )
     return letters, list(conditions)
 
 
@@ -156,38 +160,38 @@ def reworded(statement: Statement) -> Statement:
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None:
         return statement
-    said = meaning.statement
+    definition = meaning.statement
     stated: dict[Formula, Formula] = {
-        Name(n): v for n, v in said.let if n in statement.domains.keys() - set(statement.let_names)
+        Name(n): v for n, v in definition.let if n in statement.domains.keys() - set(statement.let_names)
     }
     if not stated:
         return statement
-    letters = said.domains.keys() - statement.domains.keys() - set(said.let_names)
-    symbols = {name: symbol for name, symbol in sympy_symbols(said).items() if name in letters}
-    asked = [relation for relation in sympy_conditions(said) if relation.free_symbols & set(symbols.values())]
-    if values_of(tuple(symbols.values()), asked, Facts()) is None:
+    letters = definition.domains.keys() - statement.domains.keys() - set(definition.let_names)
+    symbols = {name: symbol for name, symbol in sympy_symbols(definition).items() if name in letters}
+    relations = [relation for relation in sympy_conditions(definition) if relation.free_symbols & set(symbols.values())]
+    if values_of(tuple(symbols.values()), relations, Facts()) is None:
         raise DerivationError(
-            f"not proven that there are {', '.join(symbols)} as the definition of {said.quantity} says."
+            f"not proven that there are {', '.join(symbols)} as the definition of {definition.quantity} says."
         )
 
     def put(one: Compare) -> Compare:
         return Compare(one.ops, tuple(substitute(side, stated) for side in one.operands))
 
-    domains = statement.domains | {name: said.domains[name] for name in letters}
+    domains = statement.domains | {name: definition.domains[name] for name in letters}
     return replace(
         statement,
         rhs=None if statement.rhs is None else substitute(statement.rhs, stated),
         let=tuple((name, substitute(value, stated)) for name, value in statement.let),
-        requires=(*map(put, statement.requires), *said.requires),
-        domains={name: replace(found, constraints=tuple(map(put, found.constraints)))
-                 for name, found in domains.items() if Name(name) not in stated},
-        symbols=statement.symbols | {name: said.symbols[name] for name in letters},
+        requires=(*map(put, statement.requires), *definition.requires),
+        domains={name: replace(domain, constraints=tuple(map(put, domain.constraints)))
+                 for name, domain in domains.items() if Name(name) not in stated},
+        symbols=statement.symbols | {name: definition.symbols[name] for name in letters},
     )  # fmt: skip
 
 
-def without_letters(derivation: Derivation, meant: Meant | None) -> Derivation:
+def without_letters(derivation: Derivation, meaning: Meant | None) -> Derivation:
     """The derivation, in which the letters of a definition are no more its own than those of the claim."""
-    letters = () if meant is None else meant.letters
+    letters = () if meaning is None else meaning.letters
     return replace(derivation, local=tuple(name for name in derivation.local if name not in letters))
 
 
@@ -201,9 +205,9 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None:
         return None
-    full, own = sympy_definitions(statement), sympy_symbols(meaning.statement)
-    put = {symbol: full[name] for name, symbol in own.items() if name in full}
-    letters = {name: symbol for name, symbol in own.items() if name not in full}
+    full, symbols = sympy_definitions(statement), sympy_symbols(meaning.statement)
+    put = {symbol: full[name] for name, symbol in symbols.items() if name in full}
+    letters = {name: symbol for name, symbol in symbols.items() if name not in full}
     relations = [r.xreplace(put) for r in sympy_conditions(meaning.statement) if r.xreplace(put) is not sympy.true]
     about = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
     granted = Facts().given(sympy_conditions(statement))
@@ -213,7 +217,7 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
-    vectors = {one: evaluated(one) for one in uncancelled.atoms(Norm, Inner)}
+    vectors = {term: evaluated(term) for term in uncancelled.atoms(Norm, Inner)}
     part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(about)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."

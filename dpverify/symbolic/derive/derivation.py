@@ -43,15 +43,15 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
     clean = prepared(derivation)
     _ = clean.relation, letters_of_citations(clean)
     checker = Checker(clean)
-    shown = shown_relations(clean)
-    setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed, shown)
-    if shown:
+    relations = shown_relations(clean)
+    setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, seed, relations)
+    if relations:
         check_shown(clean, Facts().given(clean.assumptions))
     start = checker.result(clean.start, "", "start", "proved", note="the expression to be bounded")
     results = [start, *checker.links(clean.start, clean.steps, setting)]
     complete = all(step.status == "proved" for step in results)
-    found = len(setting.points.found)
-    note = "" if setting.points.enough else f"only {found} of {points} points met the assumptions"
+    point_count = len(setting.points.found)
+    note = "" if setting.points.enough else f"only {point_count} of {points} points met the assumptions"
     return DerivationResult(
         name=clean.name, whose=clean.whose, steps=results, complete=complete and not note, note=note
     )
@@ -176,9 +176,9 @@ def _without_value(expressions: tuple[Any, ...], setting: Setting) -> str:
 
 def _cover(assumptions: list[Any], setting: Setting) -> bool:
     """Whether one of the assumptions holds everywhere: the last one where all others fail."""
-    *others, last = assumptions
+    *earlier_assumptions, last = assumptions
     try:
-        return implied(last, setting.facts.given(sympy.Not(assumption) for assumption in others))
+        return implied(last, setting.facts.given(sympy.Not(assumption) for assumption in earlier_assumptions))
     except FalseAssumptionError:
         return True  # one of the others holds everywhere
     except ValueError:
@@ -186,13 +186,13 @@ def _cover(assumptions: list[Any], setting: Setting) -> bool:
 
 
 def _all_expressions(links: tuple[Link, ...]) -> list[Any]:
-    found: list[Any] = []
+    expressions: list[Any] = []
     for link in links:
-        found.append(link.expr)
+        expressions.append(link.expr)
         if isinstance(link, Cases):
             for case in link.cases:
-                found += [case.assumption, *_all_expressions(case.steps)]
-    return found
+                expressions += [case.assumption, *_all_expressions(case.steps)]
+    return expressions
 
 
 __all__ = [

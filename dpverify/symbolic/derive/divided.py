@@ -20,27 +20,29 @@ def divided(statement: Statement, division: Division | None) -> Statement:
     """
     if division is None:
         return statement
-    letter, by, quotient, rest = (Name(n) for n in (division.letter, division.by, division.quotient, division.rest))
+    letter, by, quotient, remainder = (
+        Name(n) for n in (division.letter, division.by, division.quotient, division.rest)
+    )
     _possible(statement, division)
-    known: dict[Formula, Formula] = {}
+    replacements: dict[Formula, Formula] = {}
     if division.first == 0:
-        known = {Call("floor", (Bin("/", letter, by),)): quotient, Call("mod", (letter, by)): rest}
+        replacements = {Call("floor", (Bin("/", letter, by),)): quotient, Call("mod", (letter, by)): remainder}
 
     def compared(one: Compare) -> Compare:
-        return Compare(one.ops, tuple(substitute(side, known) for side in one.operands))
+        return Compare(one.ops, tuple(substitute(side, replacements) for side in one.operands))
 
     domains = dict(statement.domains)
     domains[quotient.id] = parse_domain(f"integer, {quotient.id} >= {division.least}")
-    domains[rest.id] = parse_domain(
-        f"integer, {rest.id} >= {division.first}, {rest.id} <= {by.id} - 1 + {division.first}"
+    domains[remainder.id] = parse_domain(
+        f"integer, {remainder.id} >= {division.first}, {remainder.id} <= {by.id} - 1 + {division.first}"
     )
-    value = Bin("+", Bin("*", quotient, by), rest)
+    value = Bin("+", Bin("*", quotient, by), remainder)
     return replace(
         statement,
-        lhs=None if statement.lhs is None else substitute(statement.lhs, known),
-        rhs=None if statement.rhs is None else substitute(statement.rhs, known),
+        lhs=None if statement.lhs is None else substitute(statement.lhs, replacements),
+        rhs=None if statement.rhs is None else substitute(statement.rhs, replacements),
         requires=tuple(map(compared, statement.requires)),
-        let=((letter.id, value), *((name, substitute(node, known)) for name, node in statement.let)),
+        let=((letter.id, value), *((name, substitute(node, replacements)) for name, node in statement.let)),
         domains=domains,
     )
 
@@ -50,14 +52,14 @@ def _possible(statement: Statement, division: Division) -> None:
     letter, by = division.letter, division.by
     symbols = sympy_symbols(statement)
     new = {division.quotient, division.rest}
-    taken = statement.domains.keys() | _indices(statement)
-    if not {letter, by} <= symbols.keys() or letter == by or len(new) < 2 or new & taken:
+    used_names = statement.domains.keys() | _indices(statement)
+    if not {letter, by} <= symbols.keys() or letter == by or len(new) < 2 or new & used_names:
         raise DerivationError(f"{letter} cannot be {division.quotient}*{by} + {division.rest} in {statement.key}.")
     granted = Facts().given(sympy_conditions(statement))
-    asked = (symbols[by] >= 1, symbols[letter] >= division.least * symbols[by] + division.first)
-    whole = symbols[letter].is_integer and symbols[by].is_integer
-    if not whole or not all(implied(relation, granted) for relation in asked):
-        raise DerivationError(f"{statement.key} does not grant {', '.join(map(str, asked))}, all whole.")
+    conditions = (symbols[by] >= 1, symbols[letter] >= division.least * symbols[by] + division.first)
+    is_integer = symbols[letter].is_integer and symbols[by].is_integer
+    if not is_integer or not all(implied(relation, granted) for relation in conditions):
+        raise DerivationError(f"{statement.key} does not grant {', '.join(map(str, conditions))}, all whole.")
 
 
 def _indices(statement: Statement) -> set[str]:

@@ -77,19 +77,19 @@ def converted(statement: Statement, z: Any, epsilon: Any, letters: EventLetters 
     return cite(event(statement, letters), **{letters.order: z, "epsilon": epsilon})
 
 
-def sampled(z: Any, most: Any, letters: EventLetters = PLAIN) -> dict[str, Variable]:
-    """Where the divergence, up to ``most``, and the chances of an event are sampled."""
+def sampled(z: Any, bound: Any, letters: EventLetters = PLAIN) -> dict[str, Variable]:
+    """Where the divergence, up to ``bound``, and the chances of an event are sampled."""
     return {
-        "D": real(0, most), "chance": real(0, 1, open_lo=True), letters.ratio: real(0, exp((z - 1) * DIVERGENCE / z)),
+        "D": real(0, bound), "chance": real(0, 1, open_lo=True), letters.ratio: real(0, exp((z - 1) * DIVERGENCE / z)),
     }  # fmt: skip
 
 
 def derive_conversion(statement: Statement, letters: EventLetters = PLAIN) -> Derivation:
     """Derive that a divergence of at most x at an order z gives delta at ``x + log(1/delta)/(z-1)``."""
     z, divergence, delta = (sympy_symbols(statement)[name] for name in (letters.order, letters.most, "delta"))
-    given = converted(statement, z, divergence + log(1 / delta) / (z - 1), letters)
+    conversion = converted(statement, z, divergence + log(1 / delta) / (z - 1), letters)
     steps = (
-        Step(given.rhs, "<=", "premise", {}, (CONVERSION,)),
+        Step(conversion.rhs, "<=", "premise", {}, (CONVERSION,)),
         Step(
             exp(-log(1 / delta)), "<=", "order", {"a": DIVERGENCE, "b": divergence},
             context=exp((z - 1) * (HOLE - divergence - log(1 / delta) / (z - 1))),
@@ -103,5 +103,5 @@ def derive_conversion(statement: Statement, letters: EventLetters = PLAIN) -> De
     }  # fmt: skip
     return Derivation(
         "the order put in", "ours", variables, (*sympy_conditions(statement), divergence >= DIVERGENCE),
-        given.lhs, steps, {CONVERSION: given}, local=("D", "chance", letters.ratio),
+        conversion.lhs, steps, {CONVERSION: conversion}, local=("D", "chance", letters.ratio),
     )  # fmt: skip

@@ -26,8 +26,8 @@ class Hypothesis(Premise):
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """The hypothesis, with expressions in the place of the letters for all of whose values it is assumed."""
-        if other := sorted(where.keys() - set(self.every)):
-            raise DerivationError(f"the hypothesis is assumed at {', '.join(other)} itself, and nowhere else.")
+        if extra_letters := sorted(where.keys() - set(self.every)):
+            raise DerivationError(f"the hypothesis is assumed at {', '.join(extra_letters)} itself, and nowhere else.")
         return super().instance(where)
 
     def sides(self, value: Any) -> tuple[Any, Any]:
@@ -74,16 +74,16 @@ def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation,
     for symbol in sorted(set[Any]().union(*(end.free_symbols for end in ends)), key=str):
         conditions += symbol_conditions(symbol)
     sides = hypothesis.lhs, hypothesis.relation, hypothesis.rhs
-    asked = tuple(dict.fromkeys(conditions))
-    return Induction(*sides, asked, base=base, step=step, hypothesis=hypothesis, upper=upper)
+    distinct_conditions = tuple(dict.fromkeys(conditions))
+    return Induction(*sides, distinct_conditions, base=base, step=step, hypothesis=hypothesis, upper=upper)
 
 
 def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
     """The letter is whole, what it is said to be follows from where it starts, and no sum binds it."""
     if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in _names(start):
         raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
-    known = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
-    if not all(condition.met(known, {}) for condition in symbol_conditions(letter)):
+    facts = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
+    if not all(condition.met(facts, {}) for condition in symbol_conditions(letter)):
         raise DerivationError(f"not proven that {letter} is what it is assumed to be, from {start} on.")
     sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
     bound = {limit[0].name for node in sums for limit in node.limits}
@@ -117,10 +117,10 @@ def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> N
 
 def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:
     """Of the letter the base says nothing, the step no more than where it runs; ``every`` value meets all else."""
-    letter, known = hypothesis.letter, Facts().given(granted)
+    letter, facts = hypothesis.letter, Facts().given(granted)
     for derivation in (base, step):
         for assumption in derivation.assumptions:
-            if letter.name in _names(assumption) and (derivation is base or not implied(assumption, known)):
+            if letter.name in _names(assumption) and (derivation is base or not implied(assumption, facts)):
                 raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
     check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
     for assumption in granted:

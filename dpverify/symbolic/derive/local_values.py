@@ -21,9 +21,9 @@ from dpverify.symbolic.prove.signs import implied, is_nonnegative
 
 def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted: Facts) -> str:
     """Why the local letters may have no values somewhere; empty if they have some everywhere."""
-    own = set(derivation.local)
-    assumed = [a.xreplace(rename) for a in derivation.assumptions if own & {s.name for s in a.free_symbols}]
-    letters = sorted({s for a in assumed for s in a.free_symbols if s.name in own}, key=str)
+    local_letters = set(derivation.local)
+    assumed = [a.xreplace(rename) for a in derivation.assumptions if local_letters & {s.name for s in a.free_symbols}]
+    letters = sorted({s for a in assumed for s in a.free_symbols if s.name in local_letters}, key=str)
     if values_of(tuple(letters), assumed, granted) is not None:
         return ""
     return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
@@ -35,22 +35,22 @@ def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> d
     Of a vector, it is the length.
     """
     for letter in letters:
-        rest = tuple(other for other in letters if other != letter)
+        other_letters = tuple(symbol for symbol in letters if symbol != letter)
         sizes = () if letter.is_real else (0, 1)  # of a vector, of whose norm alone the assumptions speak
         for size in map(sympy.Integer, sizes):
-            others = values_of(rest, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
-            if others is not None:
-                return {letter: size, **others}
+            values = values_of(other_letters, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
+            if values is not None:
+                return {letter: size, **values}
         for value in dict.fromkeys(_candidates(letter, assumed)):
             if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
                 continue
             put = [a.xreplace({letter: value}) for a in assumed]
-            open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(rest)]
+            open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(other_letters)]
             if not all(_implied(a, granted) for a in put if a not in open_ones):
                 continue
-            others = values_of(rest, open_ones, granted)
-            if others is not None:
-                return {letter: value, **others}
+            values = values_of(other_letters, open_ones, granted)
+            if values is not None:
+                return {letter: value, **values}
     return None if letters else {}
 
 
@@ -70,8 +70,8 @@ def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
                 yield letter - difference / slope
                 yield letter - difference / slope + 1
                 yield sympy.expand((letter * slope - difference) / slope)
-        for other in sorted(relation.free_symbols - {letter}, key=str):
-            yield from (other, other + 1)
+        for symbol in sorted(relation.free_symbols - {letter}, key=str):
+            yield from (symbol, symbol + 1)
     yield sympy.Integer(0)
     yield sympy.Integer(1)
 

@@ -54,11 +54,11 @@ def justified(move: Move, instance: Instance) -> str:
         small, large = large, small
     reason = _NOT_FOUND
     rises = 1 if move.relation == "<=" else -1
-    for held, put, wanted in ((small, large, rises), (large, small, -rises)):
+    for held, put, slope_sign in ((small, large, rises), (large, small, -rises)):
         for context in _contexts(move, held):
             if not are_equal(context.xreplace({_LETTER: put}), move.new, move.facts, move.refuted):
                 continue
-            reason = _obstacle(move, instance, context, 0 if instance.relation == "=" else wanted)
+            reason = _obstacle(move, instance, context, 0 if instance.relation == "=" else slope_sign)
             if not reason:
                 return ""
     if instance.relation == "=":
@@ -69,14 +69,14 @@ def justified(move: Move, instance: Instance) -> str:
     return obstacle or reason if reason == _NOT_FOUND else reason
 
 
-def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
+def _obstacle(move: Move, instance: Instance, context: Any, slope_sign: int) -> str:
     """Why an instance may not be used at the letter of a context, which has to move as wanted (0: need not)."""
     small, large = instance.lhs, instance.rhs
     if instance.relation == ">=":
         small, large = large, small
     indices = {s for s in small.free_symbols | large.free_symbols if s.name not in move.variables}
     bound = {limit[0] for side in (small, large) for node in side.atoms(sympy.Sum) for limit in node.limits}
-    paths, known = set(), []
+    paths, place_facts = set(), []
     for around in sums_around(context, _LETTER):
         path = tuple(limit[0] for limit in around)
         if outside := indices - set(path):
@@ -85,8 +85,8 @@ def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
             return "give nested sums different indices."
         depth = max((path.index(index) + 1 for index in indices), default=0)
         paths.add(path[:depth])
-        known.append(inside_sums(move.facts, around[:depth]))
-    for facts in dict.fromkeys(known):
+        place_facts.append(inside_sums(move.facts, around[:depth]))
+    for facts in dict.fromkeys(place_facts):
         unmet = [str(c) for c in instance.conditions if not c.met(facts, move.variables)]
         if unmet:
             return f"not proven: {'; '.join(unmet)}."
@@ -94,22 +94,22 @@ def _obstacle(move: Move, instance: Instance, context: Any, wanted: int) -> str:
             part = undefined_part(side, Occurrence(facts), move.variables)
             if part is not None:
                 return f"not proven that {part} has a value, in the rule."
-    whole = small.is_integer and large.is_integer and _in_limits(context)
-    kind = "integer" if whole else "real"
+    is_integer = small.is_integer and large.is_integer and _in_limits(context)
+    kind = "integer" if is_integer else "real"
     anything = context.xreplace({_LETTER: _letter(kind, "real")})
-    if wanted == 0 and undefined_part(anything, Occurrence(move.facts), move.variables) is None:
+    if slope_sign == 0 and undefined_part(anything, Occurrence(move.facts), move.variables) is None:
         return ""  # whatever stands there
     tried = () if holds_any_values(small) else (("positive", is_positive), ("nonnegative", is_nonnegative))
-    sign = next((name for name, proven in tried if all(proven(small, facts) for facts in known)), "real")
+    sign = next((name for name, proven in tried if all(proven(small, facts) for facts in place_facts)), "real")
     letter = _letter(kind, sign)
     context = context.xreplace({_LETTER: letter})
     place = Occurrence(move.facts).bounded(letter, small, large, frozenset(paths))
     part = undefined_part(context, place, move.variables)
     if part is not None:
         return f"not proven that {part} has a value for every {letter} from {small} to {large}."
-    if wanted == 0 or direction(context, letter, place) in {0, wanted}:
+    if slope_sign == 0 or direction(context, letter, place) in {0, slope_sign}:
         return ""
-    way = "nondecreasing" if wanted > 0 else "nonincreasing"
+    way = "nondecreasing" if slope_sign > 0 else "nonincreasing"
     return f"not proven: {context} is {way} in {letter} from {small} to {large}."
 
 
@@ -126,10 +126,10 @@ def _in_limits(context: Any) -> bool:
 
 def _contexts(move: Move, held: Any) -> Iterator[Any]:
     """Yield the old expression with a letter in the place of the side that it holds."""
-    seen = set()
+    contexts = set()
     for context in _places(move, held, _LETTER):
-        if _LETTER in symbols_of(context) and context not in seen:
-            seen.add(context)
+        if _LETTER in symbols_of(context) and context not in contexts:
+            contexts.add(context)
             if not symbols_of(context) <= symbols_of(move.old) | {_LETTER}:
                 continue  # an index may not leave its sum
             if are_equal(context.xreplace({_LETTER: held}), move.old, move.facts, move.refuted):
@@ -158,17 +158,17 @@ def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
 
 def _in_sums(move: Move, held: Any, letter: Any) -> Any:
     """Find a sum by its shape: the names and starts of indices, and constant factors, do not matter."""
-    wanted_factor, wanted = canonical(held, move.facts).as_independent(sympy.Sum, as_Add=False)
-    if not isinstance(wanted, sympy.Sum):
+    wanted_factor, target = canonical(held, move.facts).as_independent(sympy.Sum, as_Add=False)
+    if not isinstance(target, sympy.Sum):
         return move.old
-    found = {}
+    replacements = {}
     for node in move.old.atoms(sympy.Sum):
         for count in range(1, len(node.limits) + 1):
             factor, core = canonical(inner_sum(node, count), move.facts).as_independent(sympy.Sum, as_Add=False)
-            if core == wanted:
+            if core == target:
                 put = factor / wanted_factor * letter
-                found[node] = sympy.Sum(put, *node.limits[count:]) if count < len(node.limits) else put
-    return move.old.xreplace(found)
+                replacements[node] = sympy.Sum(put, *node.limits[count:]) if count < len(node.limits) else put
+    return move.old.xreplace(replacements)
 
 
 def _differs_by_multiple(move: Move, gap: Any) -> bool:

@@ -50,13 +50,13 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
         yield Perturbation(place, replace(clean, steps=steps))
 
 
-def spread(derivation: Derivation, most: int) -> list[Perturbation]:
+def spread(derivation: Derivation, limit: int) -> list[Perturbation]:
     """Pick some :func:`perturbations`, evenly from the first on; where one will do, the others are not even made."""
-    found = perturbations(derivation)
-    if most == 1:
-        return list(islice(found, 1))
-    moved = list(found)
-    return moved[:: max(1, -(-len(moved) // most))]
+    candidates = perturbations(derivation)
+    if limit == 1:
+        return list(islice(candidates, 1))
+    moved = list(candidates)
+    return moved[:: max(1, -(-len(moved) // limit))]
 
 
 def _moved(
@@ -66,12 +66,12 @@ def _moved(
     for k, link in enumerate(links):
         if last_only and k < len(links) - 1:
             continue
-        seen: set[Any] = set()
+        expressions: set[Any] = set()
         for path, constant in constants(link.expr):
             for moved, factor in _against(link.expr, path, constant, link.relation, points):
-                if moved in seen:
+                if moved in expressions:
                     continue
-                seen.add(moved)
+                expressions.add(moved)
                 fault = f"{prefix}{constant} times {factor} in the expression after step {k + 1}: {moved}"
                 yield fault, (*links[:k], replace(link, expr=moved), *links[k + 1 :])
         if isinstance(link, Cases) and not last_only:
@@ -83,19 +83,19 @@ def _moved(
 
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
     """Find rational constants and their positions, but for signs (-1) and limits of sums; an implied factor counts."""
-    found: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
-    found += _walk(expr, ())
-    return found
+    positions: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
+    positions += _walk(expr, ())
+    return positions
 
 
 def _walk(expr: Any, path: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], Any]]:
     for k, arg in enumerate(expr.args):
-        here = (*path, k)
+        position = (*path, k)
         if arg.is_Rational:
             if arg != -1:
-                yield here, arg
+                yield position, arg
         elif not isinstance(arg, sympy.Tuple):
-            yield from _walk(arg, here)
+            yield from _walk(arg, position)
 
 
 def _replaced(expr: Any, path: tuple[int, ...], value: Any) -> Any:

@@ -31,16 +31,20 @@ def in_order(derivation: Derivation) -> Mapping[str, Variable]:
 def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
     if not isinstance(variable, FromPremises):
         return variable
-    found = [p for p in derivation.premises.values() if p.lhs.is_Symbol and p.lhs.name == name and p.relation != ">="]
-    if not found:
+    premises = [
+        p for p in derivation.premises.values() if p.lhs.is_Symbol and p.lhs.name == name and p.relation != ">="
+    ]
+    if not premises:
         raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
-    return replace(variable, bounds=tuple((premise.rhs, _applies(premise)) for premise in found))
+    return replace(variable, bounds=tuple((premise.rhs, _applies(premise)) for premise in premises))
 
 
 def _applies(premise: Premise) -> Any:
     """Whether a premise's conditions hold at a point, those aside that the signs of its own letters are."""
-    asked = tuple(c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False))
-    tests = Setting.tests_of(asked)
+    relations = tuple(
+        c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False)
+    )
+    tests = Setting.tests_of(relations)
     return lambda env: all(test(env) is True for test in tests)
 
 

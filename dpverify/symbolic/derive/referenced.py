@@ -52,15 +52,19 @@ def refer(
     ``letter`` stands for what the record measures, and ``where`` says what its symbols become; others stay themselves.
     All its conditions are proven of every use. A choice of readings that is not given is that of ``statement``.
     """
-    paper, _, own = statement.key.partition(":")
-    known = statement.siblings[own].below | {own: statement.siblings[own]} if own in statement.siblings else {}
+    paper, _, claim_id = statement.key.partition(":")
+    claims = (
+        statement.siblings[claim_id].below | {claim_id: statement.siblings[claim_id]}
+        if claim_id in statement.siblings
+        else {}
+    )
     claim = claim.removeprefix(f"{paper}:")
-    if claim not in known:
+    if claim not in claims:
         raise DerivationError(f"{statement.key} does not rest on {paper}:{claim}, so that it cannot refer to it.")
-    choices = {one.name for one in known[claim].record.reading}
+    choices = {item.name for item in claims[claim].record.reading}
     chosen = {name: choice for name, choice in statement.reading.items() if name in choices} | dict(reading or {})
     try:
-        record = known[claim].statement(chosen, variant)
+        record = claims[claim].statement(chosen, variant)
     except SpecError as error:
         raise DerivationError(f"{statement.key} refers to what is not there: {error}") from None
     if (record.lhs is None) == (letter is None):
@@ -69,13 +73,13 @@ def refer(
     if unknown := sorted(where.keys() - symbols.keys()):
         raise DerivationError(f"{record.reference} has no symbol {', '.join(unknown)} that could become anything.")
     measured = None if letter is None else Dummy(str(record.quantity))
-    said = premise_of(record, measured).instance(symbols | where)
-    names = fixed_names(statement, said.lhs, said.rhs)
+    premise = premise_of(record, measured).instance(symbols | where)
+    names = fixed_names(statement, premise.lhs, premise.rhs)
     if names:  # a function without a definition may depend on all but its arguments
-        free = {s for side in sympy_sides(record) for one in side.atoms(AppliedUndef) for s in one.args}
+        free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
-    sides = (said.lhs if letter is None else letter, said.relation, said.rhs, said.conditions)
+    sides = (premise.lhs if letter is None else letter, premise.relation, premise.rhs, premise.conditions)
     return Referenced(
         *sides, reference=record.reference, statement=record, where=where, measured=letter is not None, names=names
     )

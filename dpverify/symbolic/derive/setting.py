@@ -33,15 +33,15 @@ class Setting:
         assumptions: tuple[Any, ...],
         points: int,
         seed: int,
-        shown: tuple[Any, ...] = (),
+        implied_relations: tuple[Any, ...] = (),
     ) -> None:
-        """``shown``: relations that follow from the assumptions; no point is left out for them."""
+        """``implied_relations``: relations that follow from the assumptions; no point is left out for them."""
         self.variables = variables
         self.symbols = tuple(symbols)
         self.assumptions = assumptions
-        self.seed, self.shown = seed, shown
+        self.seed, self.shown = seed, implied_relations
         try:
-            self.facts = Facts().given((*assumptions, *shown))
+            self.facts = Facts().given((*assumptions, *implied_relations))
         except ValueError as error:
             raise DerivationError(str(error)) from None
         tests = self.tests_of(assumptions)
@@ -58,12 +58,12 @@ class Setting:
     def frozen(self, *expressions: Any) -> list[str]:
         """Numbers in some expressions of which every point has the same value, although the facts leave others open."""
         letters = sorted({s for expr in expressions for s in symbols_of(expr)}, key=str)
-        found = []
+        names = []
         for letter in letters if self.points.found else ():
             values = {p[letter.name] for p in self.points.found} if _is_number(self.variables, letter.name) else ()
             if len(values) == 1 and not implied(sympy.Eq(letter, _rational(*values)), self.facts):
-                found.append(letter.name)
-        return found
+                names.append(letter.name)
+        return names
 
     def narrowed(self, assumption: Any) -> Setting:
         """The setting of a case."""
@@ -88,12 +88,17 @@ class Setting:
 def _clip(variables: dict[str, Variable], difference: Any) -> None:
     """Draw no number beyond a bound that a case gives it: ``difference`` is at least 0."""
     for letter in difference.free_symbols:
-        found, bound = variables.get(letter.name), letter - difference
-        if type(found) is Range and isinstance(found.lo, int) and isinstance(found.hi, int) and found.kind == "integer":
+        variable, bound = variables.get(letter.name), letter - difference
+        if (
+            type(variable) is Range
+            and isinstance(variable.lo, int)
+            and isinstance(variable.hi, int)
+            and variable.kind == "integer"
+        ):
             if bound.is_Integer:
-                variables[letter.name] = replace(found, lo=min(max(found.lo, int(bound)), found.hi))
+                variables[letter.name] = replace(variable, lo=min(max(variable.lo, int(bound)), variable.hi))
             elif (above := letter + difference).is_Integer:
-                variables[letter.name] = replace(found, hi=max(min(found.hi, int(above)), found.lo))
+                variables[letter.name] = replace(variable, hi=max(min(variable.hi, int(above)), variable.lo))
 
 
 _ZERO = compile_expr(sympy.Integer(0))({}, 64)
@@ -140,14 +145,14 @@ def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evalua
     distinct = {tuple(p[name] for name in sorted(names & p.keys())): p for p in reversed(setting.points.found)}
     for point in reversed(distinct.values()):
         try:
-            a, b, holds = _compare_at(left, right, relation, point)
+            a, b, is_true = _compare_at(left, right, relation, point)
         except EvaluationError as error:
             result.undefined = result.undefined or f"at {_named(point)}: {error}"
             if isinstance(error, UnsupportedError):
                 break
             continue
         result.evaluated += 1
-        if holds is False:
+        if is_true is False:
             result.violation = f"at {_named(point)}: {_short(a)} {relation} {_short(b)} is false"
             break
         ratio = _ratio(a, b, relation)
@@ -163,13 +168,13 @@ def _functions(expr: Any) -> set[Any]:
 
 def _compare_at(left: Any, right: Any, relation: str, point: Mapping[str, Any]) -> tuple[Value, Value, bool | None]:
     a = b = _ZERO
-    holds: bool | None = None
+    is_true: bool | None = None
     for bits in _BITS if relation != "=" else _BITS[:1]:
         a, b = left(dict(point), bits), right(dict(point), bits)
-        holds = compare(a, relation, b)
-        if holds is not None:
+        is_true = compare(a, relation, b)
+        if is_true is not None:
             break
-    return a, b, holds
+    return a, b, is_true
 
 
 def _ratio(a: Value, b: Value, relation: str) -> Value | None:

@@ -14,14 +14,14 @@ _RELATIONS: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
 
 def shown_relations(derivation: Derivation) -> tuple[Any, ...]:
     """How the two ends of each derivation stand that is cited for a fact; of no letter that only a chain has."""
-    found = []
+    relations = []
     for name in derivation.shown:
         premise = _cited(derivation, name)
         sides = premise.lhs, premise.rhs
-        if own := sorted(set(derivation.local) & {s.name for side in sides for s in side.free_symbols}):
-            raise DerivationError(f"{derivation.name}: {name} says something of {own[0]}, which is local.")
-        found.append(_RELATIONS[premise.relation](*sides, evaluate=False))
-    return tuple(found)
+        if local_names := sorted(set(derivation.local) & {s.name for side in sides for s in side.free_symbols}):
+            raise DerivationError(f"{derivation.name}: {name} says something of {local_names[0]}, which is local.")
+        relations.append(_RELATIONS[premise.relation](*sides, evaluate=False))
+    return tuple(relations)
 
 
 def check_shown(derivation: Derivation, facts: Facts) -> None:

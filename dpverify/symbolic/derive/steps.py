@@ -95,16 +95,16 @@ class Premise(Instance):
         """
         check_fixed(where, self.fixed)
         symbols = self._letters()
-        own = (condition for symbol in symbols for condition in symbol_conditions(symbol))
-        conditions = tuple(dict.fromkeys((*self.conditions, *own)))
+        sign_conditions = (condition for symbol in symbols for condition in symbol_conditions(symbol))
+        conditions = tuple(dict.fromkeys((*self.conditions, *sign_conditions)))
         return replace(self, conditions=conditions).at({s.name: s for s in symbols} | dict(where))
 
     def _letters(self) -> list[Any]:
         """One symbol for each name: of a letter that only conditions hold, the one that says most."""
         sides = self.lhs.free_symbols | self.rhs.free_symbols
-        holds = (c.relation for c in self.conditions if isinstance(c, Holds))
-        asked = {s for relation in holds for s in sympy.sympify(relation).free_symbols}
-        ordered = sorted(sides, key=str) + sorted(asked - sides, key=lambda s: (s == bare(s), str(s)))
+        relations = (c.relation for c in self.conditions if isinstance(c, Holds))
+        condition_symbols = {s for relation in relations for s in sympy.sympify(relation).free_symbols}
+        ordered = sorted(sides, key=str) + sorted(condition_symbols - sides, key=lambda s: (s == bare(s), str(s)))
         return list({s.name: s for s in reversed(ordered)}.values())[::-1]
 
 
@@ -138,17 +138,17 @@ def bare(symbol: Any) -> Any:
 
 def symbol_conditions(symbol: Any) -> list[Condition]:
     """What a symbol's own assumptions ask of anything that is put in its place."""
-    found: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
+    conditions: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
     plain = bare(symbol)
     if symbol.is_positive:
-        found.append(Holds(plain > 0))
+        conditions.append(Holds(plain > 0))
     elif symbol.is_nonnegative:
-        found.append(Holds(plain >= 0))
+        conditions.append(Holds(plain >= 0))
     if symbol.is_negative:
-        found.append(Holds(plain < 0))
+        conditions.append(Holds(plain < 0))
     elif symbol.is_nonpositive:
-        found.append(Holds(plain <= 0))
-    return found
+        conditions.append(Holds(plain <= 0))
+    return conditions
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,12 @@ def _from_zero(expr: Any) -> Any:
     """Let indices of sums begin at 0, and take out factors that do not depend on them."""
 
     def moved(node: Any) -> Any:
-        (index, lo, hi), *more = node.limits
-        if more or lo == -sympy.oo:
+        (index, lo, hi), *outer_limits = node.limits
+        if outer_limits or lo == -sympy.oo:
             return node
         body = sympy.expand(sympy.expand_power_exp(node.function.xreplace({index: index + lo})))
         terms = (term.as_independent(index, as_Add=False) for term in sympy.Add.make_args(body))
-        return sympy.Add(*(factor * sympy.Sum(rest, (index, 0, hi - lo)) for factor, rest in terms))
+        return sympy.Add(*(factor * sympy.Sum(summand, (index, 0, hi - lo)) for factor, summand in terms))
 
     return expr.replace(lambda e: isinstance(e, sympy.Sum), moved)
 

@@ -37,26 +37,26 @@ def without_names(derivation: Derivation) -> Derivation:
         if is_named(premise) and premise.lhs.name in hidden and renamed_letter(premise) is None:
             assert isinstance(premise, Cited)
             assert premise.derivation is not None
-            own = _names(premise.start) & set(premise.derivation.local)
-            if not own & derivation.variables.keys():
-                return without_names(_opened(derivation, premise, premise.derivation, own))
+            local_letters = _names(premise.start) & set(premise.derivation.local)
+            if not local_letters & derivation.variables.keys():
+                return without_names(_opened(derivation, premise, premise.derivation, local_letters))
     return derivation
 
 
-def _opened(derivation: Derivation, named: Cited, cited: Derivation, own: set[str]) -> Derivation:
+def _opened(derivation: Derivation, named: Cited, cited: Derivation, local_letters: set[str]) -> Derivation:
     """Open one name; letters of the cited derivation's own come with it, and what is assumed of them."""
     put = _Put(named.lhs.name, named.start)
-    told = [c.relation for c in named.hidden if isinstance(c, Holds)]
-    assumed = [a for a in told if not (a.lhs.is_Symbol and a.rhs == 0)]  # signs are the symbols'
-    variables = {name: cited.variables[name] for name in cited.variables if name in own}
+    relations = [c.relation for c in named.hidden if isinstance(c, Holds)]
+    assumed = [a for a in relations if not (a.lhs.is_Symbol and a.rhs == 0)]  # signs are the symbols'
+    variables = {name: cited.variables[name] for name in cited.variables if name in local_letters}
     variables |= {name: put.variable(v) for name, v in derivation.variables.items() if name != named.lhs.name}
     return replace(
         derivation,
         variables=variables,
         assumptions=(*map(put.expr, derivation.assumptions), *assumed),
         steps=tuple(map(put.link, derivation.steps)),
-        premises={name: put.premise(one, named) for name, one in derivation.premises.items()},
-        local=(*derivation.local, *sorted(own)),
+        premises={name: put.premise(premise, named) for name, premise in derivation.premises.items()},
+        local=(*derivation.local, *sorted(local_letters)),
     )
 
 
@@ -92,12 +92,14 @@ class _Put:
         if premise == named:
             return replace(named, lhs=named.start)
         conditions = tuple(c.substituted(self.where) for c in premise.conditions)
-        found = replace(premise, lhs=self.expr(premise.lhs), rhs=self.expr(premise.rhs), conditions=conditions)
-        if isinstance(found, Cited | Referenced):
-            found = replace(found, where={**self.where, **{n: self.expr(v) for n, v in found.where.items()}})
-        if isinstance(found, Cited) and found.start is not None:
-            found = replace(found, start=self.expr(found.start))
-        return found
+        replacement = replace(premise, lhs=self.expr(premise.lhs), rhs=self.expr(premise.rhs), conditions=conditions)
+        if isinstance(replacement, Cited | Referenced):
+            replacement = replace(
+                replacement, where={**self.where, **{n: self.expr(v) for n, v in replacement.where.items()}}
+            )
+        if isinstance(replacement, Cited) and replacement.start is not None:
+            replacement = replace(replacement, start=self.expr(replacement.start))
+        return replacement
 
 
 def _names(*expressions: Any) -> set[str]:

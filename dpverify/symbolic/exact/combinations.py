@@ -54,9 +54,9 @@ def term(*name: Any) -> Combination:
     return Combination({name: ONE})
 
 
-def add_to(total: dict[Name, Value], other: Combination, factor: Value) -> None:
+def add_to(total: dict[Name, Value], combination: Combination, factor: Value) -> None:
     """Add a multiple of a combination to coefficients that are being collected."""
-    for name, value in other.terms.items():
+    for name, value in combination.terms.items():
         total[name] = total.get(name, ZERO) + factor * value
 
 

@@ -149,10 +149,10 @@ class _Compiler:
         left, right, then, otherwise = (self.node(arg) for arg in args)
 
         def choose(env: Env) -> Value:
-            holds = compare(left(env), relation, right(env))
-            if holds is None:
+            is_true = compare(left(env), relation, right(env))
+            if is_true is None:
                 raise UndecidedError(f"the condition {left(env)} {relation} {right(env)} of a case split.")
-            return then(env) if holds else otherwise(env)
+            return then(env) if is_true else otherwise(env)
 
         return choose
 
@@ -273,8 +273,8 @@ def _rounded(function: Callable[[Value], Value], arg: Closure) -> Closure:
 def _is_constant(node: Formula) -> bool:
     if isinstance(node, Num | Inf) or free_names(node):
         return False
-    known = _FUNCTIONS.keys() | INTERNAL.keys() | {"log", "floor", "ceil"}
-    return all(part.name in known for part in walk(node) if isinstance(part, Call))
+    pure_functions = _FUNCTIONS.keys() | INTERNAL.keys() | {"log", "floor", "ceil"}
+    return all(part.name in pure_functions for part in walk(node) if isinstance(part, Call))
 
 
 def _constant(closure: Closure) -> Closure:

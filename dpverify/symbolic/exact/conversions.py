@@ -92,9 +92,9 @@ def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:
     need("q >= 0", q >= 0, q < 0, q)
     need("q <= 1", q <= 1, q > 1, q)
     spend(_PARTS_OF_A_TERM * (order + 1))
-    rest, half = ONE - q, to_ball(mu) ** 2 / 2
+    complement, half = ONE - q, to_ball(mu) ** 2 / 2
     terms = (
-        to_ball(math.comb(order, k) * elementary.power(rest, fmpq(order - k)) * elementary.power(q, fmpq(k)))
+        to_ball(math.comb(order, k) * elementary.power(complement, fmpq(order - k)) * elementary.power(q, fmpq(k)))
         * (half * k * (k - 1)).exp()
         for k in range(order + 1)
     )

@@ -37,9 +37,9 @@ def decide(
     rhs: Callable[[int], Exact] | Exact,
     *,
     start: int = _START_BITS,
-    most: int = MAX_BITS,
+    max_bits: int = MAX_BITS,
 ) -> bool | None:
-    """Decide ``lhs relation rhs`` with certainty; None where the balls still overlap at ``most`` bits."""
+    """Decide ``lhs relation rhs`` with certainty; None where the balls still overlap at ``max_bits`` bits."""
     fixed = not callable(lhs) and not callable(rhs)
     bits = start
     while True:
@@ -49,12 +49,12 @@ def decide(
                 right = rhs(bits) if callable(rhs) else rhs
                 answer = compare(to_value(left), relation, to_value(right))
             except UndecidedError:
-                if bits >= most:
+                if bits >= max_bits:
                     raise
                 answer = None
-        if answer is not None or fixed or bits >= most:
+        if answer is not None or fixed or bits >= max_bits:
             return answer
-        bits = min(4 * bits, most)
+        bits = min(4 * bits, max_bits)
 
 
 def to_number(x: Exact | int) -> Number:

@@ -81,9 +81,9 @@ def least_epsilon(curve: Falling, delta: Value) -> Value:
     return falls_to(curve, level, zero)
 
 
-def need(rule: str, holds: bool, fails: bool, value: Value) -> None:
+def need(rule: str, is_satisfied: bool, fails: bool, value: Value) -> None:
     """Refuse what is outside of its range; where a ball holds both, more bits must tell."""
     if fails:
         raise DomainError(f"a privacy curve or conversion needs {rule}, got {value}.")
-    if not holds:
+    if not is_satisfied:
         raise UndecidedError(f"whether {rule}, for {value}.")

@@ -32,14 +32,14 @@ class CompiledStatement:
 
     def at(self, env: Env) -> Callable[[Callable[[Env], T]], Callable[[Env], T]]:
         """What makes a closure one that reads the definitions at a point too; they are computed once per precision."""
-        known: dict[int, Env] = {}
+        cache: dict[int, Env] = {}
 
         def resolving(closure: Callable[[Env], T]) -> Callable[[Env], T]:
             def resolved(_env: Env) -> T:
                 bits = int(ctx.prec)
-                if bits not in known:
-                    known[bits] = self.defined(env)
-                return closure(known[bits])
+                if bits not in cache:
+                    cache[bits] = self.defined(env)
+                return closure(cache[bits])
 
             return resolved if self.let else closure
 
@@ -62,14 +62,14 @@ def compile_statement(statement: Statement) -> CompiledStatement:
     if entry is None or entry[0] is not statement:
         if len(_compiled) > 1024:
             _compiled.clear()
-        made = CompiledStatement(
+        closures = CompiledStatement(
             let=tuple((name, compile_formula(value)) for name, value in statement.let),
             lhs=None if statement.lhs is None else compile_formula(statement.lhs),
             rhs=None if statement.rhs is None else compile_formula(statement.rhs),
             relation=statement.relation,
             requires=tuple(compile_relation(condition) for condition in statement.requires),
         )
-        entry = _compiled[id(statement)] = (statement, made)
+        entry = _compiled[id(statement)] = (statement, closures)
     return entry[1]
 
 

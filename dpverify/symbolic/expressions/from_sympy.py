@@ -95,13 +95,13 @@ def index_name(symbol: Any) -> str:
 
 
 def _piecewise(expr: Any) -> Formula:
-    (value, condition), *rest = expr.args
-    if condition is sympy.true or not rest:
+    (value, condition), *branches = expr.args
+    if condition is sympy.true or not branches:
         return from_sympy(value)
     relation = _RELATIONS.get(type(condition))
     if relation is None:
         raise TypeError(f"cannot evaluate the condition {condition!r} of a Piecewise.")
-    otherwise = from_sympy(sympy.Piecewise(*rest))
+    otherwise = from_sympy(sympy.Piecewise(*branches))
     return Call(f"#if{relation}", (from_sympy(condition.lhs), from_sympy(condition.rhs), from_sympy(value), otherwise))
 
 
@@ -110,10 +110,10 @@ def gaussian_integral(expr: Any) -> Any:
     if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
         raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")
     x = expr.limits[0][0]
-    constant, rest = sympy.powsimp(expr.function, combine="exp").as_independent(x, as_Add=False)
-    if not isinstance(rest, sympy.exp):
+    constant, exponential = sympy.powsimp(expr.function, combine="exp").as_independent(x, as_Add=False)
+    if not isinstance(exponential, sympy.exp):
         raise TypeError(f"cannot evaluate {expr!r}: only exponentials of quadratics are known.")
-    exponent = sympy.Poly(rest.args[0], x) if rest.args[0].is_polynomial(x) else None
+    exponent = sympy.Poly(exponential.args[0], x) if exponential.args[0].is_polynomial(x) else None
     if exponent is None or exponent.degree() != 2:
         raise TypeError(f"cannot evaluate {expr!r}: the exponent is not quadratic in {x}.")
     a, b, e = (exponent.coeff_monomial(x**k) for k in (2, 1, 0))

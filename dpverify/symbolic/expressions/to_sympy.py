@@ -82,8 +82,8 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
     ``guards``: sums that may be over no integers are 0 there even for sympy; derivations read them so in any case.
     """
 
-    def built(part: Formula, more: Mapping[str, Any] = symbols) -> Any:
-        return to_sympy(part, more, guards=guards)
+    def built(part: Formula, env: Mapping[str, Any] = symbols) -> Any:
+        return to_sympy(part, env, guards=guards)
 
     match node:
         case Num(value):

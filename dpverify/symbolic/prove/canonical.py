@@ -50,12 +50,12 @@ def _index(depth: int) -> Any:
 def _one_term(term: Any, index: Any, last: Any, facts: Facts) -> Any:
     from dpverify.symbolic.prove.signs import is_nonnegative
 
-    constant, rest = term.replace(lambda e: _splittable(e, index), lambda e: _split(e, index)).as_independent(
+    constant, variable_part = term.replace(lambda e: _splittable(e, index), lambda e: _split(e, index)).as_independent(
         index, as_Add=False
     )
-    if rest == 1 and last != sympy.oo and is_nonnegative(last + 1, facts):
+    if variable_part == 1 and last != sympy.oo and is_nonnegative(last + 1, facts):
         return constant * (last + 1)
-    return constant * sympy.Sum(rest, (index, 0, last))
+    return constant * sympy.Sum(variable_part, (index, 0, last))
 
 
 def _splittable(expr: Any, index: Any) -> bool:
@@ -63,8 +63,8 @@ def _splittable(expr: Any, index: Any) -> bool:
 
 
 def _split(power: Any, index: Any) -> Any:
-    constant, rest = power.exp.as_independent(index, as_Add=True)
-    return sympy.Mul(power.base**constant, power.base**rest, evaluate=False)
+    constant, variable_part = power.exp.as_independent(index, as_Add=True)
+    return sympy.Mul(power.base**constant, power.base**variable_part, evaluate=False)
 
 
 def inner_sum(node: Any, count: int) -> Any:
@@ -99,8 +99,8 @@ def _has_numeric_base(expr: Any) -> bool:
 
 
 def _split_exponent(power: Any) -> Any:
-    constant, rest = power.exp.as_coeff_Add()
-    return power.base**constant * power.base**rest if constant.is_Integer else power
+    constant, variable_part = power.exp.as_coeff_Add()
+    return power.base**constant * power.base**variable_part if constant.is_Integer else power
 
 
 def squares(symbols: list[Any]) -> list[Any]:

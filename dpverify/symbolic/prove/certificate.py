@@ -27,11 +27,11 @@ Row: TypeAlias = dict[int, int]
 
 
 def solve(
-    columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], wanted: Sequence[bool]
+    columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], preferred: Sequence[bool]
 ) -> list[fmpq] | None:
     """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``; None where 300 pivots find none.
 
-    Columns that are ``wanted`` get a positive weight if they can. Arithmetic is exact, and Bland's rule keeps the
+    Columns that are ``preferred`` get a positive weight if they can. Arithmetic is exact, and Bland's rule keeps the
     search from cycling.
     """
     count = len(columns)
@@ -41,9 +41,9 @@ def solve(
         return None
     _drop_artificial(table, basis, count)
     ray = None
-    used = any(j < len(wanted) and wanted[j] and _RHS in table[r] for r, j in enumerate(basis))
-    if any(wanted) and not used:
-        _, ray = _minimise(table, basis, {j: -1 for j, w in enumerate(wanted) if w}, count)
+    used = any(j < len(preferred) and preferred[j] and _RHS in table[r] for r, j in enumerate(basis))
+    if any(preferred) and not used:
+        _, ray = _minimise(table, basis, {j: -1 for j, w in enumerate(preferred) if w}, count)
     weights = [fmpq(0)] * count
     if ray is not None:
         weights[ray] = fmpq(1)
@@ -100,13 +100,13 @@ def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tup
 
 def _leaving_row(table: list[Row], basis: list[int], entering: int) -> int | None:
     """The row with the smallest right side over its entry, where that is positive; of several, the first column."""
-    found, best, divisor = None, 0, 1
+    best_row, best, divisor = None, 0, 1
     for r, row in enumerate(table):
         if (entry := row.get(entering, 0)) > 0:
-            gap = 0 if found is None else row.get(_RHS, 0) * divisor - best * entry
-            if found is None or gap < 0 or (gap == 0 and basis[r] < basis[found]):
-                found, best, divisor = r, row.get(_RHS, 0), entry
-    return found
+            gap = 0 if best_row is None else row.get(_RHS, 0) * divisor - best * entry
+            if best_row is None or gap < 0 or (gap == 0 and basis[r] < basis[best_row]):
+                best_row, best, divisor = r, row.get(_RHS, 0), entry
+    return best_row
 
 
 def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> None:
@@ -119,12 +119,12 @@ def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> N
     basis[leaving] = entering
 
 
-def _without(column: int, row: Row, other: Row) -> Row:
+def _without(column: int, row: Row, pivot_row: Row) -> Row:
     """Clear a column of a row, by a multiple of another one with a positive entry there; the old row is used up."""
-    common = gcd(row[column], other[column])
-    factor, scale = row[column] // common, other[column] // common
+    common = gcd(row[column], pivot_row[column])
+    factor, scale = row[column] // common, pivot_row[column] // common
     result = row if scale == 1 else {j: scale * value for j, value in row.items()}
-    for j, value in other.items():
+    for j, value in pivot_row.items():
         if changed := result.get(j, 0) - factor * value:
             result[j] = changed
         else:
@@ -152,21 +152,21 @@ class Column(NamedTuple):
 
 def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) -> bool:
     """Whether ``target`` is a nonnegative combination of facts: True is a proof, False means nothing."""
-    wanted = _expanded(target, False)
+    target_column = _expanded(target, False)
     if products:
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
     columns = list(_columns(facts, products))
-    known = {m for column in columns for m in column.terms} | set(wanted.terms)
-    columns += (column for m in sorted(known, key=_sort_key) for column in _signs_of(m))
-    columns = _prune(columns, wanted)
-    if not wanted.terms.keys() <= {m for column in columns for m in column.terms} or len(columns) > _MAX_COLUMNS:
+    monomials = {m for column in columns for m in column.terms} | set(target_column.terms)
+    columns += (column for m in sorted(monomials, key=_sort_key) for column in _signs_of(m))
+    columns = _prune(columns, target_column)
+    if not target_column.terms.keys() <= {m for column in columns for m in column.terms} or len(columns) > _MAX_COLUMNS:
         return False
     numbers: dict[int, int] = {}
-    for column in (wanted, *columns):
+    for column in (target_column, *columns):
         for m in column.terms:
             numbers.setdefault(m, len(numbers))
     matrix = [{numbers[m]: c for m, c in column.terms.items()} for column in columns]
-    goal = {numbers[m]: c for m, c in wanted.terms.items()}
+    goal = {numbers[m]: c for m, c in target_column.terms.items()}
     weights = solve(matrix, goal, [strict and column.positive for column in columns])
     if weights is None or not _adds_up(weights, matrix, goal):
         return False
@@ -175,12 +175,12 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
 
 def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Terms) -> bool:
     """Whether no weight is negative and the weighted columns are the target, monomial by monomial."""
-    rest = dict(goal)
+    residual = dict(goal)
     for weight, column in zip(weights, matrix, strict=True):
         if weight != 0:
             for m, value in column.items():
-                rest[m] = rest.get(m, 0) - weight * value
-    return not any(rest.values()) and all(weight >= 0 for weight in weights)
+                residual[m] = residual.get(m, 0) - weight * value
+    return not any(residual.values()) and all(weight >= 0 for weight in weights)
 
 
 _numbers: dict[Any, int] = {}  # of all monomials so far: to hash them and to compare them takes long
@@ -204,28 +204,28 @@ def _expanded(expr: Any, positive: bool) -> Column:
     """The coefficients of an expanded expression."""
     terms: dict[int, fmpq] = {}
     for term in sympy.Add.make_args(expanded(expr)):
-        coefficient, rest = term.as_coeff_Mul(rational=True)
-        number = _number(rest)
+        coefficient, monomial = term.as_coeff_Mul(rational=True)
+        number = _number(monomial)
         terms[number] = terms.get(number, 0) + fmpq(int(coefficient.p), int(coefficient.q))
     return _column({m: c for m, c in terms.items() if c != 0}, positive)
 
 
 @lru_cache(maxsize=500)
 def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
-    known = [*dict.fromkeys(facts), (sympy.Integer(1), True)]
-    columns = [_expanded(expr, positive) for expr, positive in dict(known).items()]
+    all_facts = [*dict.fromkeys(facts), (sympy.Integer(1), True)]
+    columns = [_expanded(expr, positive) for expr, positive in dict(all_facts).items()]
     if products:
         columns += (
             _product(a, b, first and second)
-            for (a, first), (b, second) in combinations_with_replacement(known[:_MAX_FACTORS], 2)
+            for (a, first), (b, second) in combinations_with_replacement(all_facts[:_MAX_FACTORS], 2)
         )
     return tuple({(frozenset(column.terms.items()), column.positive): column for column in columns}.values())
 
 
 def _product(a: Any, b: Any, positive: bool) -> Column:
     """The product of two facts, expanded: monomial by monomial, unless sympy may cancel powers of a sum in it."""
-    (sums, opened), (others, also) = _sums_in(a), _sums_in(b)
-    if (opened and others) or (also and sums):
+    (sums, opened), (second_sums, also) = _sums_in(a), _sums_in(b)
+    if (opened and second_sums) or (also and sums):
         return _expanded(a * b, positive)
     terms: dict[int, fmpq] = {}
     for m, c in _expanded(a, False).terms.items():
@@ -256,20 +256,22 @@ def _sort_key(number: int) -> Any:
 def _signs_of(number: int) -> tuple[Column, ...]:
     """Columns of a monomial whose sign sympy knows, an irrational constant in it enclosed between rationals."""
     m = _monomials[number]
-    constant, rest = m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
-    if not (rest.is_nonnegative or rest.is_nonpositive):
+    constant, variable_part = (
+        m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
+    )
+    if not (variable_part.is_nonnegative or variable_part.is_nonpositive):
         return ()
-    sign = fmpq(1 if rest.is_nonnegative else -1)
-    strict = bool(rest.is_positive or rest.is_negative)
+    sign = fmpq(1 if variable_part.is_nonnegative else -1)
+    strict = bool(variable_part.is_positive or variable_part.is_negative)
     if constant == 1:
         return (_column({number: sign}, strict),)
     if (ends := _enclosure(constant)) is None:
         return ()
     lo, hi = ends
-    other = _number(rest)
+    variable_number = _number(variable_part)
     return (
-        _column({number: sign, other: -sign * lo}, strict),
-        _column({number: -sign, other: sign * hi}, strict),
+        _column({number: sign, variable_number: -sign * lo}, strict),
+        _column({number: -sign, variable_number: sign * hi}, strict),
     )
 
 
@@ -285,12 +287,12 @@ def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
     return None if lo is None or hi is None else (fmpq(lo - 1, _SCALE), fmpq(hi + 1, _SCALE))
 
 
-def _prune(columns: list[Column], wanted: Column) -> list[Column]:
+def _prune(columns: list[Column], target: Column) -> list[Column]:
     """Drop columns that hold a monomial which nothing can cancel, until there is none."""
     while True:
-        plus = wanted.minus.union(*(column.plus for column in columns))
-        minus = wanted.plus.union(*(column.minus for column in columns))
-        kept = [column for column in columns if column.plus <= minus and column.minus <= plus]
-        if len(kept) == len(columns):
-            return kept
-        columns = kept
+        plus = target.minus.union(*(column.plus for column in columns))
+        minus = target.plus.union(*(column.minus for column in columns))
+        remaining_columns = [column for column in columns if column.plus <= minus and column.minus <= plus]
+        if len(remaining_columns) == len(columns):
+            return remaining_columns
+        columns = remaining_columns

@@ -80,8 +80,8 @@ def _has_sign(expr: Any, strict: bool, facts: Facts) -> bool:
     if expr.is_Mul and all(_has_sign(factor, strict, facts) for factor in expr.args):
         return True
     if expr.is_Add and not any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
-        first, *rest = expr.args
-        if _has_sign(first, strict, facts) and all(_has_sign(term, False, facts) for term in rest):
+        first, *later_terms = expr.args
+        if _has_sign(first, strict, facts) and all(_has_sign(term, False, facts) for term in later_terms):
             return True
     if expr.is_Pow and _has_sign(expr.base, strict or not expr.exp.is_nonnegative, facts):
         return True
@@ -110,10 +110,10 @@ def _in_sum(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Itera
             yield from _parts(end, place, variables)
             if not end.is_integer:
                 yield expr
-    fresh, known = place.inside(limit)
+    fresh, inner_place = place.inside(limit)
     body = renamed(sympy.Sum(expr.function, *inner) if inner else expr.function, limit[0], fresh)
-    yield from _parts(body, known, variables)
-    if hi == sympy.oo and not converges(body, fresh, known.facts):
+    yield from _parts(body, inner_place, variables)
+    if hi == sympy.oo and not converges(body, fresh, inner_place.facts):
         yield expr
 
 
@@ -137,23 +137,23 @@ def evaluated(expr: Any) -> Any:
 
 def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
     """Each value where it is taken; one must be taken everywhere."""
-    others: list[Any] = []
+    negations: list[Any] = []
     for value, written in expr.args:
         condition = evaluated(written)
         for relation in written.atoms(sympy.core.relational.Relational):
             for side in relation.args:
                 yield from _parts(side, place, variables)
         try:
-            facts = place.facts.given([*others, condition])
+            facts = place.facts.given([*negations, condition])
         except FalseAssumptionError:
             continue
         except ValueError:
             yield expr
             return
         yield from _parts(value, replace(place, facts=facts), variables)
-        others.append(sympy.Not(condition))
+        negations.append(sympy.Not(condition))
     try:
-        covered = expr.args[-1][1] is sympy.true or implied(expr.args[-1][1], place.facts.given(others[:-1]))
+        covered = expr.args[-1][1] is sympy.true or implied(expr.args[-1][1], place.facts.given(negations[:-1]))
     except ValueError:
         covered = False
     if not covered:

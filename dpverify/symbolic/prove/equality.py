@@ -94,8 +94,8 @@ def equal_termwise(left: Any, right: Any, facts: Facts) -> bool:
         or depth_of(difference) > 1
     ):
         return False
-    own = difference.replace(lambda e: isinstance(e, sympy.Sum), _with_own_index)
-    return bool(expanded(_closed(own, facts)) == 0)
+    normal_form = difference.replace(lambda e: isinstance(e, sympy.Sum), _with_own_index)
+    return bool(expanded(_closed(normal_form, facts)) == 0)
 
 
 _TERM = sympy.Dummy("term", integer=True)  # the index of a sum as it is written: no letter of the facts, of any sign
@@ -112,8 +112,8 @@ def _closed(expr: Any, facts: Facts) -> Any:
     letters: list[tuple[Any, Any]] = []
 
     def letter(node: Any) -> Any:
-        for other, dummy in letters:
-            if same_terms(node, other, facts):
+        for representative, dummy in letters:
+            if same_terms(node, representative, facts):
                 return dummy
         letters.append((node, sympy.Dummy("sum", real=True)))
         return letters[-1][1]
@@ -127,8 +127,8 @@ def same_terms(first: Any, second: Any, facts: Facts) -> bool:
         return True
     if first.func != second.func or len(first.limits) != 1 or len(second.limits) != 1:
         return False
-    (index, lo, hi), (other, *ends) = first.limits[0], second.limits[0]
-    body = second.function.xreplace({other: index})
+    (index, lo, hi), (second_index, *ends) = first.limits[0], second.limits[0]
+    body = second.function.xreplace({second_index: index})
     if any(a != b and expanded(a - b) != 0 for a, b in zip((lo, hi), ends, strict=True)):
         return False
     return are_equal(first.function, body, facts)

@@ -44,15 +44,15 @@ class Facts:
                 if strict and difference.is_integer:
                     nonnegative.add(difference - 1)
                 (positive if strict else nonnegative).add(difference)
-        known = Facts(frozenset(nonnegative), frozenset(positive))
-        new = [*(known.nonnegative - self.nonnegative), *(known.positive - self.positive)]
-        kept = tuple(w for w in self.witnesses if not any(negative_at(f, w) for f in new))
-        return Facts(known.nonnegative, known.positive, kept)
+        facts = Facts(frozenset(nonnegative), frozenset(positive))
+        new = [*(facts.nonnegative - self.nonnegative), *(facts.positive - self.positive)]
+        witnesses = tuple(w for w in self.witnesses if not any(negative_at(f, w) for f in new))
+        return Facts(facts.nonnegative, facts.positive, witnesses)
 
     def extended(self, symbol: Any, values: Iterable[Any]) -> Facts:
         """Give a symbol values in the witnesses."""
-        found = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
-        return Facts(self.nonnegative, self.positive, tuple(found[:_MAX_WITNESSES]))
+        witnesses = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
+        return Facts(self.nonnegative, self.positive, tuple(witnesses[:_MAX_WITNESSES]))
 
     def refuted(self, expr: Any, strict: bool) -> bool:
         """Whether ``expr >= 0`` (``> 0``) is certainly false at a witness."""
@@ -91,21 +91,23 @@ def _about(
 ) -> tuple[frozenset[Any], frozenset[Any]]:
     """The facts on these symbols, on the symbols of those, and so on; and those without any."""
     left = {fact: symbols_of(fact) for fact in nonnegative | positive}
-    kept: set[Any] = set()
-    while found := [fact for fact, own in left.items() if not own or not own.isdisjoint(symbols)]:
-        symbols = symbols.union(*(left.pop(fact) for fact in found))
-        kept.update(found)
-    return nonnegative & kept, positive & kept
+    related_facts: set[Any] = set()
+    while new_facts := [
+        fact for fact, fact_symbols in left.items() if not fact_symbols or not fact_symbols.isdisjoint(symbols)
+    ]:
+        symbols = symbols.union(*(left.pop(fact) for fact in new_facts))
+        related_facts.update(new_facts)
+    return nonnegative & related_facts, positive & related_facts
 
 
 @lru_cache(maxsize=50_000)
 def symbols_of(expr: Any) -> frozenset[Any]:
     """Free symbols of an expression: sympy walks the whole tree each time it is asked, and builds every sum anew."""
     if isinstance(expr, sympy.Sum | sympy.Integral):
-        found = symbols_of(expr.function)
+        symbols = symbols_of(expr.function)
         for index, *ends in expr.limits:
-            found = (found - {index}).union(*map(symbols_of, ends or [index]))
-        return found
+            symbols = (symbols - {index}).union(*map(symbols_of, ends or [index]))
+        return symbols
     if expr.args and type(expr).free_symbols is sympy.Basic.free_symbols:
         return frozenset[Any]().union(*map(symbols_of, expr.args))
     return frozenset(expr.free_symbols)
@@ -120,9 +122,9 @@ def renamed(expr: Any, old: Any, new: Any) -> Any:
 def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
     for value in values:
         for witness in witnesses:
-            known = value_at(value, witness)
-            if known is not None:
-                yield {**witness, name: known}
+            number = value_at(value, witness)
+            if number is not None:
+                yield {**witness, name: number}
 
 
 def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
@@ -166,11 +168,11 @@ def own_signs(symbol: Any) -> list[tuple[Any, bool]]:
 
 def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
     """Signs that symbols carry by themselves, tightened by one where a strict one is of an integer."""
-    found: list[tuple[Any, bool]] = []
+    facts: list[tuple[Any, bool]] = []
     for symbol in symbols:
         for side, strict in own_signs(symbol):
-            found += [(side, True), (side - 1, False)] if strict and symbol.is_integer else [(side, strict)]
-    return found
+            facts += [(side, True), (side - 1, False)] if strict and symbol.is_integer else [(side, strict)]
+    return facts
 
 
 def witnessed(facts: Facts, symbols: Set[Any]) -> Facts:
@@ -178,8 +180,8 @@ def witnessed(facts: Facts, symbols: Set[Any]) -> Facts:
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
         return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
-    known = frozenset(symbols).union(*(symbols_of(f) for f in (*facts.nonnegative, *facts.positive)))
-    return replace(facts, witnesses=_search(facts, known))
+    all_symbols = frozenset(symbols).union(*(symbols_of(f) for f in (*facts.nonnegative, *facts.positive)))
+    return replace(facts, witnesses=_search(facts, all_symbols))
 
 
 def _completed(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]:
@@ -191,14 +193,14 @@ def _completed(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]
 def _search(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, Any], ...]:
     ordered = sorted(symbols, key=lambda s: s.name)
     rng = Random("witnesses")
-    found: list[dict[str, Any]] = []
+    witnesses: list[dict[str, Any]] = []
     for _ in range(_TRIES):
         point = {index_name(s): to_value(_value(s, rng)) for s in ordered}
         if _satisfies(facts, point):
-            found.append(point)
-            if len(found) == _WANTED:
+            witnesses.append(point)
+            if len(witnesses) == _WANTED:
                 break
-    return tuple(found)
+    return tuple(witnesses)
 
 
 def _value(symbol: Any, rng: Random) -> Fraction:

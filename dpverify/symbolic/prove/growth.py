@@ -38,26 +38,26 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
     if isinstance(expr, LOGARITHMS) and monomials(expr.args[0], facts, fixed) and is_nonnegative(expr, facts):
         return [{expr: fmpq(1)}]
     if expr.is_Add:
-        return _distinct([one for arg in expr.args for one in monomials(arg, facts, fixed)])
+        return _distinct([monomial for arg in expr.args for monomial in monomials(arg, facts, fixed)])
     if expr.is_Mul:
-        found = [NONE]
+        products = [NONE]
         for arg in expr.args:
-            found = [times(one, other) for one in found for other in monomials(arg, facts, fixed)]
-        return _distinct(found)
+            products = [times(monomial, factor) for monomial in products for factor in monomials(arg, facts, fixed)]
+        return _distinct(products)
     if expr.is_Pow and expr.exp.is_Rational:
         power, base = fmpq(int(expr.exp.p), int(expr.exp.q)), monomials(expr.base, facts, fixed)
         if power > 0 or len(base) == 1:
-            return [times(NONE, one, power) for one in base]
+            return [times(NONE, monomial, power) for monomial in base]
     raise NoMonomialsError(f"{expr} is not proven to be a sum of products of powers in which nothing cancels.")
 
 
-def times(one: Monomial, other: Monomial, power: fmpq | int = 1) -> Monomial:
+def times(left: Monomial, right: Monomial, power: fmpq | int = 1) -> Monomial:
     """A product of powers times a power of another."""
-    found = dict(one)
-    for letter, exponent in other.items():
-        found[letter] = found.get(letter, fmpq(0)) + power * exponent
-    return {letter: exponent for letter, exponent in found.items() if exponent != 0}
+    product = dict(left)
+    for letter, exponent in right.items():
+        product[letter] = product.get(letter, fmpq(0)) + power * exponent
+    return {letter: exponent for letter, exponent in product.items() if exponent != 0}
 
 
-def _distinct(found: list[Monomial]) -> list[Monomial]:
-    return list({frozenset(one.items()): one for one in found}.values())
+def _distinct(terms: list[Monomial]) -> list[Monomial]:
+    return list({frozenset(monomial.items()): monomial for monomial in terms}.values())

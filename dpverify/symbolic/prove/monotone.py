@@ -25,8 +25,8 @@ def direction(expr: Any, letter: Any, place: Occurrence) -> int | None:
         return 0
     if expr == letter:
         return 1
-    found = _by_structure(expr, letter, place)
-    return _by_derivative(expr, letter, place) if found is None else found
+    sign = _by_structure(expr, letter, place)
+    return _by_derivative(expr, letter, place) if sign is None else sign
 
 
 def _by_structure(expr: Any, letter: Any, place: Occurrence) -> int | None:
@@ -66,9 +66,9 @@ def _sign(expr: Any, facts: Facts) -> int | None:
 
 def _product(expr: Any, letter: Any, place: Occurrence) -> int | None:
     """A constant of known sign times nonnegative factors that all move the same way."""
-    constant, rest = expr.as_independent(letter, as_Add=False)
+    constant, variable_part = expr.as_independent(letter, as_Add=False)
     sign = _sign(constant, place.facts)
-    factors = sympy.Mul.make_args(rest)
+    factors = sympy.Mul.make_args(variable_part)
     if sign is None or (len(factors) > 1 and not all(is_nonnegative(f, place.facts) for f in factors)):
         return None
     return _turned(reduce(_together, (direction(f, letter, place) for f in factors)), sign)
@@ -106,8 +106,8 @@ def _sum(expr: Any, letter: Any, place: Occurrence) -> int | None:
         if hi == sympy.oo and not is_nonnegative(body, inside.facts):
             return None
         return direction(body, letter, inside)
-    known = place.facts if letter in lo.free_symbols else place.facts.given([fresh >= lo])
-    if letter in body.free_symbols or not is_nonnegative(body, known):
+    facts = place.facts if letter in lo.free_symbols else place.facts.given([fresh >= lo])
+    if letter in body.free_symbols or not is_nonnegative(body, facts):
         return None
     return _together(direction(hi, letter, place), _turned(direction(lo, letter, place), -1))
 

@@ -32,8 +32,8 @@ class Weighted:
 
     def __post_init__(self) -> None:
         put = NONE
-        for one, weight in (*self.right, *self.conditions):
-            put = times(put, one, weight)
+        for monomial, weight in (*self.right, *self.conditions):
+            put = times(put, monomial, weight)
         weights = [weight for _, weight in (*self.right, *self.conditions)]
         if sum((weight for _, weight in self.right), fmpq(0)) != 1 or min(weights) < 0:
             raise ArithmeticError(f"the weights of {self.term} must be nonnegative, and those of the right side add up")
@@ -61,15 +61,15 @@ def bounded(
     if any(letter.name in fixed for letter in right.free_symbols):
         raise NoMonomialsError(f"{right} holds letters that the constant depends on.")
     letters = {s for side in (left, right, *relations) for s in side.free_symbols}
-    known = list(_conditions(relations, letters, facts))
-    return OrderProof(tuple(_weighted(term, rates, known, tilde, facts) for term in terms))
+    constraints = list(_conditions(relations, letters, facts))
+    return OrderProof(tuple(_weighted(term, rates, constraints, tilde, facts) for term in terms))
 
 
 def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> Iterator[Monomial]:
     """Products of powers that are at most a constant, as the relations and the signs of integers say."""
-    found = [part for relation in relations for part, _ in differences(relation)]
-    found += [part for part, _ in symbol_facts(letters)]
-    for difference in found:
+    all_differences = [part for relation in relations for part, _ in differences(relation)]
+    all_differences += [part for part, _ in symbol_facts(letters)]
+    for difference in all_differences:
         positive = [arg for arg in sympy.Add.make_args(difference) if not arg.could_extract_minus_sign()]
         negative = sympy.Add(*positive) - difference
         try:
@@ -79,23 +79,31 @@ def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> It
             continue  # it says nothing of products of powers
 
 
-def _weighted(term: Monomial, rates: list[Monomial], known: list[Monomial], tilde: bool, facts: Facts) -> Weighted:
-    logarithms = sorted({a for one in (term, *rates, *known) for a in one if isinstance(a, LOGARITHMS)}, key=str)
+def _weighted(
+    term: Monomial, rates: list[Monomial], constraints: list[Monomial], tilde: bool, facts: Facts
+) -> Weighted:
+    logarithms = sorted(
+        {a for monomial in (term, *rates, *constraints) for a in monomial if isinstance(a, LOGARITHMS)}, key=str
+    )
     spare: list[Monomial] = [{a: fmpq(1)} for a in logarithms] if tilde else []
     spare += [{a: fmpq(-1)} for a in logarithms if is_nonnegative(a.args[0] - 2, facts)]
-    columns = [*rates, *known, *spare]
-    rows = {a: place for place, a in enumerate(sorted({a for one in (term, *columns) for a in one}, key=str), 1)}
-    matrix = [{rows[a]: exponent for a, exponent in one.items()} for one in columns]
+    columns = [*rates, *constraints, *spare]
+    rows = {
+        a: place for place, a in enumerate(sorted({a for monomial in (term, *columns) for a in monomial}, key=str), 1)
+    }
+    matrix = [{rows[a]: exponent for a, exponent in monomial.items()} for monomial in columns]
     for column in matrix[: len(rates)]:
         column[0] = fmpq(1)  # the weights of the right side add up to 1
     goal = {0: fmpq(1)} | {rows[a]: exponent for a, exponent in term.items()}
     weights = solve(matrix, goal, [False] * len(columns))
     if weights is None:
-        shown = sympy.Mul(*(a ** sympy.Rational(int(e.p), int(e.q)) for a, e in term.items()))
-        raise NoMonomialsError(f"not proven that {shown} is of the order of the right side.")
-    pairs = [(one, weight) for one, weight in zip(columns, weights, strict=True)]
+        product = sympy.Mul(*(a ** sympy.Rational(int(e.p), int(e.q)) for a, e in term.items()))
+        raise NoMonomialsError(f"not proven that {product} is of the order of the right side.")
+    pairs = [(monomial, weight) for monomial, weight in zip(columns, weights, strict=True)]
     left = NONE
-    for one, weight in pairs[len(rates) + len(known) :]:
-        left = times(left, one, weight)
-    used = [tuple(p for p in part if p[1] != 0) for part in (pairs[: len(rates)], pairs[len(rates) :][: len(known)])]
+    for monomial, weight in pairs[len(rates) + len(constraints) :]:
+        left = times(left, monomial, weight)
+    used = [
+        tuple(p for p in part if p[1] != 0) for part in (pairs[: len(rates)], pairs[len(rates) :][: len(constraints)])
+    ]
     return Weighted(term, used[0], used[1], left)

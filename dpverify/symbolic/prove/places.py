@@ -39,17 +39,17 @@ class Occurrence:
         """Step into a sum: a fresh symbol for its index, and what is known there."""
         index, lo, hi = limit
         fresh, path = _fresh(index, len(self.path)), (*self.path, index)
-        known = inside_sums(self.facts, ((fresh, lo, hi),))
+        facts = inside_sums(self.facts, ((fresh, lo, hi),))
         if self.letter is None:
-            return fresh, Occurrence(known, path=path)
+            return fresh, Occurrence(facts, path=path)
         small, large = (side.xreplace({index: fresh}) for side in (self.small, self.large))
-        return fresh, replace(self, facts=known, small=small, large=large, path=path)._arrived()
+        return fresh, replace(self, facts=facts, small=small, large=large, path=path)._arrived()
 
     def _arrived(self) -> Occurrence:
         if self.path not in self.paths:
             return self
-        known = self.facts.extended(self.letter, (self.small, self.large))
-        return replace(self, facts=known.given([self.letter >= self.small, self.letter <= self.large]))
+        facts = self.facts.extended(self.letter, (self.small, self.large))
+        return replace(self, facts=facts.given([self.letter >= self.small, self.letter <= self.large]))
 
 
 @lru_cache(maxsize=1000)
@@ -76,9 +76,9 @@ def sums_around(expr: Any, letter: Any) -> Iterator[Limits]:
         around: Limits = ()
         for limit in reversed(expr.limits):
             for end in limit[1:]:
-                yield from ((*around, *more) for more in sums_around(end, letter))
+                yield from ((*around, *inner_limits) for inner_limits in sums_around(end, letter))
             around = (*around, tuple(limit))
-        yield from ((*around, *more) for more in sums_around(expr.function, letter))
+        yield from ((*around, *inner_limits) for inner_limits in sums_around(expr.function, letter))
     else:
         for arg in expr.args:
             yield from sums_around(arg, letter)

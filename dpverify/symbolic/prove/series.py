@@ -25,8 +25,8 @@ def _shrinks(term: Any, index: Any, facts: Facts) -> bool:
         return False
     if not all(exponent.is_number for _, exponent in ratio) and _below_one(ratio, facts):
         return True  # tried first, for it takes less
-    whole = sympy.Mul(*(base**exponent for base, exponent in ratio))
-    return (is_positive(1 + whole, facts) and is_positive(1 - whole, facts)) or _below_one(ratio, facts)
+    quotient = sympy.Mul(*(base**exponent for base, exponent in ratio))
+    return (is_positive(1 + quotient, facts) and is_positive(1 - quotient, facts)) or _below_one(ratio, facts)
 
 
 def _factors(product: Any) -> Iterator[tuple[Any, Any]]:

@@ -98,9 +98,9 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if choices := _choices(expr):
         tried = depth > 0 and not facts.refuted(expr, strict)
         return tried and (_by_terms(expr, strict, facts, depth) or _by_cases(expr, choices, strict, facts, depth))
-    known = expr.is_positive if strict else expr.is_nonnegative
-    if known is not None:
-        return bool(known)
+    has_sign = expr.is_positive if strict else expr.is_nonnegative
+    if has_sign is not None:
+        return bool(has_sign)
     if isinstance(expr, sympy.exp):
         return True
     if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
@@ -118,8 +118,8 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
 
 def _without_known(expr: Any, facts: Facts) -> Any:
     """Leave out factors and divisors that the facts say are positive."""
-    kept = [a for a in sympy.Mul.make_args(expr) if (a.base if a.is_Pow else a) not in facts.positive]
-    return sympy.Mul(*kept) if len(kept) < len(sympy.Mul.make_args(expr)) else expr
+    factors = [a for a in sympy.Mul.make_args(expr) if (a.base if a.is_Pow else a) not in facts.positive]
+    return sympy.Mul(*factors) if len(factors) < len(sympy.Mul.make_args(expr)) else expr
 
 
 def _prove_number(expr: Any, strict: bool) -> bool:
@@ -140,9 +140,9 @@ def _choices(expr: Any) -> set[Any]:
     """Collect maxima, minima, absolute values and case splits; none of a sum's index, which differ term by term."""
     if not expr.has(*_CHOICES):
         return set()
-    found = {expr} if isinstance(expr, _CHOICES) else set()
+    choices = {expr} if isinstance(expr, _CHOICES) else set()
     bound = {limit[0] for limit in expr.limits} if isinstance(expr, sympy.Sum | sympy.Integral) else set()
-    return found | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(symbols_of(node))}
+    return choices | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(symbols_of(node))}
 
 
 def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: int) -> bool:
@@ -150,12 +150,12 @@ def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: i
     node = min(choices, key=lambda a: (a.count_ops(), str(a)))
     for value, conditions in _branches(node):
         try:
-            known = facts.given(conditions)
+            branch_facts = facts.given(conditions)
         except FalseAssumptionError:
             continue  # this branch is never taken
         except ValueError:
             return False  # a condition that we cannot read
-        if not _prove(expr.xreplace({node: value}), strict, known, depth - 1):
+        if not _prove(expr.xreplace({node: value}), strict, branch_facts, depth - 1):
             return False
     return True
 
@@ -235,18 +235,18 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
     def prove(e: Any, strictly: bool) -> bool:
         return _prove(sympy.sympify(e), strictly, facts, depth - 1)
 
-    known = tuple((f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove))
-    return combine(expr.xreplace(closed), _everything_known(expr, facts, depth) + known, strict, products=False)
+    power_facts = tuple((f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove))
+    return combine(expr.xreplace(closed), _everything_known(expr, facts, depth) + power_facts, strict, products=False)
 
 
 @lru_cache(maxsize=2000)
 def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
     """Facts, signs of symbols, and what is known of the functions in the target and in the facts on its symbols."""
-    known = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
+    pairs = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
     symbols = set(symbols_of(expr))
     relevant: list[tuple[Any, bool]] = []
-    while len(more := [(f, flag) for f, flag in known if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
-        relevant = more
+    while len(subset := [(f, flag) for f, flag in pairs if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
+        relevant = subset
         symbols |= {s for f, _ in relevant for s in symbols_of(f)}
     atoms = list(dict.fromkeys(a for e in (expr, *(f for f, _ in relevant)) for a in atoms_of(expanded(e))))
 
@@ -254,11 +254,11 @@ def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
         return _prove(sympy.sympify(e), strict, facts, depth - 1)
 
     ordered = sorted(symbols, key=lambda s: s.name)
-    found = relevant + symbol_facts(ordered)
+    all_facts = relevant + symbol_facts(ordered)
     for atom in atoms:
-        found += facts_about(atom, prove)
-    found += facts_between(atoms, prove)
-    return tuple(sorted(dict(found).items(), key=lambda item: _place(item[0])))
+        all_facts += facts_about(atom, prove)
+    all_facts += facts_between(atoms, prove)
+    return tuple(sorted(dict(all_facts).items(), key=lambda item: _place(item[0])))
 
 
 @lru_cache(maxsize=50_000)
@@ -275,14 +275,14 @@ def _above(symbol: Any, bound: Any) -> Any:
 
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
-    found: dict[Any, tuple[Any, Any]] = {}
+    shifts: dict[Any, tuple[Any, Any]] = {}
     for s in sorted(symbols_of(expr), key=str):
         bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
         if s.is_integer:
             bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
         if bounds and (max(bounds) != 0 or not s.is_nonnegative):
-            found[s] = max(bounds), _above(s, max(bounds))
-    if not found:
+            shifts[s] = max(bounds), _above(s, max(bounds))
+    if not shifts:
         return False
-    moved = expanded(expr.xreplace({s: bound + letter for s, (bound, letter) in found.items()}))
-    return moved != expr and _prove(moved, strict, facts.shifted(found), depth - 1)
+    moved = expanded(expr.xreplace({s: bound + letter for s, (bound, letter) in shifts.items()}))
+    return moved != expr and _prove(moved, strict, facts.shifted(shifts), depth - 1)

@@ -25,12 +25,12 @@ def substitute(expr: Any, where: Substitution) -> Any:
     expr = sympy.sympify(expr).replace(
         lambda e: isinstance(e, sympy.Sum | sympy.Integral), partial(_apart, names={s.name for s in put})
     )
-    own = {s: sympy.Dummy(s.name) for s in expr.free_symbols if s.name in where}
-    applied = expr.xreplace(own).replace(
+    dummies = {s: sympy.Dummy(s.name) for s in expr.free_symbols if s.name in where}
+    applied = expr.xreplace(dummies).replace(
         lambda e: isinstance(e, sympy.core.function.AppliedUndef) and str(e.func) in where,
         lambda e: where[str(e.func)](*e.args),
     )
-    return applied.xreplace({dummy: sympy.sympify(where[s.name]) for s, dummy in own.items()})
+    return applied.xreplace({dummy: sympy.sympify(where[s.name]) for s, dummy in dummies.items()})
 
 
 def _apart(node: Any, names: set[str]) -> Any:
@@ -40,7 +40,9 @@ def _apart(node: Any, names: set[str]) -> Any:
         if index.name in names and not isinstance(index, sympy.Dummy):
             fresh = sympy.Dummy(index.name, **({"integer": True} if index.is_integer else {"real": True}))
             body = body.xreplace({index: fresh})
-            limits[:k] = [(own, *(end.xreplace({index: fresh}) for end in inner)) for own, *inner in limits[:k]]
+            limits[:k] = [
+                (bound_index, *(end.xreplace({index: fresh}) for end in inner)) for bound_index, *inner in limits[:k]
+            ]
             limits[k] = (fresh, *ends)
     return node.func(body, *limits)
 
@@ -98,10 +100,10 @@ class ForAll(Condition):
         """Whether the facts and the range of the index imply it."""
         inside = [self.index >= self.lo] + ([] if self.hi == sympy.oo else [self.index <= self.hi])
         try:
-            known = facts.given(inside)
+            range_facts = facts.given(inside)
         except FalseAssumptionError:
             return True  # the range is empty
-        return implied(self.relation, known)
+        return implied(self.relation, range_facts)
 
     def __str__(self) -> str:
         return f"{self.relation} for {self.lo} <= {self.index.name} <= {self.hi}"
@@ -168,10 +170,10 @@ class IsVector(Condition):
         if not vectors:
             return False
         slopes = [sympy.diff(self.variable, v) for v in vectors]
-        whole = sum(slope * v for slope, v in zip(slopes, vectors, strict=True))
+        linear_part = sum(slope * v for slope, v in zip(slopes, vectors, strict=True))
         random = {s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector | GaussianNorm)}
         constant = all(slope.free_symbols.isdisjoint(random) for slope in slopes)
-        return constant and bool(sympy.expand(self.variable - whole) == 0)
+        return constant and bool(sympy.expand(self.variable - linear_part) == 0)
 
     def __str__(self) -> str:
         return f"{self.variable} is a linear combination of declared vectors"

@@ -59,7 +59,7 @@ class BernsteinOrder(Condition):
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Whether all coefficients are rational and none is negative; the degree is not raised."""
-        return bool(self.coefficients) and all(one >= 0 for one in self.coefficients)
+        return bool(self.coefficients) and all(coefficient >= 0 for coefficient in self.coefficients)
 
     @property
     def coefficients(self) -> list[Any]:
@@ -70,14 +70,14 @@ class BernsteinOrder(Condition):
             return []
         moved = (self.large - self.small).xreplace({self.variable: self.low + (self.high - self.low) * unit})
         try:
-            known = sympy.Poly(moved, unit).all_coeffs()[::-1]
+            monomial_coefficients = sympy.Poly(moved, unit).all_coeffs()[::-1]
         except sympy.PolynomialError:
             return []
-        if not all(c.is_Rational for c in known):
+        if not all(c.is_Rational for c in monomial_coefficients):
             return []
-        degree = len(known) - 1
+        degree = len(monomial_coefficients) - 1
         shares = (
-            [known[k] * Rational(comb(place, k), comb(degree, k)) for k in range(place + 1)]
+            [monomial_coefficients[k] * Rational(comb(place, k), comb(degree, k)) for k in range(place + 1)]
             for place in range(degree + 1)
         )
         return [sum(share, Integer(0)) for share in shares]

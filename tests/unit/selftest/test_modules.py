@@ -42,7 +42,7 @@ def test_a_change_is_noticed_by_tests_that_hold_and_were_green(toy: Path, monkey
     assert broken.error == "none of its guards is green before the change"
     monkeypatch.setattr(module, "look", None)  # nothing is run again
     assert change_modules(toy, state).changes == run.changes
-    assert change_modules(toy, toy / "other", known=run.changes).changes == run.changes
+    assert change_modules(toy, toy / "other", earlier_outcomes=run.changes).changes == run.changes
     (toy / "tests" / "unit" / "test_held.py").write_text("")
     assert change_modules(toy, state, "dpverify.broken").unseen
     with pytest.raises(TypeError):  # its tests are others now
@@ -103,7 +103,7 @@ def test_where_the_nearest_notice_nothing_all_tests_of_the_folder_are_asked(toy:
     assert told == [(0, 1), (1, 1), (0, 1), (1, 1)]
     before = state.read_bytes()
     assert change_modules(toy, state, "dpverify.deep.*").changes == run.changes
-    assert change_modules(toy, toy / "other", "dpverify.deep.*", known=run.changes).changes == run.changes
+    assert change_modules(toy, toy / "other", "dpverify.deep.*", earlier_outcomes=run.changes).changes == run.changes
     assert state.read_bytes() == before
     assert not (toy / "other").exists()
 

@@ -17,5 +17,5 @@ def add_nodes(tape: Tape, forgotten: int, out: Matrix) -> None:
         before = t & (t - 1)  # without the lowest set bit
         for j in range(out.shape[1]):
             past = out[before - 1, j] if before > 0 else 0.0
-            own = tape[t - 1, j] if t != forgotten else 0.0
-            out[t - 1, j] = past + own
+            leaf_noise = tape[t - 1, j] if t != forgotten else 0.0
+            out[t - 1, j] = past + leaf_noise

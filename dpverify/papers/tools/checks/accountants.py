@@ -87,9 +87,9 @@ def _ratio_1(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Ca
     return lhs
 
 
-def _over(side: Side, true: Ends, found: Ends, fault: Callable[[Fraction], Fraction]) -> Fraction:
+def _over(side: Side, true: Ends, bounds: Ends, fault: Callable[[Fraction], Fraction]) -> Fraction:
     """The true value over the upper bound, or the lower bound over the true value, with rounding on the safe side."""
-    return true[0] / fault(found[1]) if side == "upper" else fault(found[0]) / true[1]
+    return true[0] / fault(bounds[1]) if side == "upper" else fault(bounds[0]) / true[1]
 
 
 def _points_1(budget: Budget) -> Iterator[PointLike]:
@@ -113,10 +113,10 @@ def _drawn(sizes: int) -> Squares:
 
 
 def _in_floats(T: int, N: int, s: Squares) -> nodes.NodeSensitivities:
-    jump, most, root = 2 * s.smoothness * s.eta * N, 4 * s.lipschitz, sqrt(s.delta)
+    jump, cap, root = 2 * s.smoothness * s.eta * N, 4 * s.lipschitz, sqrt(s.delta)
     return nodes.NodeSensitivities(
-        T, N, float(most * s.lipschitz / s.g_first), float(most * s.lipschitz / s.g_later),
-        float(min(jump, most)) / root, float(most) / root, float((2 * s.eta * s.smoothness) ** 2 / s.drift),
+        T, N, float(cap * s.lipschitz / s.g_first), float(cap * s.lipschitz / s.g_later),
+        float(min(jump, cap)) / root, float(cap) / root, float((2 * s.eta * s.smoothness) ** 2 / s.drift),
     )  # fmt: skip
 
 
@@ -143,12 +143,12 @@ def _ratio_2(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Ca
 
 
 def _points_2(budget: Budget) -> Iterator[PointLike]:
-    rng, wanted = np.random.default_rng(7), 20 if budget.name == "smoke" else 60
-    while wanted:
+    rng, remaining_points = np.random.default_rng(7), 20 if budget.name == "smoke" else 60
+    while remaining_points:
         T, N = int(rng.integers(1, 31)), int(rng.integers(1, 12))
         if max(pattern_count(T, N, ordering) for ordering in ("fresh", "once")) <= MOST_PATTERNS:
-            wanted -= 1
-            yield {"T": T, "N": N, "w": ALPHAS[wanted % 4], "sizes": wanted, "close": 0, "grain": 0}
+            remaining_points -= 1
+            yield {"T": T, "N": N, "w": ALPHAS[remaining_points % 4], "sizes": remaining_points, "close": 0, "grain": 0}
 
 
 def _merged_2(budget: Budget) -> Iterator[PointLike]:
@@ -172,8 +172,8 @@ def _points_long(budget: Budget) -> Iterator[PointLike]:
 @cache
 def _long(N: int, T: int, alpha: float) -> tuple[Fraction, Fraction]:
     """What a pattern that exists reaches, and the upper bound for long runs."""
-    g, late, most, drift = LONG[N, T // N]
-    run = nodes.NodeSensitivities(T, N, 20 * g, g, late, most, drift / N**2)
+    g, late, cap, drift = LONG[N, T // N]
+    run = nodes.NodeSensitivities(T, N, 20 * g, g, late, cap, drift / N**2)
     return Fraction(sr_sum_of_squares(run, alpha).lower), Fraction(long_run(run, alpha).upper)
 
 

@@ -30,8 +30,8 @@ def _found(q: float, sigma: float, T: int, delta: float) -> Bounds:
 
 def _end(point: Point, side: str) -> float:
     q, sigma, T = float(point["q"]), float(point["sigma"]), int(point["T"])
-    found = _found(q, sigma, T, down(point["delta"]))
-    return found.upper if side == "upper" else found.lower
+    bounds = _found(q, sigma, T, down(point["delta"]))
+    return bounds.upper if side == "upper" else bounds.lower
 
 
 def _exact(point: Point, epsilon: float) -> arb:
@@ -39,9 +39,9 @@ def _exact(point: Point, epsilon: float) -> arb:
     q, s = ball(Fraction(float(point["q"]))), ball(Fraction(float(point["sigma"])))
     if point["q"] == 1:
         return delta_ball(ball(point["T"]).sqrt() / s, epsilon)
-    rest = arb(epsilon).exp() - 1 + q
-    x, width = arb(1) / 2 + s**2 * (rest / q).log(), s * arb(2).sqrt()
-    return (q * ((x - 1) / width).erfc() - rest * (x / width).erfc()) / 2
+    threshold = arb(epsilon).exp() - 1 + q
+    x, width = arb(1) / 2 + s**2 * (threshold / q).log(), s * arb(2).sqrt()
+    return (q * ((x - 1) / width).erfc() - threshold * (x / width).erfc()) / 2
 
 
 def _at_upper(factor: float = 1.0) -> LeftSide:

@@ -64,20 +64,22 @@ def _expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
 def _facts(rng: Random) -> list[tuple[str, Expr]]:
     """What is known of the letters."""
     zero = ["q", "0"]
-    found: list[Any] = [[rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75]
-    more = (["<=", "x", ["q", "1"]], ["<=", "y", "x"], ["<=", "m", "n"], ["<", ["*", "x", "y"], zero])
-    found += [condition for condition in more if rng.random() < 0.3]
-    return [k.condition(condition, [])[1:] for condition in found]
+    conditions: list[Any] = [
+        [rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75
+    ]
+    candidates = (["<=", "x", ["q", "1"]], ["<=", "y", "x"], ["<=", "m", "n"], ["<", ["*", "x", "y"], zero])
+    conditions += [condition for condition in candidates if rng.random() < 0.3]
+    return [k.condition(condition, [])[1:] for condition in conditions]
 
 
 def _points(rng: Random, facts: list[tuple[str, Expr]]) -> list[dict[str, Fraction]]:
-    found = []
+    points = []
     for _ in range(200):
         point = {name: Fraction(rng.randint(-3, 4)) for name in ("n", "m")}
         point |= {name: Fraction(rng.randint(-12, 12), 4) for name in ("x", "y")}
         if all(RELATIONS[relation](sign(value(e, point))) for relation, e in facts):
-            found.append(point)
-    return found[:POINTS]
+            points.append(point)
+    return points[:POINTS]
 
 
 def _decided_sign(number: Any) -> int | None:
@@ -87,19 +89,19 @@ def _decided_sign(number: Any) -> int | None:
         return None
 
 
-def _wrong_at(e: Expr, form: Form, signs: int, whole: bool, point: dict[str, Fraction]) -> str:
+def _wrong_at(e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str, Fraction]) -> str:
     """What the checker has wrong of an expression at a point; empty where nothing."""
     try:
         exact = value(e, point)
-        again = value(written(form), point)
+        written_value = value(written(form), point)
     except Undecided:
         return ""
-    if not same(exact, again):
+    if not same(exact, written_value):
         return "another value"
     at = _decided_sign(exact)
     if at is not None and ((signs & 1 and at < 0) or (signs & 2 and at == 0)):
         return "another sign"
-    if whole and isinstance(exact, Fraction) and exact.denominator != 1:
+    if is_integer and isinstance(exact, Fraction) and exact.denominator != 1:
         return "no integer"
     return ""
 
@@ -117,13 +119,13 @@ def _forms(scope_class: Any) -> Callable[[Point, Statement], Outcome]:
                 e = k.read(_expression(rng, rng.randint(2, 4)))
                 try:
                     form = scope.form(e)
-                    signs, whole = scope.sign(form), scope.integer(form)
+                    signs, is_integer = scope.sign(form), scope.integer(form)
                 except k.Refused:
                     continue
                 for point in points:
-                    if wrong := _wrong_at(e, form, signs, whole, point):
-                        shown = ", ".join(f"{name} = {number}" for name, number in point.items())
-                        return Outcome(False, note=f"{wrong}: {k.shown(e)} at {shown}")
+                    if wrong := _wrong_at(e, form, signs, is_integer, point):
+                        assignment = ", ".join(f"{name} = {number}" for name, number in point.items())
+                        return Outcome(False, note=f"{wrong}: {k.shown(e)} at {assignment}")
         return Outcome(True)
 
     return holds
@@ -166,8 +168,8 @@ class OneTermMore(k.Scope):  # type: ignore[misc]  # the checker has no types
 
     def span(self, op: str, index: str, lo: Expr, hi: Expr, body: Expr) -> Any:
         """Lengthen the range by 1."""
-        found = super().span(op, index, lo, hi, body)
-        return found if isinstance(found, str) else found + k.rational(1)
+        length = super().span(op, index, lo, hi, body)
+        return length if isinstance(length, str) else length + k.rational(1)
 
 
 FAULTS = (
@@ -197,9 +199,9 @@ def _false_variants(data: Any) -> Iterator[Any]:
         "rhs": ["+", statement["lhs"], ["q", step]],
         "lhs": ["+", statement["rhs"], ["q", "-1" if step == "1" else "1"]],
     }
-    for side, other in moved.items():
+    for side, false_side in moved.items():
         changed = copy.deepcopy(data)
-        changed["statement"][side] = other
+        changed["statement"][side] = false_side
         yield changed
 
 

@@ -150,7 +150,7 @@ def _log(number: Value) -> Value:
 def _floor(number: Value) -> Value:
     if isinstance(number, Fraction):
         return Fraction(math.floor(number))
-    whole = number.floor().unique_fmpz()
-    if whole is None:
+    integer_part = number.floor().unique_fmpz()
+    if integer_part is None:
         raise Undecided("floor")
-    return Fraction(int(whole))
+    return Fraction(int(integer_part))

@@ -47,10 +47,10 @@ def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
         parties, bits = int(point["m"]), int(point["n"])
         unit = 2.0**-bits
         rng = np.random.default_rng([int(point["draw"]), parties, bits])
-        most = (RANGE // (2 * parties)) * unit
-        scale = most * 2.0 ** -rng.integers(0, 40, size=(parties, DIMENSION))
-        values = np.clip(scale * rng.uniform(-1.0, 1.0, (parties, DIMENSION)), -most, most)
-        values[:, 0] = most * (-1.0 if point["draw"] % 2 else 1.0)  # all parties at the end of the range
+        largest_entry = (RANGE // (2 * parties)) * unit
+        scale = largest_entry * 2.0 ** -rng.integers(0, 40, size=(parties, DIMENSION))
+        values = np.clip(scale * rng.uniform(-1.0, 1.0, (parties, DIMENSION)), -largest_entry, largest_entry)
+        values[:, 0] = largest_entry * (-1.0 if point["draw"] % 2 else 1.0)  # all parties at the end of the range
         shares = [to_residues(encode(row, unit, parties)) for row in values[: parties - parties_less]]
         added = [sum(column) % MODULUS for column in zip(*shares, strict=True)]
         opened = from_residues(added) if half == MODULUS // 2 else [v - MODULUS if v > half else v for v in added]
@@ -97,7 +97,7 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
         parties = int(point["m"])
         s, promised = _run(parties, float(point["epsilon"]), int(point["T"]))
         added = np.zeros((s.steps, DIMENSION))
-        wanted = np.zeros_like(added)
+        expected = np.zeros_like(added)
         for party in range(parties):
             seed = f"{point['draw']} {party}"
             session = RecordingSession(parties)
@@ -106,13 +106,13 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
                 Random(seed),
             ).advance()  # fmt: skip
             gauss = Random(seed).gauss
-            wanted += [[gauss(0.0, 1.0) for _ in range(DIMENSION)] for _ in range(s.steps)]
+            expected += [[gauss(0.0, 1.0) for _ in range(DIMENSION)] for _ in range(s.steps)]
             added += np.array(session.given) * (factor if party >= silent else 0.0)
         off = 0.0
         for t, scale in enumerate([scales_of(s, DIMENSION)[min(t, 1)] for t in range(s.steps)]):
             deviation = promised["v^0" if t == 0 else "v^t"]
             opened = added[t] * scale.unit / s.batch
-            ideal = wanted[t] * deviation / np.sqrt(parties)
+            ideal = expected[t] * deviation / np.sqrt(parties)
             off = max(off, float(np.abs(opened - ideal).max()) / deviation)
         return Fraction(off)
 

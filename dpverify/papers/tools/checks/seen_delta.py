@@ -57,9 +57,9 @@ def _width(least: NDArray[np.float64], law: NDArray[np.float64], T: int) -> floa
 
 def seen_delta(q: float, sigma: float, T: int, epsilon: float) -> float:
     """Bound delta at epsilon from below, for the worse direction; epsilon at least 0."""
-    found = []
+    deltas = []
     for swapped in (False, True):
         loss, law = losses(q, sigma, T, swapped)
         above = loss > epsilon
-        found.append(float((law[above] * -np.expm1(epsilon - loss[above])).sum()))
-    return max(found)
+        deltas.append(float((law[above] * -np.expm1(epsilon - loss[above])).sum()))
+    return max(deltas)

@@ -46,8 +46,8 @@ def _summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vec
 def _clipped(factor: float) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, y, w), clip = _data(point), float(point["C"])
-        most = max(_square(_summed(x, y, w, np.array([i]), clip * factor)) for i in range(BATCH))
-        return most / Fraction(clip) ** 2
+        largest_square = max(_square(_summed(x, y, w, np.array([i]), clip * factor)) for i in range(BATCH))
+        return largest_square / Fraction(clip) ** 2
 
     return lhs
 
@@ -59,11 +59,11 @@ def _moved(factor: float) -> LeftSide:
         (x, y, w), clip, everything = _data(point), float(point["C"]), np.arange(BATCH)
         before, moved = _summed(x, y, w, everything, clip * factor), []
         for i in range(0, BATCH, 4):
-            other, label = x.copy(), y.copy()
-            other[i], label[i] = -x[i], y[i]
+            replaced_x, replaced_y = x.copy(), y.copy()
+            replaced_x[i], replaced_y[i] = -x[i], y[i]
             for turned in (w, -w):
-                other[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
-                moved.append(_square(before - _summed(other, label, w, everything, clip * factor)))
+                replaced_x[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
+                moved.append(_square(before - _summed(replaced_x, replaced_y, w, everything, clip * factor)))
         return max(moved) / (2 * Fraction(clip)) ** 2
 
     return lhs

@@ -72,25 +72,25 @@ def _request(algorithm: str, point: Point) -> Request:
 
 def _iterates(run: LongRun, steps: int) -> Matrix:
     """w_1, ..., w_{T+1} as they are released."""
-    found = [run.w]
+    iterates = [run.w]
     for _ in range(steps):
         run.advance(1)
-        found.append(run.w)
-    return np.array(found)
+        iterates.append(run.w)
+    return np.array(iterates)
 
 
 def _normalized(streams: list[Matrix], row: Vector, w: Matrix, alpha: float) -> Vector:
     """Deviations s for which each step goes along m_t + sum of s_f n_f,t; ``streams``: n_f, at deviation 1."""
     momentum = np.zeros(DIMENSION)
-    known = []
+    targets = []
     unknown = []
     for t, (at, after) in enumerate(itertools.pairwise(w)):
         momentum = (1.0 - alpha) * momentum + alpha * row / (1.0 + math.exp(-float(at @ row)))
         direction = (at - after) / np.linalg.norm(at - after)
         across = np.eye(DIMENSION) - np.outer(direction, direction)
-        known.append(-across @ momentum)
+        targets.append(-across @ momentum)
         unknown.append(across @ np.array([stream[t] for stream in streams]).T)
-    solved: Vector = np.linalg.lstsq(np.concatenate(unknown), np.concatenate(known))[0]
+    solved: Vector = np.linalg.lstsq(np.concatenate(unknown), np.concatenate(targets))[0]
     return solved
 
 
@@ -116,12 +116,12 @@ def _of_dp_srm(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, fl
     assert isinstance(run, DpSrm)
     rng = generator(s.seed, 1)
     before = np.zeros(DIMENSION)
-    found = []
+    deviations = []
     for _ in range(s.steps):
         run.advance(1)
-        found.append(float(np.median((run.v - (1.0 - s.gamma) * before) / rng.standard_normal(DIMENSION))))
+        deviations.append(float(np.median((run.v - (1.0 - s.gamma) * before) / rng.standard_normal(DIMENSION))))
         before = run.v
-    return {"std_0": found[0], "least": min(found[1:]), "largest": max(found[1:])}
+    return {"std_0": deviations[0], "least": min(deviations[1:]), "largest": max(deviations[1:])}
 
 
 def _of_dpageem(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
@@ -130,15 +130,15 @@ def _of_dpageem(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, f
     rng = generator(s.seed, 1)
     w = _iterates(run, s.steps)
     ends = {2 * s.stage_steps, s.steps}
-    found = []
+    deviations = []
     for t in range(s.steps):
         units = rng.standard_normal(DIMENSION)
         if t + 1 in ends:
             continue
         old = w[t] if t == 0 or t in ends else w[t - 1]
         etas, rhos = run.parameters.factors(t, t + 1)
-        found.append(float(np.median((w[t] + rhos[0] * (w[t] - old) - w[t + 1]) / (etas[0] * units))))
-    return {"least": min(found), "largest": max(found)}
+        deviations.append(float(np.median((w[t] + rhos[0] * (w[t] - old) - w[t + 1]) / (etas[0] * units))))
+    return {"least": min(deviations), "largest": max(deviations)}
 
 
 MEASURED = {"dp-nsgd": _of_dp_nsgd, "sr-nsgd": _of_sr_nsgd, "dp-srm": _of_dp_srm, "dpageem": _of_dpageem}
@@ -153,10 +153,10 @@ def _applied(algorithm: str, request: Request, examples: int, factor: float) -> 
     settings, _ = account(request, settings, dataset, problem)
     settings = msgspec.structs.replace(settings, sigma=settings.sigma * factor)
     run = request.algorithm.start(problem, settings)
-    found = MEASURED[algorithm](run, settings, row, examples)
+    deviations = MEASURED[algorithm](run, settings, row, examples)
     if factor == 1.0 and not np.array_equal(run.w, train(request, dataset=dataset).w):
-        return dict.fromkeys(found, math.inf)
-    return found
+        return dict.fromkeys(deviations, math.inf)
+    return deviations
 
 
 @cache
@@ -166,19 +166,19 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
     assert request.delta is not None
     settings: Any = request.settle(examples)
     problem = problem_of(_data(examples, 1.0)[0], settings)
-    asked: dict[str, Any] = {"n": examples, "epsilon": request.epsilon, "delta": request.delta}
+    options: dict[str, Any] = {"n": examples, "epsilon": request.epsilon, "delta": request.delta}
     if algorithm in OF_TREES:
-        asked |= {name: getattr(settings, name) for name in ("steps", "alpha", "eta", "ordering")}
-        asked |= {"lipschitz": problem.lipschitz, "smoothness": problem.smoothness, "d": DIMENSION}
-        asked |= {"gamma": settings.gamma} if algorithm == "sr-nsgd" else {}
-        trees = calibration(algorithm, **asked)
+        options |= {name: getattr(settings, name) for name in ("steps", "alpha", "eta", "ordering")}
+        options |= {"lipschitz": problem.lipschitz, "smoothness": problem.smoothness, "d": DIMENSION}
+        options |= {"gamma": settings.gamma} if algorithm == "sr-nsgd" else {}
+        trees = calibration(algorithm, **options)
         assert isinstance(trees, Calibration)
         return {name: float(row.exact) for name, row in trees.node_std.items()}
     if algorithm == "dp-srm":  # the box releases one estimate more than train makes: the last, which nothing reads
-        asked |= {"steps": settings.steps - 1, "gamma": settings.gamma, "zeta": CHANGE_CLIP}
+        options |= {"steps": settings.steps - 1, "gamma": settings.gamma, "zeta": CHANGE_CLIP}
     else:
-        asked |= {"steps": settings.stage_steps, "stages": STAGES}
-    batches = calibration(algorithm, batch=settings.batch, **asked)
+        options |= {"steps": settings.stage_steps, "stages": STAGES}
+    batches = calibration(algorithm, batch=settings.batch, **options)
     assert isinstance(batches, BatchCalibration)
     later = float(batches.noise["exact"].std)
     return {"std_0": float(batches.noise["exact"].std_0), "least": later, "largest": later}
@@ -190,8 +190,8 @@ def _off(algorithm: str, factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         request, examples = _request(algorithm, point), int(point["N"])
         applied = _applied(algorithm, request, examples, factor)
-        wanted = _calibrated(algorithm, request, examples)
-        return max(Fraction(abs(value / wanted[name] - 1.0)) for name, value in applied.items())
+        expected = _calibrated(algorithm, request, examples)
+        return max(Fraction(abs(value / expected[name] - 1.0)) for name, value in applied.items())
 
     return lhs
 

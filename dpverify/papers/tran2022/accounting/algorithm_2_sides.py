@@ -85,7 +85,7 @@ def worst_pattern(
 
     def value(pattern: Pattern) -> float:
         sums = _float_sums(T, examples, alpha, pattern, nodes)
-        return sum(weight * one for weight, one in zip(weights, sums, strict=True))
+        return sum(weight * summand for weight, summand in zip(weights, sums, strict=True))
 
     if ordering == "once" or pattern_count(T, N, ordering) <= MOST_PATTERNS:
         return max(patterns(T, N, ordering), key=value)
@@ -102,6 +102,6 @@ def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) 
             begin = (pattern[i] - 1) // N * N
             for t in range(begin + 1, min(begin + N, T) + 1):
                 moved = (*pattern[:i], t, *pattern[i + 1 :])
-                if (other := value(moved)) > reached:
-                    pattern, reached = moved, other
+                if (moved_value := value(moved)) > reached:
+                    pattern, reached = moved, moved_value
     return pattern

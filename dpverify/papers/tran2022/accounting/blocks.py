@@ -68,18 +68,18 @@ class StepBlock(Generic[PointsT]):
         """Give the visits, counted from 1, that the first point of a state stands for."""
         visits, stack = [], [(self, state, 0, 0)]
         while stack:
-            here, state, index, begin = stack.pop()
-            code = int(here.points[state].code[index])
-            if not here.halves:
+            block, state, index, begin = stack.pop()
+            code = int(block.points[state].code[index])
+            if not block.halves:
                 if state[0]:
                     visits.append(begin + code + 1)
-            elif len(here.halves) == 1:
-                stack.append((here.halves[0], state, code, begin))
+            elif len(block.halves) == 1:
+                stack.append((block.halves[0], state, code, begin))
             # Without a visit there is nothing to follow: one in an epoch between would have added to Q.
-            elif state != OUTSIDE or here.points[state].Q[index] > 0.0:
-                first, a, b, width = max(parent for parent in here.parents[state] if parent[0] <= code)
+            elif state != OUTSIDE or block.points[state].Q[index] > 0.0:
+                first, a, b, width = max(parent for parent in block.parents[state] if parent[0] <= code)
                 i, j = divmod(code - first, width)
-                left, right = here.halves
+                left, right = block.halves
                 stack += [(left, a, i, begin), (right, b, j, begin + left.length)]
         return sorted(visits)
 
@@ -262,10 +262,10 @@ def best_place(values: Vector, steps: int, examples: int) -> Bounds:
     return outward(value, value, exact=True, pattern=pattern)
 
 
-def best_of(one: Bounds, two: Bounds) -> Bounds:
+def best_of(first: Bounds, second: Bounds) -> Bounds:
     """Join two pairs of bounds of one number."""
-    better = max((two, one), key=lambda bounds: bounds.lower)
-    upper = max(min(one.upper, two.upper), better.lower)
+    better = max((second, first), key=lambda bounds: bounds.lower)
+    upper = max(min(first.upper, second.upper), better.lower)
     return Bounds(better.lower, upper, exact=upper <= better.lower * EXACT, pattern=better.pattern)
 
 
@@ -289,10 +289,10 @@ def refine(
     """Join bounds with those of ever finer trees, until they are close enough; trees with many points are given up."""
     for tree in trees:
         try:
-            found = bounds_of(tree, value)
+            tree_bounds = bounds_of(tree, value)
         except TooManyPointsError:
             continue
-        best = best_of(best, found)
+        best = best_of(best, tree_bounds)
         if best.exact or best.ratio <= accuracy:
             break
     return best

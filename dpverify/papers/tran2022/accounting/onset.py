@@ -77,13 +77,13 @@ def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
         return Parts(math.inf, math.inf)
     x, log_n, ell = math.sqrt(n / steps), math.log2(n), math.log(1 / cell.delta)
     L, R = cell.smoothness, cell.gap
-    rest = (R + 13 / 3 * L) * x + 2 * x**2
+    noise_free = (R + 13 / 3 * L) * x + 2 * x**2
     if theorem == "theorem-6":
         noise = 16 * x * math.sqrt((log_n + 3) * math.log2(steps + 1)) / math.log2(steps)
-        return Parts(rest + 2 / math.sqrt(2 * n - 1), noise)
+        return Parts(noise_free + 2 / math.sqrt(2 * n - 1), noise)
     later = 6 + 2 / x * (4 + (1 - x) ** 2 * L**2) / (2 - x)
     inside = 3 * log_n + later * math.log2(1 + n / 2) / (1 - math.exp(-1)) ** 2 + L**2 * math.log2(steps + 1)
-    return Parts(rest + (7 + 2.2 * L) * math.sqrt(x / n), 32 * x * math.sqrt(x * ell * log_n * inside))
+    return Parts(noise_free + (7 + 2.2 * L) * math.sqrt(x / n), 32 * x * math.sqrt(x * ell * log_n * inside))
 
 
 def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
@@ -106,22 +106,22 @@ def _unit_mu(theorem: Theorem, n: int, steps: int, smoothness: float) -> Bounds:
 
 def needed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
     """Right side of the corrected theorem with noise that is certain to be enough; infinite where there is no run."""
-    rest, noise = corrected_parts(theorem, n, cell)
-    return rest + noise * needed_share(theorem, n, cell).upper if math.isfinite(noise) else math.inf
+    noise_free, noise = corrected_parts(theorem, n, cell)
+    return noise_free + noise * needed_share(theorem, n, cell).upper if math.isfinite(noise) else math.inf
 
 
 def least_bound(theorem: Theorem, n: int, cell: Cell) -> float:
     """The same with noise that is certain to be no more than is needed."""
-    rest, noise = corrected_parts(theorem, n, cell)
-    return rest + noise * needed_share(theorem, n, cell).lower if math.isfinite(noise) else math.inf
+    noise_free, noise = corrected_parts(theorem, n, cell)
+    return noise_free + noise * needed_share(theorem, n, cell).lower if math.isfinite(noise) else math.inf
 
 
 def needed_onset(theorem: Theorem, cell: Cell, bound: Callable[[Theorem, int, Cell], float] = needed_bound) -> int:
     """The k from which a bound with the needed noise is below G, with few questions to the accountant."""
 
     def guessed(n: int) -> float:
-        rest, noise = corrected_parts(theorem, n, cell)
-        return rest + GUESS * noise
+        noise_free, noise = corrected_parts(theorem, n, cell)
+        return noise_free + GUESS * noise
 
     return first_below_near(lambda n: bound(theorem, n, cell), first_below(guessed))
 

@@ -82,9 +82,9 @@ def sandwich(setting: AuditedRun, rng: Generator, outputs: int, doubt: float, sh
     rho = groups / (2.0 * setting.sigma**2)
     bounds = setting.mu()
     exact = safe_epsilon(bounds.upper, setting.delta)
-    seen = _seen_mu(setting, bounds, rng, outputs, doubt, short)
+    audited_mu = _seen_mu(setting, bounds, rng, outputs, doubt, short)
     proof = rho + 2.0 * root * math.sqrt(rho)
-    return Epsilons(factor * root / setting.sigma, proof, exact, epsilon_of(seen, setting.delta))
+    return Epsilons(factor * root / setting.sigma, proof, exact, epsilon_of(audited_mu, setting.delta))
 
 
 def _seen_mu(setting: AuditedRun, bounds: Bounds, rng: Generator, outputs: int, doubt: float, short: float) -> float:

@@ -35,9 +35,9 @@ def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
     """Neighbours on which f and G nodes move most: the replaced example pulls with G, to either side, out of reach."""
     N, beyond = _far(N, reach, G, L)
     x = np.full((N, 1), beyond)
-    other = x.copy()
-    other[REPLACED] = -beyond
-    return Neighbours(x, np.ones(N), other, np.ones(N))
+    x_other = x.copy()
+    x_other[REPLACED] = -beyond
+    return Neighbours(x, np.ones(N), x_other, np.ones(N))
 
 
 def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
@@ -51,9 +51,9 @@ def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
         raise check.ArgumentError("reach", reach, f"must be at most G/L = {G / L}")
     x, y = np.full((N, 1), beyond), np.ones(N)
     x[REPLACED] = G / L
-    other, signs = x.copy(), y.copy()
-    other[REPLACED], signs[REPLACED] = 0.0, -1.0
-    return Neighbours(x, y, other, signs)
+    x_other, y_other = x.copy(), y.copy()
+    x_other[REPLACED], y_other[REPLACED] = 0.0, -1.0
+    return Neighbours(x, y, x_other, y_other)
 
 
 def _far(N: int, reach: float, G: float, L: float) -> tuple[int, float]:

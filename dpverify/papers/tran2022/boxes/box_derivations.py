@@ -56,10 +56,10 @@ def derive_longest_sum(statement: Statement) -> Derivation:
 def derive_full_batch_gain(statement: Statement) -> Derivation:
     """Derive the quotient of the two bounds that section 1 prints."""
     symbols = sympy_symbols(statement)
-    whole = log(symbols["N"] / symbols["delta"])
+    log_ratio = log(symbols["N"] / symbols["delta"])
     roots = "the roots of two bounds"
-    gain = chain(statement, Step(whole ** Rational(1, 4), "=", "premise", {}, (roots,)))
-    return replace(gain, premises={roots: root_of_quotient(whole, log(1 / symbols["delta"]))})
+    gain = chain(statement, Step(log_ratio ** Rational(1, 4), "=", "premise", {}, (roots,)))
+    return replace(gain, premises={roots: root_of_quotient(log_ratio, log(1 / symbols["delta"]))})
 
 
 def derive_first_window(statement: Statement) -> Derivation:
@@ -86,9 +86,11 @@ def derive_largest_k(statement: Statement) -> Derivation:
     """Derive that ``k <= 2**k - 1`` bounds the k of Algorithm 3, and that k = 0 is one."""
     symbols = sympy_symbols(statement)
     a, b, level = (symbols[name] for name in ("a", "b", "level"))
-    most = Max(a, a + 2**level - 1)
+    largest = Max(a, a + 2**level - 1)
     return chain(
-        statement, Step(most, "<=", "power-of-two-grows", {"k": level}), Step(b, "<=", "order", {"a": most, "b": b})
+        statement,
+        Step(largest, "<=", "power-of-two-grows", {"k": level}),
+        Step(b, "<=", "order", {"a": largest, "b": b}),
     )
 
 
@@ -98,11 +100,11 @@ def derive_cover(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     a, width = symbols["a"], 2 ** symbols["level"]
     recursion, _ = start.args if start.args[0].has(floor) is False else start.args[::-1]
-    rest = Max(recursion, end + Abs(Mod(a - 1, width)))
+    maximum = Max(recursion, end + Abs(Mod(a - 1, width)))
     return chain(
         statement,
-        Step(rest, "=", "remainder", {"a": a - 1, "b": width}, context=Max(recursion, end + Abs(HOLE))),
-        Step(end, "<=", "order", {"a": rest, "b": end}),
+        Step(maximum, "=", "remainder", {"a": a - 1, "b": width}, context=Max(recursion, end + Abs(HOLE))),
+        Step(end, "<=", "order", {"a": maximum, "b": end}),
     )
 
 
@@ -161,17 +163,17 @@ def derive_norm_shift(statement: Statement) -> Derivation:
 
 def sides(statement: Statement) -> tuple[Any, Any]:
     """Give both sides; on the left what the quantity is by its definition."""
-    meant = meant_by(statement)
+    definition = meant_by(statement)
     start, end = sympy_sides(statement)
-    return (start if meant is None else meant.formula), end
+    return (start if definition is None else definition.formula), end
 
 
 def chain(statement: Statement, *steps: Link) -> Derivation:
     """Make the derivation of a statement with its conditions and the letters of its definition."""
-    meant = meant_by(statement)
-    letters, known = ({}, ()) if meant is None else (meant.letters, meant.conditions)
+    definition = meant_by(statement)
+    letters, defining_conditions = ({}, ()) if definition is None else (definition.letters, definition.conditions)
     names = sympy_symbols(statement).keys() | letters.keys()
     ranges = {name: RANGES[name] for name in RANGES if name in names}
-    conditions = (*sympy_conditions(statement), *known)
+    conditions = (*sympy_conditions(statement), *defining_conditions)
     start = sides(statement)[0]
     return Derivation("step by step", "ours", ranges, conditions, start, steps, local=tuple(letters))

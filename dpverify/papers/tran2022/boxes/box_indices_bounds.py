@@ -32,13 +32,13 @@ def dyadic_nodes(steps: int) -> set[Node]:
 
 def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
     """Whole numbers k >= 0 with a = 1 mod 2^k (or "the remainder is 1", without k = 0) and a + 2^k - 1 <= b."""
-    found = []
+    exponents = []
     k = 0
     while a + (1 << k) - 1 <= b:
         if (a % (1 << k) == 1) if as_remainder else (a - 1) % (1 << k) == 0:
-            found.append(k)
+            exponents.append(k)
         k += 1
-    return found
+    return exponents
 
 
 def algorithm_3(a: int, b: int) -> Iterator[Node]:
@@ -69,6 +69,6 @@ def dependencies(steps: int, *, ahead: bool) -> dict[str, set[str]]:
     for t in range(1, steps + 1):
         needs[f"F^r_[{t},{t}]"] = {f"w_{t}"}
         needs[f"m-hat_{t}"] = {f"F^r_[{t},{t}]"}
-        made, old = (t + 1, t) if ahead else (t, t - 1)
-        needs[f"w_{made}"] = {f"w_{old}", f"m-hat_{t}"}
+        new, old = (t + 1, t) if ahead else (t, t - 1)
+        needs[f"w_{new}"] = {f"w_{old}", f"m-hat_{t}"}
     return needs

@@ -26,11 +26,11 @@ def derive_node_range(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     t, top = symbols["t"], floor(Log2(symbols["t"]))
     _, end = sides(statement)
-    above, most = 2 * t + 1 - 2 ** (top + 1), 2 ** Log2(t)
+    above, high = 2 * t + 1 - 2 ** (top + 1), 2 ** Log2(t)
     return chain(
         statement,
         Step(
-            Max(most, above, t), "<=", "power-increasing", {"x": 2, "p": top, "q": Log2(t)}, context=Max(HOLE, above, t)
+            Max(high, above, t), "<=", "power-increasing", {"x": 2, "p": top, "q": Log2(t)}, context=Max(HOLE, above, t)
         ),
         Step(Max(t, 2 * t + 1 - (t + 1)), "<=", "below-next-power", {"n": t}, context=Max(t, 2 * t + 1 - HOLE)),
         Step(end, "="),
@@ -42,19 +42,19 @@ def derive_difference_once(statement: Statement) -> Derivation:
     _, end = sides(statement)
     symbols = sympy_symbols(statement)
     alpha, size, eta, smooth, t = (symbols[name] for name in ("alpha", "G", "eta", "L", "t"))
-    kept, drift = 1 - alpha, 2 * smooth * eta * N
-    first = 2 * size * kept ** (SHIFT + K * N)
-    series = Sum(kept ** (i * N), (i, 0, K - 1))
+    decay, drift = 1 - alpha, 2 * smooth * eta * N
+    first = 2 * size * decay ** (SHIFT + K * N)
+    series = Sum(decay ** (i * N), (i, 0, K - 1))
     return chain(
         statement,
-        Step(alpha * (drift * series + first), "<=", "power-decreasing", {"x": kept, "p": SHIFT + i * N, "q": i * N}),
+        Step(alpha * (drift * series + first), "<=", "power-decreasing", {"x": decay, "p": SHIFT + i * N, "q": i * N}),
         Step(
-            alpha * (drift * series + 2 * size * kept ** (t - N)), "<=", "power-decreasing",
-            {"x": kept, "p": SHIFT + K * N, "q": t - N},
+            alpha * (drift * series + 2 * size * decay ** (t - N)), "<=", "power-decreasing",
+            {"x": decay, "p": SHIFT + K * N, "q": t - N},
         ),
         Step(
-            alpha * (drift / (1 - kept**N) + 2 * size * kept ** (t - N)), "<=", "geometric-sum-bound",
-            {"x": kept**N, "m": K - 1}, context=alpha * (drift * HOLE + 2 * size * kept ** (t - N)),
+            alpha * (drift / (1 - decay**N) + 2 * size * decay ** (t - N)), "<=", "geometric-sum-bound",
+            {"x": decay**N, "m": K - 1}, context=alpha * (drift * HOLE + 2 * size * decay ** (t - N)),
         ),
         Step(end, "="),
     )  # fmt: skip
@@ -69,37 +69,37 @@ def derive_difference_fresh(statement: Statement) -> Derivation:
     unit = 2 * alpha * size
     earlier, later = ({"f": term, "lo": lo, "hi": hi} for lo, hi in ((1, q - 1), (2, q)))
     common = Sum(term(i), (i, 2, q - 1))
-    made = chain(
+    proof = chain(
         statement,
         Step(unit * (1 + Sum(term(i), (i, 2, q)) - term(1) - common), "=", "sum-split-first", earlier),
         Step(unit * (1 + common + Sum(term(i), (i, q, q)) - term(1) - common), "=", "sum-split", {**later, "m": q - 1}),
         Step(unit * (1 - term(1)) + unit * term(q), "="),
         Step(end, ">=", "drop-nonnegative", {"a": unit * (1 - term(1)), "b": unit * term(q)}),
     )
-    kept = {name: made.variables[name] for name in made.variables if name != "t"}  # it is q N, and no step has it
-    return replace(made, variables=kept, assumptions=tuple(a for a in made.assumptions if not a.has(symbols["t"])))
+    ranges = {name: proof.variables[name] for name in proof.variables if name != "t"}  # it is q N, and no step has it
+    return replace(proof, variables=ranges, assumptions=tuple(a for a in proof.assumptions if not a.has(symbols["t"])))
 
 
 def derive_split(statement: Statement) -> Derivation:
     """Derive that the two sums differ by ``(1-alpha)^t`` of the last gradient, for the weights add up to the rest."""
     start, end = sympy_sides(statement)
     alpha, t = (sympy_symbols(statement)[name] for name in ("alpha", "t"))
-    apart = _multiples_apart()
-    kept, last = 1 - alpha, full_grad(t)
-    lag = alpha * Sum(kept ** (t - i) * (full_grad(i) - last), (i, 1, t))
+    multiples = _multiples_apart()
+    decay, last = 1 - alpha, full_grad(t)
+    lag = alpha * Sum(decay ** (t - i) * (full_grad(i) - last), (i, 1, t))
     around = Abs(lag + last * alpha * HOLE - last)
-    total = (1 - kept**t) / (1 - kept)
-    weights = {"f": Lambda(i, kept ** (t - i)), "lo": 1, "hi": t}
+    total = (1 - decay**t) / (1 - decay)
+    weights = {"f": Lambda(i, decay ** (t - i)), "lo": 1, "hi": t}
     steps = (
-        Step(around.xreplace({HOLE: Sum(kept ** (t - i), (i, 1, t))}), "="),
-        Step(around.xreplace({HOLE: Sum(kept ** (i - 1), (i, 1, t))}), "=", "sum-reverse", weights, context=around),
-        Step(around.xreplace({HOLE: total}), "=", "geometric-sum", {"x": kept, "m": t}, context=around),
-        Step(Abs(lag - kept**t * last), "="),
-        Step(end, "<=", "premise", {}, (apart.name,)),
+        Step(around.xreplace({HOLE: Sum(decay ** (t - i), (i, 1, t))}), "="),
+        Step(around.xreplace({HOLE: Sum(decay ** (i - 1), (i, 1, t))}), "=", "sum-reverse", weights, context=around),
+        Step(around.xreplace({HOLE: total}), "=", "geometric-sum", {"x": decay, "m": t}, context=around),
+        Step(Abs(lag - decay**t * last), "="),
+        Step(end, "<=", "premise", {}, (multiples.name,)),
     )
     ranges: dict[str, Variable] = {"alpha": RANGES["alpha"], "t": integer(1, 12), "full_grad": AnyFunction()}
-    given = {apart.name: cite(apart, p=alpha, u=lag / alpha, q=kept**t, v=last)}
-    return Derivation("the weights add up", "ours", ranges, sympy_conditions(statement), start, steps, given)
+    premises = {multiples.name: cite(multiples, p=alpha, u=lag / alpha, q=decay**t, v=last)}
+    return Derivation("the weights add up", "ours", ranges, sympy_conditions(statement), start, steps, premises)
 
 
 def _multiples_apart() -> Derivation:

@@ -113,8 +113,8 @@ def left_over(
     for i in range(1, t // n_examples):
         c, power = keep * c + power, power * block
         a, b = t - i * n_examples + 1, t - (i - 1) * n_examples
-        kept = g_window(a, b) - delta_window(a, b)
-        add_to(total, g_window(a - n_examples, b - n_examples) - kept, to_value(alpha) * keep * c)
+        previous = g_window(a, b) - delta_window(a, b)
+        add_to(total, g_window(a - n_examples, b - n_examples) - previous, to_value(alpha) * keep * c)
     return Combination(total)
 
 

@@ -125,7 +125,7 @@ def with_first_apart(statement: Statement) -> Derivation:
     first = BETA ** (N * q) * G_win(1, r) + convolution(power, KEEP, q, j) * U(0)
     body = Lambda(i, theirs * V(statement, q - i))
     ranges = {"f": body, "hi": q - 1}
-    some = by(first + HOLE, Sum(body(i), (i, 0, 0)) + windows(theirs, 1), "sum-split", lo=0, m=0, **ranges)
+    nonempty = by(first + HOLE, Sum(body(i), (i, 0, 0)) + windows(theirs, 1), "sum-split", lo=0, m=0, **ranges)
     none = (by(first + HOLE, 0, "empty-sum", lo=0, **ranges),
             by(first + HOLE, windows(theirs, 1), "empty-sum", lo=1, **ranges))  # fmt: skip
     last = first + windows(theirs, 1)
@@ -134,7 +134,7 @@ def with_first_apart(statement: Statement) -> Derivation:
         known(HOLE, first + windows(ours, 0), "lemma 17"),
         by(first + Sum(HOLE * V(statement, q - i), (i, 0, q - 1)), theirs, "sum-reverse",
            f=Lambda(j, power**j * KEEP ** (i - 1 - j)), lo=0, hi=i - 1),
-        Cases(last, "=", (Case(q >= 1, (some, by(HOLE, last))), Case(q <= 0, none))),
+        Cases(last, "=", (Case(q >= 1, (nonempty, by(HOLE, last))), Case(q <= 0, none))),
         **{"lemma 17": cite(lemma_17(statement))},
     )  # fmt: skip
 
@@ -143,10 +143,10 @@ def as_printed(statement: Statement) -> Derivation:
     """Lemma 17, its last line, and equations 3 and 8, which has the factor alpha."""
     least = 1 if statement.key.endswith("last-line") else 0
     division, left, right = _printed(statement, "t" if "t" in statement.domains else "T", least)
-    factor, said = ALPHA if left.has(ALPHA) else 1, cite(with_first_apart(statement))
-    whole = chain(statement, "Lemma 17 as printed", left, known(factor * HOLE, said.rhs, "lemma 17"), by(HOLE, right),
-                  **{"lemma 17": said})  # fmt: skip
-    return replace(whole, division=division)
+    factor, lemma = ALPHA if left.has(ALPHA) else 1, cite(with_first_apart(statement))
+    proof = chain(statement, "Lemma 17 as printed", left, known(factor * HOLE, lemma.rhs, "lemma 17"), by(HOLE, right),
+                  **{"lemma 17": lemma})  # fmt: skip
+    return replace(proof, division=division)
 
 
 def two_epochs(statement: Statement) -> Derivation:
@@ -156,9 +156,9 @@ def two_epochs(statement: Statement) -> Derivation:
     premises: dict[str, Premise] = {"latest": cite(latest(statement)), "before": cite(latest(statement), T=T - N)}
     steps: list[Step] = []
     if statement.reading["ordering"] == "once":
-        said = cite(window_identity(statement))
-        premises["window"] = said
-        steps.append(known(BETA ** (2 * N) * first + power * before + HOLE, said.rhs, "window"))
+        identity = cite(window_identity(statement))
+        premises["window"] = identity
+        steps.append(known(BETA ** (2 * N) * first + power * before + HOLE, identity.rhs, "window"))
     return chain(
         statement, "two whole epochs", G_win(1, T),
         known(HOLE, power * G_win(1, T - N) + now, "latest"),
@@ -173,36 +173,36 @@ def _ending(right: Any) -> tuple[Step, ...]:
     power = KEEP ** (j + 1)
     if not right.has(power):
         return (by(HOLE, right),)
-    apart = by(HOLE, right.xreplace({power: KEEP * KEEP**j}))
-    return apart, by(right.xreplace({power: HOLE}), power, "power-split", x=KEEP, m=1, n=j)
+    factored = by(HOLE, right.xreplace({power: KEEP * KEEP**j}))
+    return factored, by(right.xreplace({power: HOLE}), power, "power-split", x=KEEP, m=1, n=j)
 
 
 def unrolled(statement: Statement) -> Derivation:
     """``tran2022:lemma-17-unrolled``: the window that lies so many windows back."""
     window = sympy_symbols(statement)["window"]
-    said = cite(windows_unrolled(statement), k=q - window)
+    series = cite(windows_unrolled(statement), k=q - window)
     division, left, right = _printed(statement, "T", 1)
-    whole = chain(statement, "windows unrolled, as printed", left, known(HOLE, said.rhs, "unrolled"), *_ending(right),
-                  given=(window <= q,), unrolled=said)  # fmt: skip
-    return replace(whole, division=division, variables={**whole.variables, "window": integer(1, 4)})
+    proof = chain(statement, "windows unrolled, as printed", left, known(HOLE, series.rhs, "unrolled"), *_ending(right),
+                  given=(window <= q,), unrolled=series)  # fmt: skip
+    return replace(proof, division=division, variables={**proof.variables, "window": integer(1, 4)})
 
 
 def one_step(statement: Statement) -> Derivation:
     """``tran2022:lemma-17-step``: equation 9, and the latest window unrolled."""
     division, left, right = _printed(statement, "T", 1)
-    before, said = BETA**N * G_win(1, (q - 1) * N + r), cite(windows_unrolled(statement), k=q - 1)
-    whole = chain(
+    before, series = BETA**N * G_win(1, (q - 1) * N + r), cite(windows_unrolled(statement), k=q - 1)
+    proof = chain(
         statement, "one step of the lemma", left,
-        known(HOLE, before + U(q - 1), "latest"), known(before + HOLE, said.rhs, "unrolled"), *_ending(right),
-        given=(q >= 1,), latest=cite(latest(statement), T=q * N + r), unrolled=said,
+        known(HOLE, before + U(q - 1), "latest"), known(before + HOLE, series.rhs, "unrolled"), *_ending(right),
+        given=(q >= 1,), latest=cite(latest(statement), T=q * N + r), unrolled=series,
     )  # fmt: skip
-    return replace(whole, division=division)
+    return replace(proof, division=division)
 
 
 def hypothesis(statement: Statement) -> Derivation:
     """``tran2022:lemma-17-hypothesis`` as amended: the lemma for one epoch less."""
     division, left, right = _printed(statement, "T", 2)
-    said = cite(with_first_apart(statement), **{q.name: q - 1})
-    whole = chain(statement, "the lemma for one epoch less", left, known(HOLE, said.rhs, "lemma 17"), by(HOLE, right),
-                  given=(q >= 2,), **{"lemma 17": said})  # fmt: skip
-    return replace(whole, division=division)
+    lemma = cite(with_first_apart(statement), **{q.name: q - 1})
+    proof = chain(statement, "the lemma for one epoch less", left, known(HOLE, lemma.rhs, "lemma 17"), by(HOLE, right),
+                  given=(q >= 2,), **{"lemma 17": lemma})  # fmt: skip
+    return replace(proof, division=division)

@@ -51,10 +51,10 @@ def unrolled(statement: Statement) -> Derivation:
     def total(last: Any) -> Any:
         return ALPHA * weighted(grad(i), 1, last)
 
-    said = definitions(statement, "momentum/start", "momentum/step")
+    recursion = definitions(statement, "momentum/start", "momentum/step")
     hypothesis = Hypothesis(momentum(s), "=", total(s), letter=s)
     base = _chain(statement, "the momentum at 0", momentum(0),
-                  known(HOLE, Integer(0), "momentum/start"), by(HOLE, total(0)), **said)  # fmt: skip
+                  known(HOLE, Integer(0), "momentum/start"), by(HOLE, total(0)), **recursion)  # fmt: skip
     new = ALPHA * grad(s + 1)
     step = _chain(
         statement, "the momentum at the next step", momentum(s + 1),
@@ -62,7 +62,7 @@ def unrolled(statement: Statement) -> Derivation:
         known(BETA * HOLE + new, total(s), "hypothesis"),
         *put_in(ALPHA * HOLE + new, BETA, 1, s - i, grad(i), 1, s),
         joined(ALPHA * HOLE, BETA ** (s + 1 - i) * grad(i), 1, s + 1, s),
-        **said, hypothesis=hypothesis,
+        **recursion, hypothesis=hypothesis,
     )  # fmt: skip
     induction = by_induction(s, 0, base=base, step=step)
     return _chain(statement, "the momentum unrolled", momentum(t), known(HOLE, total(t), "sum", s=t), sum=induction)
@@ -70,22 +70,22 @@ def unrolled(statement: Statement) -> Derivation:
 
 def equation_1(statement: Statement) -> Derivation:
     """Equation 1: the gradient at the anchor is added and subtracted."""
-    at_anchors, rest = weighted(anchor_grad(i), 1, t), weighted(grad(i) - anchor_grad(i), 1, t)
+    at_anchors, differences = weighted(anchor_grad(i), 1, t), weighted(grad(i) - anchor_grad(i), 1, t)
     before = refer(statement, "section-3-momentum-unrolled")
     return _chain(
         statement, "equation 1", momentum(t),
-        known(HOLE, ALPHA * weighted(grad(i), 1, t), "unrolled"), by(HOLE, ALPHA * at_anchors + ALPHA * rest),
+        known(HOLE, ALPHA * weighted(grad(i), 1, t), "unrolled"), by(HOLE, ALPHA * at_anchors + ALPHA * differences),
         unrolled=before,
     )  # fmt: skip
 
 
 def equation_2(statement: Statement) -> Derivation:
     """Equation 2: the letters of section 4 for the two sums."""
-    at_anchors, rest = weighted(anchor_grad(i), 1, t), weighted(grad(i) - anchor_grad(i), 1, t)
+    at_anchors, differences = weighted(anchor_grad(i), 1, t), weighted(grad(i) - anchor_grad(i), 1, t)
     return _chain(
         statement, "equation 2", momentum(t),
-        known(HOLE, ALPHA * at_anchors + ALPHA * rest, "equation 1"),
-        known(ALPHA * HOLE + ALPHA * rest, G_win(1, t), "G_win", first=1, last=t),
+        known(HOLE, ALPHA * at_anchors + ALPHA * differences, "equation 1"),
+        known(ALPHA * HOLE + ALPHA * differences, G_win(1, t), "G_win", first=1, last=t),
         known(ALPHA * G_win(1, t) + ALPHA * HOLE, r_win(1, t), "r_win", first=1, last=t),
         **definitions(statement, "G_win", "r_win"), **{"equation 1": refer(statement, "equation-1")},
     )  # fmt: skip
@@ -105,9 +105,9 @@ def lemma_11_sum(statement: Statement) -> Derivation:
         return BETA ** (last - 1) * full_grad(1) + ALPHA * weighted(full_grad(i), 2, last)
 
     first, new, later = BETA ** (u - 1) * full_grad(1), ALPHA * full_grad(u + 1), weighted(full_grad(i), 2, u + 1)
-    said = definitions(statement, "full_momentum/start", "full_momentum/step")
+    recursion = definitions(statement, "full_momentum/start", "full_momentum/step")
     base = _chain(statement, "Lemma 11's momentum at 1", full_momentum(1),
-                  known(HOLE, full_grad(1), "full_momentum/start"), by(HOLE, total(1)), **said)  # fmt: skip
+                  known(HOLE, full_grad(1), "full_momentum/start"), by(HOLE, total(1)), **recursion)  # fmt: skip
     step = _chain(
         statement, "Lemma 11's momentum at the next step", full_momentum(u + 1),
         known(HOLE, BETA * full_momentum(u) + new, "full_momentum/step", t=u + 1),
@@ -115,7 +115,7 @@ def lemma_11_sum(statement: Statement) -> Derivation:
         *put_in(BETA * first + ALPHA * HOLE + new, BETA, 1, u - i, full_grad(i), 2, u),
         joined(BETA * first + ALPHA * HOLE, BETA ** (u + 1 - i) * full_grad(i), 2, u + 1, u),
         by(HOLE * full_grad(1) + ALPHA * later, BETA**u, "power-split", x=BETA, m=1, n=u - 1),
-        **said, hypothesis=Hypothesis(full_momentum(u), "=", total(u), letter=u),
+        **recursion, hypothesis=Hypothesis(full_momentum(u), "=", total(u), letter=u),
     )  # fmt: skip
     induction = by_induction(u, 1, base=base, step=step)
     return _chain(statement, "Lemma 11's momentum unrolled", full_momentum(t),
@@ -134,7 +134,7 @@ def lemma_11_difference(statement: Statement) -> Derivation:
 
     first, at_next = BETA ** (u - 1) * apart(1), full_grad(u + 1)
     new = BETA * (full_grad(u) - at_next)
-    said = definitions(statement, "full_momentum/step")
+    recursion = definitions(statement, "full_momentum/step")
     base = _chain(statement, "the difference at 1", apart(1), by(HOLE, total(1)))
     step = _chain(
         statement, "the difference at the next step", apart(u + 1),
@@ -144,11 +144,11 @@ def lemma_11_difference(statement: Statement) -> Derivation:
         *put_in(BETA * first + BETA * HOLE + new, BETA, 1, u - i, change, 2, u),
         joined(BETA * first + BETA * HOLE, BETA ** (u + 1 - i) * change, 2, u + 1, u),
         by(HOLE * apart(1) + BETA * weighted(change, 2, u + 1), BETA**u, "power-split", x=BETA, m=1, n=u - 1),
-        **said, hypothesis=Hypothesis(apart(u), "=", total(u), letter=u),
+        **recursion, hypothesis=Hypothesis(apart(u), "=", total(u), letter=u),
     )  # fmt: skip
     induction = by_induction(u, 1, base=base, step=step)
-    kept = BETA ** (t - 1) * apart(1)
+    first_term = BETA ** (t - 1) * apart(1)
     return _chain(
         statement, "the difference unrolled", apart(t), known(HOLE, total(t), "sum", u=t),
-        *put_in(kept + HOLE, BETA, 1, t - i, change, 2, t), sum=induction,
+        *put_in(first_term + HOLE, BETA, 1, t - i, change, 2, t), sum=induction,
     )  # fmt: skip

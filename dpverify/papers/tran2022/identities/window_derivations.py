@@ -73,13 +73,13 @@ def latest(statement: Statement) -> Derivation:
 def window_before(statement: Statement) -> Derivation:
     """Delta of a window under one order of the examples: G of it, less G of the one before."""
     now, before = (T - N + 1, T), (T - 2 * N + 1, T - N)
-    one, two = (weighted(anchor_grad(i), *ends) for ends in (now, before))
+    current, previous = (weighted(anchor_grad(i), *ends) for ends in (now, before))
     return chain(
         statement, "Delta under one order", Delta_win(*now),
         known(HOLE, weighted(anchor_grad(i) - anchor_before(i), *now), "Delta_win", first=T - N + 1, last=T),
         known(weighted(anchor_grad(i) - HOLE, *now), anchor_grad(i - N), "anchor_before", t=i),
-        by(HOLE, one - two),
-        known(HOLE - two, G_win(*now), "G_win", first=T - N + 1, last=T),
+        by(HOLE, current - previous),
+        known(HOLE - previous, G_win(*now), "G_win", first=T - N + 1, last=T),
         known(G_win(*now) - HOLE, G_win(*before), "G_win", first=T - 2 * N + 1, last=T - N),
         given=(T >= 2 * N,), **definitions(statement, "Delta_win", "anchor_before", "G_win"),
     )  # fmt: skip
@@ -88,15 +88,15 @@ def window_before(statement: Statement) -> Derivation:
 def window_identity(statement: Statement) -> Derivation:
     """G of a window by its Delta and the window before; under fresh orders what is left over stands there too."""
     now, before, change = G_win(T - N + 1, T), G_win(T - 2 * N + 1, T - N), Delta_win(T - N + 1, T)
-    given = (T >= 2 * N,)
+    conditions = (T >= 2 * N,)
     if statement.reading["ordering"] == "fresh":
         last = sympy_sides(statement)[1]
-        return chain(statement, "window identity, with what is left over", now, by(HOLE, last), given=given)
+        return chain(statement, "window identity, with what is left over", now, by(HOLE, last), given=conditions)
     return chain(
         statement, "window identity", now,
         by(HOLE, KEEP * (now - before) + GAMMA * now + KEEP * before),
         known(KEEP * HOLE + GAMMA * now + KEEP * before, change, "change"),
-        given=given, change=cite(window_before(statement)),
+        given=conditions, change=cite(window_before(statement)),
     )  # fmt: skip
 
 
@@ -108,8 +108,8 @@ def U(epoch: Any) -> Any:  # noqa: N802 - the letter of the module's note
 def V(statement: Statement, epoch: Any) -> Any:  # noqa: N802
     """What takes the place of that window."""
     change = Delta_win(epoch * N + r + 1, (epoch + 1) * N + r)
-    left_over = U(epoch) - change - U(epoch - 1) if statement.reading["ordering"] == "fresh" else 0
-    return KEEP * change + GAMMA * U(epoch) + KEEP * left_over
+    remainder = U(epoch) - change - U(epoch - 1) if statement.reading["ordering"] == "fresh" else 0
+    return KEEP * change + GAMMA * U(epoch) + KEEP * remainder
 
 
 def next_sum() -> Derivation:

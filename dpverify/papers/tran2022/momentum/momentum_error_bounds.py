@@ -66,10 +66,10 @@ def attained_error(
     ordering: Ordering,
 ) -> Fraction:
     """Largest ``E|m_t - grad F(w_t)|`` that the three problems attain; antipodes need N = 2."""
-    found = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
+    errors = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
     if n_examples == 2:
-        found.append(antipodes_error(t, alpha, lipschitz, ordering))
-    return max(found)
+        errors.append(antipodes_error(t, alpha, lipschitz, ordering))
+    return max(errors)
 
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
@@ -118,8 +118,8 @@ def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Frac
     visits = [*range(1, t - N + 1, N), t]
     now = sum((beta ** (t - i) for i in visits), ZERO)
     before = sum((beta ** (t - N - i) for i in visits if i <= t - N), ZERO)
-    apart: Fraction = abs(now - before)
-    return 2 * alpha * lipschitz * apart
+    difference: Fraction = abs(now - before)
+    return 2 * alpha * lipschitz * difference
 
 
 PARTS = ("start-up", "sampling", "drift", "lag", "reconstruction", "noise")

@@ -37,17 +37,17 @@ RANGES: dict[str, Variable] = {
 }
 
 
-def ranges(statement: Statement, **more: Variable) -> dict[str, Variable]:
+def ranges(statement: Statement, **local_ranges: Variable) -> dict[str, Variable]:
     """Give the ranges of the statement's symbols, and of local ones. In the order in which they are drawn."""
     symbols = sympy_symbols(statement)
-    return {**{name: RANGES[name] for name in RANGES if name in symbols}, **more}
+    return {**{name: RANGES[name] for name in RANGES if name in symbols}, **local_ranges}
 
 
 def _symbol(statement: Statement, name: str) -> Any:
     """A symbol of the statement, or the same one where the statement does not have it."""
-    found = sympy_symbols(statement).get(name)
-    if found is not None:
-        return found
+    symbol = sympy_symbols(statement).get(name)
+    if symbol is not None:
+        return symbol
     return Symbol(name, integer=True, positive=True) if name in {"t", "N"} else Symbol(name, positive=True)
 
 
@@ -77,8 +77,8 @@ def _series(factor: Any, alpha: Any, t: Any, printed: Any) -> tuple[Step, ...]:
         Step(sharp, "="),
     ]
     if sharp - printed != 0:
-        one = {"a": Integer(1), "b": 1 - alpha}
-        steps.append(Step(factor * alpha, "<=", "divide-by-larger", one, context=factor * alpha * HOLE))
+        terms = {"a": Integer(1), "b": 1 - alpha}
+        steps.append(Step(factor * alpha, "<=", "divide-by-larger", terms, context=factor * alpha * HOLE))
     return tuple(steps)
 
 
@@ -106,15 +106,15 @@ def sampling(statement: Statement) -> Derivation:
 def norm_bound(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality."""
     G = sympy_symbols(statement)["G"]
-    one, rest = Symbol("one"), Symbol("rest")
+    left, right = Symbol("one"), Symbol("rest")
     steps = (
-        Step.within(HOLE**2, Norm(one) + Norm(rest), "norm-triangle", {"u": one, "w": rest}),
-        Step((2 * G) ** 2, "<=", "power-monotone", {"a": Norm(one) + Norm(rest), "b": 2 * G, "p": 2}),
+        Step.within(HOLE**2, Norm(left) + Norm(right), "norm-triangle", {"u": left, "w": right}),
+        Step((2 * G) ** 2, "<=", "power-monotone", {"a": Norm(left) + Norm(right), "b": 2 * G, "p": 2}),
         Step(4 * G**2, "="),
     )
     return Derivation(
         "triangle inequality", "ours", ranges(statement, one=BoundedVector(4, G / 2), rest=BoundedVector(4, G / 2)),
-        (Norm(one) <= G, Norm(rest) <= G), Norm(one + rest) ** 2, steps, local=("one", "rest"),
+        (Norm(left) <= G, Norm(right) <= G), Norm(left + right) ** 2, steps, local=("one", "rest"),
     )  # fmt: skip
 
 
@@ -175,47 +175,47 @@ def spread_step() -> Derivation:
     of the weights less the square of their sum ``sum1``, over N. A step takes all of them times 1 - alpha and adds
     alpha to that of the example drawn N steps ago, ``oldest``: the least of the N, for each has as many visits or more.
     """
-    beta, most = 1 - ALPHA, ALPHA / (2 - ALPHA)
+    beta, bound = 1 - ALPHA, ALPHA / (2 - ALPHA)
     after = (beta * SUM1 + ALPHA) ** 2 / N
     grown = beta**2 * (SPREAD + SUM1**2 / N)
-    kept = beta**2 * SPREAD + ALPHA**2
+    decayed = beta**2 * SPREAD + ALPHA**2
     steps = (
         Step(
             grown + 2 * ALPHA * beta * (SUM1 / N) + ALPHA**2 - after, "<=", "order", {"a": OLDEST, "b": SUM1 / N},
             context=grown + 2 * ALPHA * beta * HOLE + ALPHA**2 - after,
         ),
-        Step(kept - ALPHA**2 / N, "="),
-        Step(kept, "<=", "drop-nonnegative", {"a": kept - ALPHA**2 / N, "b": ALPHA**2 / N}),
-        Step(beta**2 * most + ALPHA**2, "<=", "order", {"a": SPREAD, "b": most}, context=beta**2 * HOLE + ALPHA**2),
-        Step(most, "="),
+        Step(decayed - ALPHA**2 / N, "="),
+        Step(decayed, "<=", "drop-nonnegative", {"a": decayed - ALPHA**2 / N, "b": ALPHA**2 / N}),
+        Step(beta**2 * bound + ALPHA**2, "<=", "order", {"a": SPREAD, "b": bound}, context=beta**2 * HOLE + ALPHA**2),
+        Step(bound, "="),
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "alpha": RANGES["alpha"], "N": RANGES["N"], "sum1": real(0, 1), "oldest": real(0, SUM1 / N),
-        "spread": real(-1, most),
+        "spread": real(-1, bound),
     }  # fmt: skip
     return Derivation(
-        "one step of the weights", "ours", variables, (ALPHA <= 1, N * OLDEST <= SUM1, most >= SPREAD),
+        "one step of the weights", "ours", variables, (ALPHA <= 1, N * OLDEST <= SUM1, bound >= SPREAD),
         grown + 2 * ALPHA * beta * OLDEST + ALPHA**2 - after, steps, local=("sum1", "oldest", "spread"),
     )  # fmt: skip
 
 
 def sampling_once() -> Derivation:
     """Derive the sampling error under one permutation, the centred gradients at w_1: ``2 alpha G^2/(2-alpha)``."""
-    most, square = ALPHA / (2 - ALPHA), LIPSCHITZ**2
+    bound, square = ALPHA / (2 - ALPHA), LIPSCHITZ**2
     steps = (
         Step(OWN * MANY * SPREAD, "<=", "premise", {}, (WITHOUT,)),
-        Step(OWN * MANY * most, "<=", "premise", {}, (KEPT,), context=OWN * MANY * HOLE),
-        Step(square * MANY * most, "<=", "order", {"a": OWN, "b": square}, note="variance <= mean square",
-             context=HOLE * MANY * most),
-        Step(square * 2 * most, "<=", "order", {"a": MANY, "b": Integer(2)}, context=square * HOLE * most),
+        Step(OWN * MANY * bound, "<=", "premise", {}, (KEPT,), context=OWN * MANY * HOLE),
+        Step(square * MANY * bound, "<=", "order", {"a": OWN, "b": square}, note="variance <= mean square",
+             context=HOLE * MANY * bound),
+        Step(square * 2 * bound, "<=", "order", {"a": MANY, "b": Integer(2)}, context=square * HOLE * bound),
     )  # fmt: skip
     variables: dict[str, Variable] = {
         "alpha": RANGES["alpha"], "N": RANGES["N"], "G": RANGES["G"], "own": real(0, LIPSCHITZ**2),
-        "spread": real(0, most), "square": FromPremises(),
+        "spread": real(0, bound), "square": FromPremises(),
     }  # fmt: skip
     premises = {
         WITHOUT: Premise(SQUARE, "<=", OWN * MANY * SPREAD),
-        KEPT: Premise(SPREAD, "<=", most),
+        KEPT: Premise(SPREAD, "<=", bound),
         "one step of the weights": cite(spread_step()),
     }
     return Derivation(
@@ -256,7 +256,7 @@ def lemma_11(statement: Statement) -> Derivation:
     of_sampling = (2 if once else 1) * alpha * G**2 / (2 - alpha)
     of_drift = 2 * eta * smooth * ((n - 1) / n) * ((t - 1) if once else (n - 1))
     of_lag = eta * smooth * (1 - alpha) / alpha + (1 - alpha) ** t * G
-    rest = sqrt(Moment(DRIFT, 2)) + sqrt(Moment(LAG, 2))
+    later_terms = sqrt(Moment(DRIFT, 2)) + sqrt(Moment(LAG, 2))
     way = eta * ((t - 1) if once else (n - 1))
     moved = cite(changes(), sqrt(Moment(DRIFT, 2)), alpha=alpha, N=n, L=smooth, farthest=way)
     sampled: Premise
@@ -274,8 +274,8 @@ def lemma_11(statement: Statement) -> Derivation:
     steps = (
         Step(sqrt(Moment(SAMPLING + DRIFT + LAG, 2)), "<=", "jensen-sqrt", {"X": SAMPLING + DRIFT + LAG}),
         Step(root + sqrt(Moment(DRIFT + LAG, 2)), "<=", "minkowski", {"u": SAMPLING, "w": DRIFT + LAG}),
-        Step(root + rest, "<=", "minkowski", {"u": DRIFT, "w": LAG}),
-        Step(sqrt(of_sampling) + rest, "<=", "premise", {}, (source,), context=sqrt(HOLE) + rest),
+        Step(root + later_terms, "<=", "minkowski", {"u": DRIFT, "w": LAG}),
+        Step(sqrt(of_sampling) + later_terms, "<=", "premise", {}, (source,), context=sqrt(HOLE) + later_terms),
         Step(sqrt(of_sampling) + of_drift + sqrt(Moment(LAG, 2)), "<=", "premise", {}, ("change from the anchors",)),
         Step(sqrt(of_sampling) + of_drift + of_lag, "<=", "premise", {}, ("tran2022:lemma-11-drift",)),
     )

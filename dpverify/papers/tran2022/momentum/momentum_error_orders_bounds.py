@@ -50,15 +50,15 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
     if not 1 <= late < n_examples:
         raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
     ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(1 + TILT**2)
-    w, m, seen = np.zeros(n_examples + 1), np.zeros(n_examples + 1), np.zeros(n_examples)
+    w, m, projections = np.zeros(n_examples + 1), np.zeros(n_examples + 1), np.zeros(n_examples)
     for k in range(n_examples):
-        seen[k] = ridges[k] @ w
+        projections[k] = ridges[k] @ w
         m = (1 - alpha) * m - alpha * ridges[k]
         w -= m / np.linalg.norm(m)
     reached = ridges @ w
     crossing, staying = reached[: n_examples - late].min(), reached[n_examples - late :].max()
     threshold = (crossing + staying) / 2
-    if not (staying < crossing and seen.max() < threshold):
+    if not (staying < crossing and projections.max() < threshold):
         raise ValueError(f"the order does not show with N={n_examples}, alpha={alpha}, late={late}.")
     gradients = np.where(reached > threshold, 1.0, -1.0)[:, None] * ridges
     centred: NDArray[np.float64] = gradients - gradients.mean(axis=0)

@@ -38,10 +38,10 @@ def bias(statement: Statement) -> Derivation:
     where = {"alpha": alpha, "N": n}
     own_square = cite(lemma.difference(), Moment(OWN, 2), **where, gamma=gamma, length=G)
     moved_square = cite(lemma.change(), Moment(MOVED, 2), **where, gamma=gamma, length=way)
-    apart = of_noise + sqrt(Moment(OWN, 2)) + sqrt(Moment(MOVED, 2))
+    separated = of_noise + sqrt(Moment(OWN, 2)) + sqrt(Moment(MOVED, 2))
     several = (
         Step(of_noise + sqrt(Moment(OWN + MOVED, 2)), "<=", "jensen-sqrt", {"X": OWN + MOVED}),
-        Step(apart, "<=", "minkowski", {"u": OWN, "w": MOVED}),
+        Step(separated, "<=", "minkowski", {"u": OWN, "w": MOVED}),
         Step(
             of_noise + sqrt(own_square.rhs) + sqrt(Moment(MOVED, 2)),
             "<=",
@@ -58,14 +58,14 @@ def bias(statement: Statement) -> Derivation:
         ),
         Step(printed, "="),
     )
-    one = (
+    single = (
         Step(of_noise, "<=", "premise", {}, (ONE_EXAMPLE,)),
         Step(printed, "<=", "drop-nonnegative", {"a": of_noise, "b": printed - of_noise}),
     )
     steps = (
         Step(Moment(NOISE, 1) + Moment(OWN + MOVED, 1), "<=", "moment-triangle", {"u": NOISE, "w": OWN + MOVED}),
         Step(of_noise + Moment(OWN + MOVED, 1), "<=", "premise", {}, ("the noise",)),
-        Cases(printed, "<=", (Case(n >= 2, several), Case(n <= 1, one))),
+        Cases(printed, "<=", (Case(n >= 2, several), Case(n <= 1, single))),
     )
     premises = {
         "the noise": noise,

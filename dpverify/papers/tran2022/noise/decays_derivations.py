@@ -40,26 +40,26 @@ def prefix_digits() -> Derivation:
 def prefix_after() -> Derivation:
     """Derive ``log2(N)`` for the squared decays of COMPOSE(1, r) and the steps after it, r the remainder of t by N."""
     r = Mod(STEP, N)
-    given = cite(prefix(), s=r)
+    citation = cite(prefix(), s=r)
     steps = (
-        Step.within(HOLE * given.lhs, Integer(1), "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * (STEP - r)}),
-        Step(given.rhs, "<=", "premise", {}, ("the nodes",)),
+        Step.within(HOLE * citation.lhs, Integer(1), "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * (STEP - r)}),
+        Step(citation.rhs, "<=", "premise", {}, ("the nodes",)),
         Step(Log2(N), "<=", "log2-monotone", {"a": r + 1, "b": N}),
     )
     ranges = {"N": integer(1, 40), "t": integer(1, 60), "alpha": real(0, 1, open_lo=True)}
-    start = (1 - ALPHA) ** (2 * (STEP - r)) * given.lhs
-    return Derivation("the prefix and after", "ours", ranges, (ALPHA <= 1,), start, steps, {"the nodes": given})
+    start = (1 - ALPHA) ** (2 * (STEP - r)) * citation.lhs
+    return Derivation("the prefix and after", "ours", ranges, (ALPHA <= 1,), start, steps, {"the nodes": citation})
 
 
 def run() -> Derivation:
     """Derive ``log2(T + 1)`` for the squared decays of COMPOSE(1, t), t <= T."""
-    given = cite(prefix(), s=STEP)
+    citation = cite(prefix(), s=STEP)
     steps = (
-        Step(given.rhs, "<=", "premise", {}, ("the nodes",)),
+        Step(citation.rhs, "<=", "premise", {}, ("the nodes",)),
         Step(Log2(T + 1), "<=", "log2-monotone", {"a": STEP + 1, "b": T + 1}),
     )
     ranges = {"T": integer(1, 60), "t": integer(1, T), "alpha": real(0, 1, open_lo=True)}
-    return Derivation("the run", "ours", ranges, (ALPHA <= 1, STEP <= T), given.lhs, steps, {"the nodes": given})
+    return Derivation("the run", "ours", ranges, (ALPHA <= 1, STEP <= T), citation.lhs, steps, {"the nodes": citation})
 
 
 def _prefix(name: str, least: int, *counted: Step) -> Derivation:

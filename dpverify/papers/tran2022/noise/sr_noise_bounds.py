@@ -70,9 +70,9 @@ def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction
     epoch, keep = shortened(power(to_value(1 - alpha), n_examples)), to_value(1 - gamma)
     weights: list[Value] = []
     weight: Value = ZERO
-    kept: Value = ONE
+    keep_power: Value = ONE
     for _ in range(count):
-        weight, kept = shortened(epoch * weight + kept), shortened(kept * keep)
+        weight, keep_power = shortened(epoch * weight + keep_power), shortened(keep_power * keep)
         weights.append(weight)
     return weights
 

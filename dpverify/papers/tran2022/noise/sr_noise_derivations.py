@@ -92,7 +92,7 @@ def var_1_step(statement: Statement) -> Derivation:
     alpha, t = full["alpha"], full["t"]
     r = Mod(t, full["N"])
     after, digits = (1 - alpha) ** (2 * (t - r)), 1 + Log2(r)
-    given = cite(decays.prefix_digits(), alpha=alpha, s=r)
+    citation = cite(decays.prefix_digits(), alpha=alpha, s=r)
     slower = {"x": 1 - alpha, "p": 2 * (t - r), "q": t - r}
     steps = (
         Step(after * digits * scale, "<=", "premise", {}, (NODES,)),
@@ -103,8 +103,8 @@ def var_1_step(statement: Statement) -> Derivation:
         ),
     )  # fmt: skip
     return Derivation(
-        "decays at most one", "ours", variables, sympy_conditions(statement), after * given.lhs * scale, steps,
-        {NODES: given}, local=("several",),
+        "decays at most one", "ours", variables, sympy_conditions(statement), after * citation.lhs * scale, steps,
+        {NODES: citation}, local=("several",),
     )  # fmt: skip
 
 
@@ -112,13 +112,22 @@ def var_1(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-var-1``: popcount(r) <= log2(r + 1) <= log2 N."""
     full, scale, variables = _prefix(statement, 1)
     alpha, n, t = (full[name] for name in ("alpha", "N", "t"))
-    given = cite(decays.prefix_after(), alpha=alpha, N=n, t=t)
+    citation = cite(decays.prefix_after(), alpha=alpha, N=n, t=t)
     steps = (
-        Step(given.rhs * scale, "<=", "premise", {}, (NODES,)),
-        Step(4 * given.rhs * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale),
+        Step(citation.rhs * scale, "<=", "premise", {}, (NODES,)),
+        Step(
+            4 * citation.rhs * scale, "<=", "drop-nonnegative", {"a": Log2(n), "b": 3 * Log2(n)}, context=HOLE * scale
+        ),
     )
     return Derivation(
-        "set bits of r", "ours", variables, (alpha <= 1,), given.lhs * scale, steps, {NODES: given}, local=("several",)
+        "set bits of r",
+        "ours",
+        variables,
+        (alpha <= 1,),
+        citation.lhs * scale,
+        steps,
+        {NODES: citation},
+        local=("several",),
     )
 
 

@@ -32,10 +32,10 @@ class NodeVariances:
     @classmethod
     def of(cls, values: Mapping[str, Exact]) -> NodeVariances:
         """Read the box of Algorithm 2 (lines 9 to 13, 19): ``sigma`` and the constants that matter, the others 0."""
-        known = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
-        noise = known["sigma"] ** 2
-        g, drift, r = (known[name] ** 2 * noise for name in ("delta_G", "delta_Delta", "delta_r"))
-        first, later = known["V_first"], known["V_later"]
+        constants = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
+        noise = constants["sigma"] ** 2
+        g, drift, r = (constants[name] ** 2 * noise for name in ("delta_G", "delta_Delta", "delta_r"))
+        first, later = constants["V_first"], constants["V_later"]
         return cls(*(to_exact(v) for v in (g * first, g * later, drift * later, r * later)))
 
     def of_node(self, family: sr_noise.Family, node: Node, n_examples: int) -> Exact:
@@ -53,9 +53,9 @@ def variance_terms(
 ) -> tuple[Exact, Exact, Exact, Exact, Exact]:
     """Variance of one coordinate of each of the five terms (``lemma-7-var-1`` to ``-5`` bound them); they add up."""
     prefix = prefix_term(t, n_examples, alpha, nodes)
-    whole = first_window_term(t, n_examples, alpha, gamma, nodes)
+    first_window = first_window_term(t, n_examples, alpha, gamma, nodes)
     of_g, of_delta = window_terms(t, n_examples, alpha, gamma, nodes)
-    return prefix, whole, of_g, of_delta, drift_term(t, alpha, nodes)
+    return prefix, first_window, of_g, of_delta, drift_term(t, alpha, nodes)
 
 
 def prefix_term(t: int, n_examples: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
@@ -87,10 +87,10 @@ def window_terms(
     of_delta: Value = ZERO
     for i, weight in enumerate(sr_noise.window_weights(q - 1, n_examples, alpha, gamma), start=1):
         end = t - (i - 1) * n_examples
-        whole = sr_noise.squared_decays(end - n_examples + 1, end, alpha)
+        window = sr_noise.squared_decays(end - n_examples + 1, end, alpha)
         early = sr_noise.squared_decays(end - n_examples + 1, end, alpha, until=2 * n_examples) if i == q - 1 else ZERO
-        of_g = sr_noise.shortened(of_g + weight**2 * (early * first + (whole - early) * later))
-        of_delta = sr_noise.shortened(of_delta + weight**2 * whole)
+        of_g = sr_noise.shortened(of_g + weight**2 * (early * first + (window - early) * later))
+        of_delta = sr_noise.shortened(of_delta + weight**2 * window)
     mix, keep = to_value((alpha * gamma) ** 2), to_value((alpha * (1 - gamma)) ** 2)
     return to_exact(sr_noise.shortened(mix * of_g)), to_exact(
         sr_noise.shortened(keep * of_delta * to_value(nodes.delta))
@@ -111,12 +111,12 @@ def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, no
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
     """Covariance of one coordinate of the noises in m_hat_s and m_hat_t, through the nodes that both steps use."""
-    here = sr_noise.noise_coefficients(s, n_examples, alpha, gamma)
-    there = sr_noise.noise_coefficients(t, n_examples, alpha, gamma)
+    at_s = sr_noise.noise_coefficients(s, n_examples, alpha, gamma)
+    at_t = sr_noise.noise_coefficients(t, n_examples, alpha, gamma)
     total: Value = ZERO
-    for family, mine in here.items():
-        for node in mine.keys() & there[family].keys():
-            product = to_value(mine[node]) * to_value(there[family][node])
+    for family, mine in at_s.items():
+        for node in mine.keys() & at_t[family].keys():
+            product = to_value(mine[node]) * to_value(at_t[family][node])
             total = sr_noise.shortened(total + product * to_value(nodes.of_node(family, node, n_examples)))
     return to_exact(total)
 

@@ -72,16 +72,16 @@ def kept() -> Any:
     return Sum(KEEP ** (2 * (k - 1)), (k, 1, WINDOWS))
 
 
-def series(more: int) -> Derivation:
+def series(shift: int) -> Derivation:
     """Derive ``1/(1 - u^2)`` for the sum of ``u^(2 (k-1))`` (of ``u^(2 k)``) over the windows."""
-    term = KEEP ** (2 * (k - 1 + more))
+    term = KEEP ** (2 * (k - 1 + shift))
     steps = (
-        Step(kept(), "<=", "power-decreasing", {"x": KEEP, "p": 2 * (k - 1 + more), "q": 2 * (k - 1)}),
+        Step(kept(), "<=", "power-decreasing", {"x": KEEP, "p": 2 * (k - 1 + shift), "q": 2 * (k - 1)}),
         Step(1 / (1 - KEEP**2), "<=", "geometric-sum-bound", {"x": KEEP**2, "m": WINDOWS - 1}),
     )
     ranges = {name: RANGES[name] for name in ("keep", "windows")}
     start = Sum(term, (k, 1, WINDOWS))
-    return Derivation(f"a geometric series {more}", "ours", ranges, (KEEP < 1,), start, steps[1 - more :])
+    return Derivation(f"a geometric series {shift}", "ours", ranges, (KEEP < 1,), start, steps[1 - shift :])
 
 
 def squares() -> Derivation:
@@ -90,7 +90,7 @@ def squares() -> Derivation:
     before = weight(RHO, k - 1)
     latest = KEEP ** (k - 1)
     shifted = Sum(before**2, (k, 1, WINDOWS))
-    rest = Sum(RHO**j * KEEP ** (k - 1 - j), (j, 1, k - 1))
+    tail = Sum(RHO**j * KEEP ** (k - 1 - j), (j, 1, k - 1))
 
     def minus(part: Any) -> Any:
         return (part - RHO * everything) / (1 - RHO)
@@ -109,7 +109,7 @@ def squares() -> Derivation:
         _smaller(lambda base: Sum(weight(base, k) ** 2, (k, 1, WINDOWS))),
         Step(minus(everything), "=", note="x = (x - B x)/(1 - B)"),
         Step(
-            minus(Sum((latest + rest) ** 2, (k, 1, WINDOWS))),
+            minus(Sum((latest + tail) ** 2, (k, 1, WINDOWS))),
             "=",
             "sum-split-first",
             split,
@@ -160,21 +160,21 @@ def nodes() -> Derivation:
     return _term("one window", around * DECAYS, steps, {"the nodes": cite(window(), DECAYS)})
 
 
-def other_terms(more: int) -> Derivation:
+def other_terms(shift: int) -> Derivation:
     """Derive the third (fourth) term of Lemma 7 but for its scale: the nodes of the other windows, with their weights.
 
-    ``more``: 1 if the coefficient has a factor 1 - gamma more.
+    ``shift``: 1 if the coefficient has a factor 1 - gamma more.
     """
-    own = KEEP ** (2 * more)
-    last = Sum(KEEP ** (2 * (k - 1 + more)), (k, 1, WINDOWS))
+    factor = KEEP ** (2 * shift)
+    last = Sum(KEEP ** (2 * (k - 1 + shift)), (k, 1, WINDOWS))
     steps = (
-        Step(own * SCALE * Log2(N) * DECAYS * kept() / SHRUNK, "<=", "premise", {}, ("the weights",)),
+        Step(factor * SCALE * Log2(N) * DECAYS * kept() / SHRUNK, "<=", "premise", {}, ("the weights",)),
         Step(SCALE * Log2(N) * DECAYS * last / SHRUNK, "="),
         Step(SCALE * Log2(N) * 2 * Log2(1 + N / 2) * last / SHRUNK, "<=", "premise", {}, ("the nodes",)),
         to_log2_n(lambda e: SCALE * Log2(N) * e * last / SHRUNK),
     )
     premises = {"the nodes": cite(window(), DECAYS), "the weights": cite(squares(), SQUARES)}
-    return _term(f"the other windows {more}", own * SCALE * Log2(N) * DECAYS * SQUARES, steps, premises)
+    return _term(f"the other windows {shift}", factor * SCALE * Log2(N) * DECAYS * SQUARES, steps, premises)
 
 
 def five_terms() -> Derivation:
@@ -200,15 +200,15 @@ def five_terms() -> Derivation:
 
 def all_squares() -> Derivation:
     """Derive ``1/((1 - u^2) (1 - exp(-1))^2)`` for the sum of the squared weights."""
-    one, other = cite(squares()), cite(series(0))
+    young, geometric = cite(squares()), cite(series(0))
     steps = (
-        Step(one.rhs, "<=", "premise", {}, ("Young",)),
-        Step(other.rhs / SHRUNK, "<=", "premise", {}, ("the series",)),
+        Step(young.rhs, "<=", "premise", {}, ("Young",)),
+        Step(geometric.rhs / SHRUNK, "<=", "premise", {}, ("the series",)),
     )
     ranges = {"N": integer(1, 8), "alpha": real(1 / N, 1), **RANGES}
     assumptions = (ALPHA <= 1, ALPHA * N >= 1, KEEP < 1)
-    premises = {"Young": one, "the series": other}
-    return Derivation("all squared weights", "ours", ranges, assumptions, one.lhs, steps, premises, letters=LETTERS)
+    premises = {"Young": young, "the series": geometric}
+    return Derivation("all squared weights", "ours", ranges, assumptions, young.lhs, steps, premises, letters=LETTERS)
 
 
 def _term(name: str, start: Any, steps: Any, premises: Any) -> Derivation:
@@ -226,24 +226,24 @@ def _term(name: str, start: Any, steps: Any, premises: Any) -> Derivation:
         name, "ours", {n: variables[n] for n in variables if n in used}, tuple(assumptions), start, steps,
         premises, local=tuple(n for n in MEANT if n in used), letters=LETTERS,
     )  # fmt: skip
-    given = cite(inner, **{n: meaning for n, (meaning, _) in letters_of_citations(inner).items()})
-    own = {"p": integer(1, N), "v": integer(N - UP, N - UP)}
+    citation = cite(inner, **{n: meaning for n, (meaning, _) in letters_of_citations(inner).items()})
+    extra = {"p": integer(1, N), "v": integer(N - UP, N - UP)}
     return Derivation(
-        f"{name}, node by node", "ours", {n: variables[n] for n in variables if n in used and n not in MEANT} | own,
-        (*assumptions, Eq(UP + DOWN, N)), given.lhs, (Step(given.rhs, "<=", "premise", {}, ("in letters",)),),
-        {"in letters": given}, letters=LETTERS,
+        f"{name}, node by node", "ours", {n: variables[n] for n in variables if n in used and n not in MEANT} | extra,
+        (*assumptions, Eq(UP + DOWN, N)), citation.lhs, (Step(citation.rhs, "<=", "premise", {}, ("in letters",)),),
+        {"in letters": citation}, letters=LETTERS,
     )  # fmt: skip
 
 
-def finite(more: int) -> Derivation:
+def finite(shift: int) -> Derivation:
     """Derive that the other windows are those from 1 to q - 1, if there are any."""
-    summed = {"f": Lambda(k, KEEP ** (2 * (k - 1 + more))), "lo": Integer(1)}
+    summed = {"f": Lambda(k, KEEP ** (2 * (k - 1 + shift))), "lo": Integer(1)}
 
     def last(hi: Any) -> Any:
         return Sum(summed["f"](k), (k, 1, hi))
 
     guarded = Piecewise((last(EPOCHS - 1), EPOCHS - 1 >= 1), (0, True))
-    some = (
+    nonempty = (
         Step(last(EPOCHS - 1), "<=", "order", {"a": Max(EPOCHS - 1, 0), "b": EPOCHS - 1}),
         Step(guarded, "=", "guarded-sum", {**summed, "hi": EPOCHS - 1}),
     )
@@ -252,9 +252,9 @@ def finite(more: int) -> Derivation:
         Step(last(EPOCHS - 1), "=", "empty-sum", {**summed, "hi": EPOCHS - 1}),
         Step(guarded, "=", "guarded-sum", {**summed, "hi": EPOCHS - 1}),
     )
-    steps = (Cases(guarded, "<=", (Case(EPOCHS >= 2, some), Case(EPOCHS <= 1, none))),)
+    steps = (Cases(guarded, "<=", (Case(EPOCHS >= 2, nonempty), Case(EPOCHS <= 1, none))),)
     ranges = {"q": integer(0, 8), "keep": RANGES["keep"]}
-    return Derivation(f"windows {more}", "ours", ranges, (KEEP < 1,), last(Max(EPOCHS - 1, 0)), steps, letters=LETTERS)
+    return Derivation(f"windows {shift}", "ours", ranges, (KEEP < 1,), last(Max(EPOCHS - 1, 0)), steps, letters=LETTERS)
 
 
 def to_log2_n(wrap: Wrap) -> Cases:
@@ -264,8 +264,8 @@ def to_log2_n(wrap: Wrap) -> Cases:
         Step(wrap(2 * Log2(N)), "<=", "log2-monotone", {"a": 1 + N / 2, "b": N}),
         Step(bound, "<=", "drop-nonnegative", {"a": wrap(2 * Log2(N)), "b": wrap(2 * Log2(N))}),
     )
-    one = (
+    single = (
         Step(Integer(0), "<=", "log2-monotone", {"a": N, "b": Integer(1)}, note="there is no noise at N = 1"),
         Step(bound, "<=", "drop-nonnegative", {"a": Integer(0), "b": bound}),
     )
-    return Cases(bound, "<=", (Case(N >= 2, several), Case(N <= 1, one)))
+    return Cases(bound, "<=", (Case(N >= 2, several), Case(N <= 1, single)))

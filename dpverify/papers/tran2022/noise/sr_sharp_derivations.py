@@ -25,7 +25,7 @@ FIVE_TERMS: Final = "the five terms"
 def variance() -> Derivation:
     """Derive the total variance of one coordinate from the five terms, with gamma for eta N, for gamma < 1."""
     unit, way = ALPHA**2 * SIGMA**2, 4 * GAMMA**2 * L**2
-    given = cite(
+    citation = cite(
         shares.five_terms(), keep=1 - GAMMA, early=unit * 16 * G**2 * FIRST, drift=unit * way * LATER,
         later=unit * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2),
     )  # fmt: skip
@@ -33,7 +33,7 @@ def variance() -> Derivation:
     early = 16 * G**2 * FIRST * (Log2(N) + count / shares.SHRUNK)
     windows = count * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2) / (rate * shares.SHRUNK)
     steps = (
-        Step(given.rhs, "<=", "premise", {}, (FIVE_TERMS,)),
+        Step(citation.rhs, "<=", "premise", {}, (FIVE_TERMS,)),
         Step(unit * (early + windows + way * LATER * Log2(T + 1)), "="),
     )
     variables: dict[str, Variable] = {
@@ -44,7 +44,7 @@ def variance() -> Derivation:
     }  # fmt: skip
     assumptions = (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, STEP <= T, Eq(UP + DOWN, N))
     return Derivation(
-        "the five terms, not rounded", "ours", variables, assumptions, given.lhs, steps, {FIVE_TERMS: given},
+        "the five terms, not rounded", "ours", variables, assumptions, citation.lhs, steps, {FIVE_TERMS: citation},
         local=("t", "q", "p", "v"),
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ FIVE: Final = "the five terms"
 
 def ranges(statement: Statement) -> dict[str, Variable]:
     """Where symbols are sampled; N = T = 1, where logarithms are 0, comes first, so a false sign is seen at once."""
-    known: dict[str, Variable] = {
+    all_ranges: dict[str, Variable] = {
         "alpha": real(0, 1, open_lo=True),
         "gamma": real(0, Rational(1, 2), open_lo=True),
         **{name: real(0, 3, open_lo=True) for name in ("G", "sigma", "epsilon", "delta_G", "delta_Delta")},
@@ -43,10 +43,10 @@ def ranges(statement: Statement) -> dict[str, Variable]:
         "variance": real(0, 9),
     }
     symbols = sympy_symbols(statement)
-    found = {"several": integer(0, 1), **{name: known[name] for name in known if name in symbols}}
+    selected = {"several": integer(0, 1), **{name: all_ranges[name] for name in all_ranges if name in symbols}}
     if "eta" in symbols:
-        found["eta"] = real(0, 1 / (2 * symbols["N"]), open_lo=True)
-    return found
+        selected["eta"] = real(0, 1 / (2 * symbols["N"]), open_lo=True)
+    return selected
 
 
 def identity(statement: Statement) -> Derivation:
@@ -61,13 +61,13 @@ def roots(statement: Statement) -> Derivation:
     start, printed = sympy_sides(statement)
     d = sympy_symbols(statement)["d"]
     (total,) = (power.base for power in start.atoms(Pow) if power.exp == Rational(1, 2) and power.base.is_Add)
-    terms, taken = total.args, Integer(0)
+    terms, root_sum = total.args, Integer(0)
     steps: list[Step] = []
     for place, term in enumerate(terms[:-1], start=1):
-        rest = Add(*terms[place:])
-        apart, around = {"a": term, "b": rest}, sqrt(d) * (taken + HOLE)
-        taken = taken + sqrt(term)
-        steps.append(Step(sqrt(d) * (taken + sqrt(rest)), "<=", "sqrt-subadditive", apart, context=around))
+        remaining = Add(*terms[place:])
+        parts, around = {"a": term, "b": remaining}, sqrt(d) * (root_sum + HOLE)
+        root_sum = root_sum + sqrt(term)
+        steps.append(Step(sqrt(d) * (root_sum + sqrt(remaining)), "<=", "sqrt-subadditive", parts, context=around))
     steps.append(Step(printed, "="))
     return Derivation("five roots", "ours", ranges(statement), (), start, tuple(steps), local=SIZES)
 
@@ -87,7 +87,7 @@ def var(statement: Statement) -> Derivation:
     log_n, rate = Log2(n), gamma * (2 - gamma)
     unit = alpha**2 * full["sigma"] ** 2
     later = unit * full["V_later"]
-    given = cite(
+    citation = cite(
         shares.five_terms(), alpha=alpha, N=n, T=top, t=t, q=floor(t / n), keep=1 - gamma,
         early=unit * squared["delta_G"] * full["V_first"], drift=later * squared["delta_r"],
         later=later * (squared["delta_G"] * gamma**2 + squared["delta_Delta"] * (1 - gamma) ** 2),
@@ -105,16 +105,16 @@ def var(statement: Statement) -> Derivation:
     of_g, of_delta = 2 * gamma / 3, 1 / (2 * gamma)
     last = simpler(of_g, of_delta, 2 * log_n)
     several = Step(last, "<=", "log2-monotone", {"a": 1 + n / 2, "b": n})
-    one = (
+    single = (
         Step(Integer(0), "<=", "log2-monotone", {"a": n, "b": Integer(1)}, note="there is no noise at N = 1"),
         Step(last, "<=", "drop-nonnegative", {"a": Integer(0), "b": last}),
     )
     steps: tuple[Link, ...] = (
-        Step(given.rhs, "<=", "premise", {}, (FIVE,)),
+        Step(citation.rhs, "<=", "premise", {}, (FIVE,)),
         Step(simpler(exact, delta), "="),
         Step(simpler(of_g, delta), "<=", "order", {"a": exact, "b": of_g}, context=simpler(HOLE, delta)),
         Step(simpler(of_g, of_delta), "<=", "order", {"a": delta, "b": of_delta}, context=simpler(of_g, HOLE)),
-        Cases(last, "<=", (Case(n >= 2, (several,)), Case(n <= 1, one))),
+        Cases(last, "<=", (Case(n >= 2, (several,)), Case(n <= 1, single))),
         Step(printed, "="),
     )
     first: dict[str, Variable] = {
@@ -124,7 +124,14 @@ def var(statement: Statement) -> Derivation:
     variables = first | {name: usual for name, usual in ranges(statement).items() if name not in first}
     assumptions = (*sympy_conditions(statement), alpha <= 1, alpha * n >= 1, 2 * gamma <= 1, Eq(UP + DOWN, n))
     return Derivation(
-        "the five terms", "ours", variables, assumptions, given.lhs, steps, {FIVE: given}, local=(*SIZES, "p", "v")
+        "the five terms",
+        "ours",
+        variables,
+        assumptions,
+        citation.lhs,
+        steps,
+        {FIVE: citation},
+        local=(*SIZES, "p", "v"),
     )
 
 

@@ -35,8 +35,8 @@ def var_2(statement: Statement) -> Derivation:
     """Derive the bound on the second term's variance: 1 - gamma <= 1, and Proposition 13."""
     full = sympy_definitions(statement)
     scale = 3 * full["alpha"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2
-    given = cite(shares.first_term(), scale=scale, windows=floor(full["t"] / full["N"]), **_common(full))
-    return _chain("the first window", full, given, ())
+    citation = cite(shares.first_term(), scale=scale, windows=floor(full["t"] / full["N"]), **_common(full))
+    return _chain("the first window", full, citation, ())
 
 
 def var_2_step(statement: Statement) -> Derivation:
@@ -44,8 +44,8 @@ def var_2_step(statement: Statement) -> Derivation:
     full, (_, printed) = sympy_definitions(statement), sympy_sides(statement)
     (coefficient,) = printed.atoms(Sum)
     scale = full["alpha"] ** 2 * full["delta_G"] ** 2 * full["sigma"] ** 2 * full["V_first"]
-    given = cite(shares.nodes(), scale=scale, c=coefficient, alpha=full["alpha"], N=full["N"])
-    return _chain("sharp count", full, given, ())
+    citation = cite(shares.nodes(), scale=scale, c=coefficient, alpha=full["alpha"], N=full["N"])
+    return _chain("sharp count", full, citation, ())
 
 
 def var_3(statement: Statement) -> Derivation:
@@ -60,16 +60,16 @@ def var_4(statement: Statement) -> Derivation:
     return _all_windows(full, _fourth(full), 1)
 
 
-def _all_windows(full: Full, given: Cited, more: int) -> Derivation:
+def _all_windows(full: Full, citation: Cited, shift: int) -> Derivation:
     """From a window term's variance to the printed bound."""
-    gamma, around = full["gamma"], _around(given.rhs)
-    added = cite(shares.series(more), keep=1 - gamma, windows=_before(full))
+    gamma, around = full["gamma"], _around(citation.rhs)
+    added = cite(shares.series(shift), keep=1 - gamma, windows=_before(full))
     steps = (
         Step.within(around, added.rhs, "premise", {}, (SERIES,)),
         Step(around.xreplace({HOLE: 1 / (gamma * (2 - gamma))}), "="),
         Step(around.xreplace({HOLE: 1 / gamma}), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - gamma}),
     )
-    return _chain("Young's inequality", full, given, steps, {SERIES: added})
+    return _chain("Young's inequality", full, citation, steps, {SERIES: added})
 
 
 def var_3_step(statement: Statement) -> Derivation:
@@ -84,12 +84,12 @@ def var_4_step(statement: Statement) -> Derivation:
     return _first_line(statement, full, _fourth(full), 1)
 
 
-def _first_line(statement: Statement, full: Full, given: Cited, more: int) -> Derivation:
+def _first_line(statement: Statement, full: Full, citation: Cited, shift: int) -> Derivation:
     """From a window term's variance to the printed first line."""
-    there = cite(shares.finite(more), keep=1 - full["gamma"], q=floor(full["t"] / full["N"]))
-    around, (_, printed) = _around(given.rhs), sympy_sides(statement)
-    steps = (Step.within(around, there.rhs, "premise", {}, (FINITE,)), Step(printed, "="))
-    return _chain("Young's inequality", full, given, steps, {FINITE: there})
+    windows = cite(shares.finite(shift), keep=1 - full["gamma"], q=floor(full["t"] / full["N"]))
+    around, (_, printed) = _around(citation.rhs), sympy_sides(statement)
+    steps = (Step.within(around, windows.rhs, "premise", {}, (FINITE,)), Step(printed, "="))
+    return _chain("Young's inequality", full, citation, steps, {FINITE: windows})
 
 
 def _third(full: Full) -> Cited:
@@ -119,7 +119,9 @@ def _around(expr: Any) -> Any:
     return expr.xreplace({series: HOLE})
 
 
-def _chain(name: str, full: Full, given: Cited, steps: tuple[Step, ...], more: Mapping[str, Cited] = {}) -> Derivation:
+def _chain(
+    name: str, full: Full, citation: Cited, steps: tuple[Step, ...], premises: Mapping[str, Cited] = {}
+) -> Derivation:
     """The derivation that starts with what is cited."""
     n = full["N"]
     usual: dict[str, Variable] = {
@@ -131,8 +133,10 @@ def _chain(name: str, full: Full, given: Cited, steps: tuple[Step, ...], more: M
     }  # fmt: skip
     variables = {name: usual[name] for name in usual if name in full or name in LOCAL}
     assumptions = (full["alpha"] <= 1, full["alpha"] * n >= 1, 2 * full["gamma"] <= 1, Eq(UP + DOWN, n))
-    links = (Step(given.rhs, "<=", "premise", {}, (TERM,)), *steps)
-    return Derivation(name, "ours", variables, assumptions, given.lhs, links, {TERM: given, **more}, local=LOCAL)
+    links = (Step(citation.rhs, "<=", "premise", {}, (TERM,)), *steps)
+    return Derivation(
+        name, "ours", variables, assumptions, citation.lhs, links, {TERM: citation, **premises}, local=LOCAL
+    )
 
 
 def coefficient(statement: Statement) -> Derivation:

@@ -37,7 +37,7 @@ def derive_tree_private(statement: Statement) -> Derivation:
     epsilon, delta, rho, t = (full[name] for name in ("epsilon", "delta", "rho", "t"))
     ell, levels = log(1 / delta), Log2(t)
     z = 1 + 3 * ell / epsilon
-    given, nodes = converted(statement, z, epsilon), refer(statement, "section-2-ancestors", NODES)
+    rule, nodes = converted(statement, z, epsilon), refer(statement, "section-2-ancestors", NODES)
     bound = refer(statement, "theorem-10", DIVERGENCE, V=NODES, z=z, rho=rho)
 
     def around(count: Any) -> Any:
@@ -46,7 +46,7 @@ def derive_tree_private(statement: Statement) -> Derivation:
     over = exp(18 * epsilon / (49 * HOLE) + 54 * ell / (49 * HOLE) - 3 * ell)
     two = {"a": Integer(2), "b": t}  # 1 = log2(2) <= log2(t)
     steps = (
-        Step(given.rhs, "<=", "premise", {}, (CONVERSION,)),
+        Step(rule.rhs, "<=", "premise", {}, (CONVERSION,)),
         Step.within(exp((z - 1) * (HOLE - epsilon)), bound.rhs, "premise", {}, ("theorem-10",)),
         Step.within(around(HOLE), nodes.rhs, "premise", {}, ("section-2-ancestors",)),
         Step.order(around(HOLE), nodes.rhs, levels + 2),
@@ -62,9 +62,9 @@ def derive_tree_private(statement: Statement) -> Derivation:
         "epsilon": real(0, 2 * ell, open_lo=True), "count": real(0, nodes.rhs, open_lo=True),
         **sampled(z, bound.rhs),
     }  # fmt: skip
-    premises = {CONVERSION: given, "theorem-10": bound, "section-2-ancestors": nodes}
+    premises = {CONVERSION: rule, "theorem-10": bound, "section-2-ancestors": nodes}
     return Derivation(
-        "a vector's nodes in the tree", "ours", variables, sympy_conditions(statement), given.lhs, steps, premises,
+        "a vector's nodes in the tree", "ours", variables, sympy_conditions(statement), rule.lhs, steps, premises,
         local=("D", "chance", "ratio", "count"),
     )  # fmt: skip
 
@@ -75,13 +75,13 @@ def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any,
     ell = log(1 / delta)
     r = sqrt(ell)
     z = 1 + c * r * sigma
-    given, bound = converted(statement, z, epsilon), refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
+    rule, bound = converted(statement, z, epsilon), refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
     around = exp((z - 1) * (HOLE - epsilon))
     over = exp(c * k * r / HOLE + c**2 * k * ell - c * r * epsilon * HOLE)
     below = exp(c * k * HOLE / least + (c**2 * k - c * least) * ell)
     smallest = least * r / epsilon
     steps = (
-        Step(given.rhs, "<=", "premise", {}, (CONVERSION,)),
+        Step(rule.rhs, "<=", "premise", {}, (CONVERSION,)),
         Step.within(around, bound.rhs, "premise", {}, (theorem,)),
         Step(over.xreplace({HOLE: sigma}), "="),
         Step(over.xreplace({HOLE: smallest}), "<=", "order", {"a": smallest, "b": sigma}, context=over),
@@ -96,10 +96,10 @@ def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any,
         "delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 9, open_lo=True),
         "sigma": real(0, 99, open_lo=True), **sampled(z, bound.rhs),
     }  # fmt: skip
-    premises = {CONVERSION: given, theorem: bound}
+    premises = {CONVERSION: rule, theorem: bound}
     granted = sympy_conditions(statement)
-    used = {s.name for e in (*granted, *(step.expr for step in steps), given.lhs) for s in e.free_symbols}
+    used = {s.name for e in (*granted, *(step.expr for step in steps), rule.lhs) for s in e.free_symbols}
     return Derivation(
-        "an order put in", "ours", {n: v for n, v in ranges.items() if n in used}, granted, given.lhs, steps, premises,
+        "an order put in", "ours", {n: v for n, v in ranges.items() if n in used}, granted, rule.lhs, steps, premises,
         local=("D", "chance", "ratio"),
     )  # fmt: skip

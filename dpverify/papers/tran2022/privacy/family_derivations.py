@@ -52,10 +52,10 @@ ROOM_FOR_R = "room for r nodes"
 
 def levels() -> Derivation:
     """Derive that a visit counts at most once on level 0 and twice on the others."""
-    each = Lambda(b, 1 + Min(1, Mod(N, 2**b)))
+    count = Lambda(b, 1 + Min(1, Mod(N, 2**b)))
     steps = (
-        Step(1 + Sum(each(b), (b, 1, TOP)), "=", "sum-split-first", {"f": each, "lo": 0, "hi": TOP}),
-        Step.within(1 + HOLE, 2 * TOP, "sum-at-most", {"f": each, "lo": 1, "hi": TOP, "c": 2}),
+        Step(1 + Sum(count(b), (b, 1, TOP)), "=", "sum-split-first", {"f": count, "lo": 0, "hi": TOP}),
+        Step.within(1 + HOLE, 2 * TOP, "sum-at-most", {"f": count, "lo": 1, "hi": TOP, "c": 2}),
         Step(MOST, "="),
     )
     return lemma(LEVELS, (), NODES, steps)
@@ -63,13 +63,13 @@ def levels() -> Derivation:
 
 def last_epoch() -> Derivation:
     """Derive that the last epoch, which may be cut short, counts by its steps at most."""
-    most = REST * (N - 1) ** 2 / N**3
-    some = (
+    bound = REST * (N - 1) ** 2 / N**3
+    nonempty = (
         Step(((REST - 1) / N) ** 2, "="),
-        Step(most, "<=", "drop-nonnegative", {"a": ((REST - 1) / N) ** 2, "b": (N - REST) * (N * REST - 1) / N**3}),
+        Step(bound, "<=", "drop-nonnegative", {"a": ((REST - 1) / N) ** 2, "b": (N - REST) * (N * REST - 1) / N**3}),
     )
-    none = (Step(Integer(0), "="), Step(most, "<=", "order", {"a": 0, "b": most}, context=HOLE))
-    split = Cases(most, "<=", (Case(REST >= 1, some), Case(REST <= 0, none)))
+    none = (Step(Integer(0), "="), Step(bound, "<=", "order", {"a": 0, "b": bound}, context=HOLE))
+    split = Cases(bound, "<=", (Case(REST >= 1, nonempty), Case(REST <= 0, none)))
     ranges: dict[str, Variable] = {"N": integer(1, 60), "rest": integer(0, N)}
     start = (Max(REST - 1, 0) / N) ** 2
     return Derivation("last epoch", "ours", ranges, (REST <= N,), start, (split,))
@@ -77,13 +77,13 @@ def last_epoch() -> Derivation:
 
 def places() -> Derivation:
     """Derive that the squares of (place - 1)/N add up to at most T/N times the largest."""
-    rest = T - N * floor(PER)
-    given = cite(last_epoch(), rest=rest)
+    remainder = T - N * floor(PER)
+    citation = cite(last_epoch(), rest=remainder)
     steps = (
-        Step.within(floor(PER) * FAR + HOLE, given.rhs, "premise", {}, ("last epoch",)),
+        Step.within(floor(PER) * FAR + HOLE, citation.rhs, "premise", {}, ("last epoch",)),
         Step(PER * FAR, "="),
     )
-    return lemma(VISITED, (), PLACES, steps, **{"last epoch": given})
+    return lemma(VISITED, (), PLACES, steps, **{"last epoch": citation})
 
 
 def heavy() -> Derivation:
@@ -120,12 +120,12 @@ def first() -> Derivation:
         Step.within((floor(HOLE) + 2 * TOP) / (3 * LOG), LOG, "log2-monotone", {"a": 4, "b": N}),
         Step.within(HOLE / LOG, LOG, "floor-below", {"x": LOG}),
     )
-    more = (
+    several = (
         Step.within((HOLE / 2 + TOP + 1) / (3 * LOG), MOST, "premise", {}, (LEVELS,)),
         Step(simple, "="),
         Cases(Integer(1), "<=", (Case(N <= 3, _to(simple, 3, Integer(1))), Case(N >= 4, large))),
     )
-    split = Cases(Integer(1), "<=", (Case(N <= 2, _to(start, 2, Integer(1))), Case(N >= 3, more)))
+    split = Cases(Integer(1), "<=", (Case(N <= 2, _to(start, 2, Integer(1))), Case(N >= 3, several)))
     return lemma("family first", (N >= 2,), start, (split,), **{LEVELS: cite(levels())})
 
 
@@ -146,11 +146,11 @@ def later() -> Derivation:
 
 def read() -> Derivation:
     """Derive the ratio of all nodes that Algorithm 4 reads: from 16 examples on by log2(N) >= 4, below one by one."""
-    low, rest, weight = NODES / (6 * LOG), 4 * PER * LOG, (N - 1) / N * SERIES
-    start = low + (Rational(5, 4) * LATER * NODES + NODES * PLACES + LONG * weight**2) / rest
-    sides = low + (Rational(5, 4) * LATER * NODES + HOLE) / rest
+    low, level_noise, weight = NODES / (6 * LOG), 4 * PER * LOG, (N - 1) / N * SERIES
+    start = low + (Rational(5, 4) * LATER * NODES + NODES * PLACES + LONG * weight**2) / level_noise
+    sides = low + (Rational(5, 4) * LATER * NODES + HOLE) / level_noise
     size = T / 2 ** (TOP + 1)
-    later = low + (Rational(5, 4) * HOLE * NODES + NODES * PER * FAR + size * FAR * SQUARE) / rest
+    later = low + (Rational(5, 4) * HOLE * NODES + NODES * PER * FAR + size * FAR * SQUARE) / level_noise
     flat = low + 5 * NODES / (16 * LOG) + FAR * (NODES + SQUARE * N / 2 ** (TOP + 1)) / (4 * LOG)
     simple = MOST * Rational(23, 48) / LOG + FAR * (MOST + SQUARE * N / 2 ** (TOP + 1)) / (4 * LOG)
     limit = Rational(7, 4)
@@ -172,47 +172,47 @@ def read() -> Derivation:
 def room() -> Derivation:
     """Derive that the noise has room for all r nodes: from 8 examples on by log2(N) >= 3, below one by one."""
     simple = FLAT.xreplace({NODES: MOST})
-    over, one = LOG - TOP, Integer(1)
+    over, unit = LOG - TOP, Integer(1)
     around = (MOST + SQUARE * HOLE) / (4 * LOG)
     large = (
-        Step.order(HOLE * (MOST + SQUARE * N / 2**TOP) / (4 * LOG), FAR, one),
+        Step.order(HOLE * (MOST + SQUARE * N / 2**TOP) / (4 * LOG), FAR, unit),
         Step(around.xreplace({HOLE: 2**over}), "="),
         Step.within(around, 1 + over, "power-chord", {"x": 2, "y": over, "d": 1}),
         Step(((2 - SQUARE) * TOP + SQUARE * LOG + 1 + SQUARE) / (4 * LOG), "="),
         Step.within(((2 - SQUARE) * HOLE + SQUARE * LOG + 1 + SQUARE) / (4 * LOG), LOG - 1, "floor-above", {"x": LOG}),
         Step.within((2 * LOG + (2 * SQUARE - 1) / 3 * HOLE) / (4 * LOG), LOG, "log2-monotone", {"a": 8, "b": N}),
-        Step(one, "<=", "order", {"a": (2 + (2 * SQUARE - 1) / 3) / 4, "b": 1}, context=HOLE),
+        Step(unit, "<=", "order", {"a": (2 + (2 * SQUARE - 1) / 3) / 4, "b": 1}, context=HOLE),
     )
     steps = (
         Step.within(FLAT.xreplace({NODES: HOLE}), MOST, "premise", {}, (LEVELS,)),
-        _one_by_one(simple, one, 2, 7, large),
+        _one_by_one(simple, unit, 2, 7, large),
     )
     return lemma(ROOM_FOR_R, (N >= 2,), FLAT, steps, **{LEVELS: cite(levels())})
 
 
 def drift() -> Derivation:
     """Derive the ratio of all r nodes, read or not: what they add up to, and the noise's room for it."""
-    rest, one = 4 * PER * LOG, Integer(1)
-    noise, weight = Max(rest, PER), ((N - 1) / N * SERIES) ** 2
-    given = cite(levels_above(), T=T, short=TOP, top=floor(Log2(T)))
-    some = (
+    level_noise, unit = 4 * PER * LOG, Integer(1)
+    noise, weight = Max(level_noise, PER), ((N - 1) / N * SERIES) ** 2
+    citation = cite(levels_above(), T=T, short=TOP, top=floor(Log2(T)))
+    several = (
         Step.within((NODES * HOLE + LONGER * weight) / noise, PER * FAR, "premise", {}, (VISITED,)),
         Step.within((NODES * PER * FAR + LONGER * HOLE) / noise, FAR * SQUARE, "premise", {}, (HEAVY,)),
-        Step.within((NODES * PER * FAR + HOLE * FAR * SQUARE) / noise, given.rhs, "premise", {}, ("levels above",)),
-        Step(rest * FLAT / noise, "="),
-        Step.within(rest * HOLE / noise, one, "premise", {}, (ROOM_FOR_R,)),
-        Step.within(HOLE / noise, noise, "below-max", {"a": rest, "b": PER}),
-        Step(one, "="),
+        Step.within((NODES * PER * FAR + HOLE * FAR * SQUARE) / noise, citation.rhs, "premise", {}, ("levels above",)),
+        Step(level_noise * FLAT / noise, "="),
+        Step.within(level_noise * HOLE / noise, unit, "premise", {}, (ROOM_FOR_R,)),
+        Step.within(HOLE / noise, noise, "below-max", {"a": level_noise, "b": PER}),
+        Step(unit, "="),
     )
     start = (NODES * PLACES + LONGER * weight) / noise
-    split = Cases(one, "<=", (Case(N <= 1, _to(start, 1, one)), Case(N >= 2, some)))
-    cited = {VISITED: cite(places()), HEAVY: cite(heavy()), "levels above": given, ROOM_FOR_R: cite(room())}
+    split = Cases(unit, "<=", (Case(N <= 1, _to(start, 1, unit)), Case(N >= 2, several)))
+    cited = {VISITED: cite(places()), HEAVY: cite(heavy()), "levels above": citation, ROOM_FOR_R: cite(room())}
     return lemma("family r", (ALPHA <= 1, ALPHA * N >= 1), start, (split,), **cited)
 
 
-def _one_by_one(expr: Any, bound: Any, first: int, last: int, rest: tuple[Step, ...]) -> Cases:
+def _one_by_one(expr: Any, bound: Any, first: int, last: int, remaining_steps: tuple[Step, ...]) -> Cases:
     """Cases for each number of examples, and one for more."""
-    split = Cases(bound, "<=", (Case(last >= N, _to(expr, last, bound)), Case(last + 1 <= N, rest)))
+    split = Cases(bound, "<=", (Case(last >= N, _to(expr, last, bound)), Case(last + 1 <= N, remaining_steps)))
     for value in range(last - 1, first - 1, -1):
         split = Cases(bound, "<=", (Case(value >= N, _to(expr, value, bound)), Case(value + 1 <= N, (split,))))
     return split
@@ -239,20 +239,20 @@ def _many_examples(limit: Any) -> tuple[Step, ...]:
 def derive_family(statement: Statement) -> Derivation:
     """Derive a bound on the divergence of a family of Theorem 8, or of all that is read."""
     builders = {"theorem-8-family-first": first, "theorem-8-family-later": later, "theorem-8-family-r": drift}
-    symbols, given = sympy_symbols(statement), cite(builders.get(statement.key.split(":")[1], read)())
-    said, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
+    symbols, citation = sympy_symbols(statement), cite(builders.get(statement.key.split(":")[1], read)())
+    definition, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
     z, sigma = symbols["z"], symbols["sigma"]
-    name, end = given.derivation.name if given.derivation else "", z / (2 * sigma**2)
+    name, end = citation.derivation.name if citation.derivation else "", z / (2 * sigma**2)
     steps = (
-        Step(z / 2 * said.lhs, "<=", "premise", {}, (COMPOSITION,)),
-        Step(z / 2 * said.rhs, "=", "premise", {}, (MOVED,)),
-        Step.within(end * HOLE, given.rhs, "premise", {}, (name,)),
+        Step(z / 2 * definition.lhs, "<=", "premise", {}, (COMPOSITION,)),
+        Step(z / 2 * definition.rhs, "=", "premise", {}, (MOVED,)),
+        Step.within(end * HOLE, citation.rhs, "premise", {}, (name,)),
     )
     sampled: dict[str, Variable] = {
         **RANGES, "L": real(0, 5), "z": real(1, 9, open_lo=True), "sigma": real(0, 5, open_lo=True),
         "G": real(0, 5, open_lo=True), "eta": real(0, 5, open_lo=True),
-        "moved": FunctionOf("moved", (T,), said.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
+        "moved": FunctionOf("moved", (T,), definition.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
     }  # fmt: skip
-    premises = {COMPOSITION: fact, MOVED: said, name: given}
+    premises = {COMPOSITION: fact, MOVED: definition, name: citation}
     granted = tuple(c for c in sympy_conditions(statement) if c.free_symbols <= {ALPHA, N, z, sigma})
     return Derivation("by families", "ours", sampled, granted, fact.lhs, steps, premises)

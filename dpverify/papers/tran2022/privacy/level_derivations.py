@@ -81,10 +81,10 @@ def no_long_nodes() -> Derivation:
 def least_noise() -> Derivation:
     """Derive that V counts the long nodes once at least, whatever the depth is."""
     start = (TOP + 1) * PER + LONG
-    rest = Sum(floor(T / 2**j), (j, TOP + 2, DEPTH))
+    later_levels = Sum(floor(T / 2**j), (j, TOP + 2, DEPTH))
     low = (TOP + 1) * PER
-    some = (
-        Step(low + LONG + rest, "<=", "drop-nonnegative", {"a": low + LONG, "b": rest}),
+    deep = (
+        Step(low + LONG + later_levels, "<=", "drop-nonnegative", {"a": low + LONG, "b": later_levels}),
         Step(low + ABOVE, "=", "sum-split-first", LEVELS, context=low + HOLE),
     )
     none = (
@@ -93,7 +93,7 @@ def least_noise() -> Derivation:
     )
     levels = (Min(HOLE, TOP) + 1) * PER + ABOVE
     steps = (
-        Cases(low + ABOVE, "<=", (Case(DEPTH >= TOP + 1, some), Case(DEPTH <= TOP, none))),
+        Cases(low + ABOVE, "<=", (Case(DEPTH >= TOP + 1, deep), Case(DEPTH <= TOP, none))),
         Step.order(levels, TOP, HEIGHT),
         Step.order(levels, HEIGHT, DEPTH),
     )
@@ -129,8 +129,8 @@ def one_epoch() -> Derivation:
         Step.order(counted * HOLE, Integer(1), 4 * PER),
         Step(4 * V, "<=", "drop-nonnegative", {"a": 4 * counted * PER, "b": 4 * ABOVE}, context=HOLE),
     )
-    given = {NONE: cite(no_long_nodes()), ONE: cite(one_visit())}
-    return lemma("one epoch", (ALPHA <= 1, T <= N, 4 * T >= N, DEPTH >= HEIGHT), SQUARES, steps, **given)
+    premises = {NONE: cite(no_long_nodes()), ONE: cite(one_visit())}
+    return lemma("one epoch", (ALPHA <= 1, T <= N, 4 * T >= N, DEPTH >= HEIGHT), SQUARES, steps, **premises)
 
 
 def two_epochs() -> Derivation:
@@ -145,29 +145,29 @@ def two_epochs() -> Derivation:
         Step.order(4 * (TOP + 1) * HOLE + 4 * LONG, Integer(1), PER),
         Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
     )
-    given = {FEW: cite(few_visits()), NOISE: cite(least_noise())}
-    return lemma("two epochs", (ALPHA <= 1, T >= N, T <= 2 * N, DEPTH >= HEIGHT), SQUARES, steps, **given)
+    premises = {FEW: cite(few_visits()), NOISE: cite(least_noise())}
+    return lemma("two epochs", (ALPHA <= 1, T >= N, T <= 2 * N, DEPTH >= HEIGHT), SQUARES, steps, **premises)
 
 
 def long_nodes() -> Derivation:
     """Derive that from two epochs on V has room for heavy long nodes, where nodes of N steps hold two visits."""
     half, levels = T / 2 ** (TOP + 1), 1 + 2 * TOP
     power = {"x": 2, "p": Log2(N), "q": TOP + 1}
-    one = (
+    single = (
         Step.order(ceiling(HOLE) * levels + 7 * LONG, PER, T),
         Step.within(T * levels + 4 * LONG + 3 * HOLE, half, "floor-below", {"x": half}),
         Step.within(T * levels + 4 * LONG + 3 * T / HOLE, Integer(2), "power-increasing", power | {"p": 1}),
         Step.order(4 * LONG + HOLE, T * levels + 3 * T / 2, 4 * (TOP + 1) * T),
         Step.order(4 * LONG + 4 * (TOP + 1) * HOLE, T, PER),
     )
-    more = (
+    several = (
         Step.order(HOLE * levels + 7 * LONG, VISITS, PER + 1),
         Step.within((PER + 1) * levels + 4 * LONG + 3 * HOLE, half, "floor-below", {"x": half}),
         Step.within((PER + 1) * levels + 4 * LONG + 3 * T / HOLE, N, "power-increasing", power),
         Step.within(4 * LONG + floor(HOLE) + 2 * TOP + (2 * TOP + 4) * PER, Log2(N), "log2-monotone", {"a": 2, "b": N}),
         Step.order(4 * LONG + TOP * HOLE + (2 * TOP + 4) * PER, Integer(3), 2 * PER),
     )
-    split = Cases(4 * (TOP + 1) * PER + 4 * LONG, "<=", (Case(N <= 1, one), Case(N >= 2, more)))
+    split = Cases(4 * (TOP + 1) * PER + 4 * LONG, "<=", (Case(N <= 1, single), Case(N >= 2, several)))
     return lemma(ROOM, (T >= 2 * N,), VISITS * levels + 7 * LONG, (split,))
 
 
@@ -182,9 +182,9 @@ def more_epochs() -> Derivation:
         Step(4 * (TOP + 1) * PER + 4 * LONG, "<=", "premise", {}, (ROOM,)),
         Step.within(4 * HOLE, V, "premise", {}, (NOISE,)),
     )
-    given = {MANY: cite(many_visits()), ROOM: cite(long_nodes()), NOISE: cite(least_noise())}
+    premises = {MANY: cite(many_visits()), ROOM: cite(long_nodes()), NOISE: cite(least_noise())}
     assumed = ALPHA <= 1, ALPHA * N >= 1, T >= 2 * N, DEPTH >= HEIGHT
-    return lemma("more epochs", assumed, SQUARES, steps, **given)
+    return lemma("more epochs", assumed, SQUARES, steps, **premises)
 
 
 ALL: Final = "squares of the weights"
@@ -195,37 +195,37 @@ MOVED, COMPOSITION = "moved", "gaussian-composition"
 def squares() -> Derivation:
     """Derive that the squared weights of the released nodes add up to at most 4V."""
     lemmas = one_epoch(), two_epochs(), more_epochs()
-    one, two, more = ((Step(4 * V, "<=", "premise", {}, (each.name,)),) for each in lemmas)
-    later = Cases(4 * V, "<=", (Case(T <= 2 * N, two), Case(T >= 2 * N, more)))
-    split = Cases(4 * V, "<=", (Case(T <= N, one), Case(T >= N, (later,))))
-    return lemma(ALL, ASSUMED, SQUARES, (split,), **{each.name: cite(each) for each in lemmas})
+    short, medium, long = ((Step(4 * V, "<=", "premise", {}, (epoch_lemma.name,)),) for epoch_lemma in lemmas)
+    later = Cases(4 * V, "<=", (Case(T <= 2 * N, medium), Case(T >= 2 * N, long)))
+    split = Cases(4 * V, "<=", (Case(T <= N, short), Case(T >= N, (later,))))
+    return lemma(ALL, ASSUMED, SQUARES, (split,), **{epoch_lemma.name: cite(epoch_lemma) for epoch_lemma in lemmas})
 
 
 def ratio() -> Derivation:
     """Derive that the squared weights over 4V, as the box prints it, are at most 1."""
-    given, printed = cite(squares()), 4 * V.xreplace({ABOVE: guarded_sum(floor(T / 2**j), j, TOP + 1, DEPTH)})
+    citation, printed = cite(squares()), 4 * V.xreplace({ABOVE: guarded_sum(floor(T / 2**j), j, TOP + 1, DEPTH)})
     steps = (
         Step(SQUARES / (4 * V), "=", "guarded-sum", LEVELS, context=SQUARES / (4 * V.xreplace({ABOVE: HOLE}))),
         Step.within(HOLE / (4 * V), 4 * V, "premise", {}, (ALL,)),
         Step(Integer(1), "="),
     )
-    return lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: given})
+    return lemma(RATIO_OF_ALL, (*ASSUMED, V > 0), SQUARES / printed, steps, **{ALL: citation})
 
 
 def derive_theorem_4(statement: Statement) -> Derivation:
     """Derive the corrected Theorem 4: the divergence of Gaussians that move by 2 alpha G times the weights."""
-    symbols, given = sympy_symbols(statement), cite(ratio())
-    said, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
+    symbols, citation = sympy_symbols(statement), cite(ratio())
+    definition, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
     z, sigma = symbols["z"], symbols["sigma"]
     end = z / (2 * sigma**2)
     steps = (
-        Step(z / 2 * said.lhs, "<=", "premise", {}, (COMPOSITION,)),
-        Step(z / 2 * said.rhs, "=", "premise", {}, (MOVED,)),
-        Step.within(end * HOLE, given.rhs, "premise", {}, (RATIO_OF_ALL,)),
+        Step(z / 2 * definition.lhs, "<=", "premise", {}, (COMPOSITION,)),
+        Step(z / 2 * definition.rhs, "=", "premise", {}, (MOVED,)),
+        Step.within(end * HOLE, citation.rhs, "premise", {}, (RATIO_OF_ALL,)),
     )
     sampled: dict[str, Variable] = {
         **RANGES, "z": real(1, 9, open_lo=True), "sigma": real(0, 5, open_lo=True), "G": real(0, 5, open_lo=True),
-        "moved": FunctionOf("moved", (T,), said.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
+        "moved": FunctionOf("moved", (T,), definition.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
     }  # fmt: skip
-    premises = {COMPOSITION: fact, MOVED: said, RATIO_OF_ALL: given}
+    premises = {COMPOSITION: fact, MOVED: definition, RATIO_OF_ALL: citation}
     return Derivation("level by level", "ours", sampled, (*ASSUMED, V > 0, z > 1), fact.lhs, steps, premises)

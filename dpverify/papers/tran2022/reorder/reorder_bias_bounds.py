@@ -152,10 +152,10 @@ def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fracti
     check_parameters(1, 1, alpha, gamma)
     if gamma == 0:
         raise ValueError("gamma must be above 0, got gamma=0.")
-    own = _times_root(FACTORS[which] * lipschitz, to_value(alpha))
+    first_term = _times_root(FACTORS[which] * lipschitz, to_value(alpha))
     if which == "momentum":
-        return own
-    return own + _times_root(CHANGE_FACTOR * change, to_value(alpha / gamma))
+        return first_term
+    return first_term + _times_root(CHANGE_FACTOR * change, to_value(alpha / gamma))
 
 
 def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fraction) -> Fraction:

@@ -106,10 +106,10 @@ def _part(name: str, weights: Derivation, factor: Any, rate: Derivation, bound: 
     around = LENGTH**2 * ALPHA
     shape = rate.last
     everything = {"keep": 1 - GAMMA, "block": block}
-    given = cite(weights, WEIGHTS, **everything)
+    citation = cite(weights, WEIGHTS, **everything)
     steps: tuple[Step, ...] = (
         Step(around * (MANY / (2 - ALPHA)) * WEIGHTS, "<=", "premise", {}, ("all epochs",)),
-        Step(around * (MANY / (2 - ALPHA)) * given.rhs, "<=", "premise", {}, ("the weights",)),
+        Step(around * (MANY / (2 - ALPHA)) * citation.rhs, "<=", "premise", {}, ("the weights",)),
         Step(around * factor * rate.start, "="),
         Step(around * factor * shape, "<=", "premise", {}, ("the rate",), note=f"{rate.name}"),
     )
@@ -119,7 +119,7 @@ def _part(name: str, weights: Derivation, factor: Any, rate: Derivation, bound: 
     variables = {key: RANGES[key] for key in ("N", "alpha", "gamma", "length", "weights", "square")}
     return Derivation(
         name, "ours", variables, CONDITIONS, SQUARE, steps,
-        {"all epochs": cite(all_epochs(), SQUARE), "the weights": given, "the rate": cite(rate)},
+        {"all epochs": cite(all_epochs(), SQUARE), "the weights": citation, "the rate": cite(rate)},
         local=("weights", "square"),
     )  # fmt: skip
 

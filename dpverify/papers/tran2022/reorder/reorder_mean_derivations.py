@@ -42,8 +42,8 @@ EVERY_STEP: Final = "the mean over the steps"
 def settled() -> Derivation:
     """Derive the later windows' share of the estimate: ``gamma^2`` times the squares is at most 9/8 gamma."""
     around, form = (1 - BLOCK**2) * (1 - KEEP) ** 2, weighed.of_squares()
-    top, most = Rational(3, 8), Rational(9, 8)
-    small, large = 1 + top * KEEP, most * (1 - top * KEEP) * (1 + KEEP)
+    top, bound = Rational(3, 8), Rational(9, 8)
+    small, large = 1 + top * KEEP, bound * (1 - top * KEEP) * (1 + KEEP)
     where = {"a": small, "b": large, "x": KEEP, "low": Integer(0), "high": Integer(1)}
 
     def wrap(e: Any) -> Any:
@@ -58,7 +58,7 @@ def settled() -> Derivation:
         Step(share(BLOCK), "="),
         Step(share(exp(-1)), "<=", "premise", {}, ("the block",), context=share(HOLE)),
         Step(share(top), "<=", "order", {"a": exp(-1), "b": top}, context=share(HOLE)),
-        Step((1 - KEEP) * most, "<=", "bernstein", where, context=(1 - KEEP) * most * HOLE / large),
+        Step((1 - KEEP) * bound, "<=", "bernstein", where, context=(1 - KEEP) * bound * HOLE / large),
     )
     variables: dict[str, Variable] = {
         **rates.RANGES, "N": integer(2, 7), "keep": weighed.RANGES["keep"],
@@ -80,22 +80,22 @@ def one_square() -> Derivation:
     def whole(latest: Any, inner: Any) -> Any:
         return around * rate * (latest + inner + POWER**2)
 
-    taken, most = {"a": 1 - block**2, "b": block**2}, (1 - block**2) * LATEST**2 + later.lhs + POWER**2
+    terms, bound = {"a": 1 - block**2, "b": block**2}, (1 - block**2) * LATEST**2 + later.lhs + POWER**2
     steps = (
         Step(around * rate * WEIGHTS, "<=", "premise", {}, ("all epochs",)),
         Step(whole((1 - block**2) * LATEST**2, later.lhs), "<=", "premise", {}, (WEIGHED,)),
         Step.within(whole((1 - block**2) * LATEST**2, HOLE), share, "premise", {}, ("the later windows",)),
-        Step(whole(LATEST**2, share), "<=", "drop-nonnegative", taken, context=whole(HOLE * LATEST**2, share)),
+        Step(whole(LATEST**2, share), "<=", "drop-nonnegative", terms, context=whole(HOLE * LATEST**2, share)),
         Step.within(around * HOLE * (LATEST**2 + share + POWER**2), Integer(2), "premise", {}, ("the rate",)),
     )  # fmt: skip
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("alpha", "gamma", "length")}, "N": integer(2, 7),
-        "windows": weighed.RANGES["windows"], "latest": real(0, 5), "power": real(0, 1), "weights": real(0, most),
+        "windows": weighed.RANGES["windows"], "latest": real(0, 5), "power": real(0, 1), "weights": real(0, bound),
         "square": FromPremises(),
     }  # fmt: skip
     premises = {
         "all epochs": cite(all_epochs(), SQUARE),
-        WEIGHED: Premise(WEIGHTS, "<=", most),
+        WEIGHED: Premise(WEIGHTS, "<=", bound),
         "the later windows": later,
         "the rate": cite(rates.plain_rate()),
     }
@@ -109,10 +109,10 @@ def one_step() -> Derivation:
     """Derive the root mean square of the estimate's own part at one step."""
     around = 2 * LENGTH**2 * ALPHA
     first, second, third = around * LATEST**2, around * Rational(9, 8) * GAMMA, around * POWER**2
-    lead, rest = LENGTH * sqrt(2 * ALPHA), second + third
+    lead, tail = LENGTH * sqrt(2 * ALPHA), second + third
     steps = (
         Step(sqrt(first + second + third), "<=", "premise", {}, ("squared",), context=sqrt(HOLE)),
-        Step.within(HOLE, sqrt(first) + sqrt(rest), "sqrt-subadditive", {"a": first, "b": rest}),
+        Step.within(HOLE, sqrt(first) + sqrt(tail), "sqrt-subadditive", {"a": first, "b": tail}),
         Step.within(sqrt(first) + HOLE, sqrt(second) + sqrt(third), "sqrt-subadditive", {"a": second, "b": third}),
         Step(lead * LATEST + Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA) + lead * POWER, "="),
     )  # fmt: skip
@@ -172,8 +172,8 @@ def run_mean() -> Derivation:
     """Derive part (c): ``3/2 G sqrt(alpha gamma) + 9/2 G sqrt(alpha) N/(gamma T)`` for the mean over the run."""
     constant, lead = Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA), LENGTH * sqrt(2 * ALPHA) / T
     decay = sqrt(ALPHA) * LENGTH * N / (GAMMA * T)
-    one = cite(one_step())
-    at_t = one.rhs.xreplace({LATEST: weight(floor(t / N)), POWER: BLOCK ** floor(t / N)})
+    step_bound = cite(one_step())
+    at_t = step_bound.rhs.xreplace({LATEST: weight(floor(t / N)), POWER: BLOCK ** floor(t / N)})
     added = cite(run_sum(), keep=1 - GAMMA, block=(1 - ALPHA) ** N)
     at_t = at_t.xreplace({KEEP: 1 - GAMMA, BLOCK: (1 - ALPHA) ** N})
     steps = (
@@ -187,7 +187,7 @@ def run_mean() -> Derivation:
         "N": integer(2, 7), "T": integer(1, 40), "mean": FromPremises(),
     }  # fmt: skip
     premises = {
-        EVERY_STEP: Cited(MEAN, "<=", Sum(at_t, (t, 1, T)) / T, one.conditions, one.derivation),
+        EVERY_STEP: Cited(MEAN, "<=", Sum(at_t, (t, 1, T)) / T, step_bound.conditions, step_bound.derivation),
         "the weights": added,
     }
     return Derivation(

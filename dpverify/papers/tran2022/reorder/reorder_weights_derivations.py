@@ -84,14 +84,16 @@ def telescoped(wrap: Wrap, form: dict[str, Any]) -> tuple[Step, ...]:
 
 def to_all(wrap: Wrap, first: Any) -> Step:
     """Go from ``wrap(first - first B^(2 windows))`` to ``wrap(first)``."""
-    taken = first * TAIL
-    return Step(wrap(first), "<=", "drop-nonnegative", {"a": first - taken, "b": taken}, context=wrap(HOLE))
+    dropped = first * TAIL
+    return Step(wrap(first), "<=", "drop-nonnegative", {"a": first - dropped, "b": dropped}, context=wrap(HOLE))
 
 
-def _without_squares(wrap: Wrap, kept: Any, factor: Any) -> Step:
-    """Drop ``factor`` times the sum of c_i^2, which is taken from ``kept``."""
+def _without_squares(wrap: Wrap, expression: Any, factor: Any) -> Step:
+    """Drop ``factor`` times the sum of c_i^2, which is taken from ``expression``."""
     squared = factor * total(HOLE**2)
-    return Step(wrap(kept), "<=", "convolution-nonnegative", {**EVERY, "m": i}, context=wrap(kept - squared))
+    return Step(
+        wrap(expression), "<=", "convolution-nonnegative", {**EVERY, "m": i}, context=wrap(expression - squared)
+    )
 
 
 def _chain(name: str, start: Any, *steps: Step) -> Derivation:
@@ -125,7 +127,7 @@ def difference() -> Derivation:
     around = (1 - BLOCK**2) * KEEP**2
     form = _of_products()
     moved = total((KEEP * OWN + POWER - OWN) ** 2)
-    kept, loose = 2 * PRODUCTS + 2 * POWERS, 4 * (1 - KEEP)
+    combined, loose = 2 * PRODUCTS + 2 * POWERS, 4 * (1 - KEEP)
 
     def wrap(e: Any) -> Any:
         return around * e
@@ -138,11 +140,11 @@ def difference() -> Derivation:
         "the weights of the difference", wrap(total((weight(i + 1) - OWN) ** 2) + LAST),
         Step(wrap(moved + LAST), "=", "convolution-next", {"u": KEEP, "v": BLOCK, "m": i}),
         Step(wrap(moved + GROWN), "=", "convolution-increments", EVERY, context=wrap(moved + HOLE)),
-        Step(wrap(kept - loose * PRODUCTS - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
-        _without_squares(wrap, kept - loose * PRODUCTS, 2 * KEEP * (1 - KEEP)),
+        Step(wrap(combined - loose * PRODUCTS - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
+        _without_squares(wrap, combined - loose * PRODUCTS, 2 * KEEP * (1 - KEEP)),
         Step(
-            wrap(kept), "<=", "convolution-nonnegative", {**EVERY, "m": i},
-            context=wrap(kept - loose * total(HOLE * POWER)),
+            wrap(combined), "<=", "convolution-nonnegative", {**EVERY, "m": i},
+            context=wrap(combined - loose * total(HOLE * POWER)),
         ),
         *telescoped(whole, form), to_all(whole, form["d"]),
         Step(wrap(bound), "<=", "geometric-sum-bound", {"x": BLOCK**2, "m": WINDOWS - 1}),
@@ -159,9 +161,9 @@ def difference() -> Derivation:
 def estimate() -> Derivation:
     """Derive the squared weights ``gamma c_i``; ``cut`` is (1-alpha)^(2r), r steps before the first whole window."""
     inner = (1 - KEEP) ** 2 * SQUARES
-    kept = 2 * KEEP * PRODUCTS + POWERS
+    combined = 2 * KEEP * PRODUCTS + POWERS
     form = _of_products()
-    most = (1 + BLOCK) / (1 - BLOCK)
+    ratio = (1 + BLOCK) / (1 - BLOCK)
 
     def wrap(inside: Any) -> Any:
         return (1 - BLOCK**2) * inside + TAIL
@@ -176,12 +178,12 @@ def estimate() -> Derivation:
             (1 - BLOCK**2) * (LAST + inner) + TAIL * HOLE, Integer(1), "drop-nonnegative", {"a": 1 - CUT, "b": CUT}
         ),
         Step(wrap(GROWN + inner), "=", "convolution-increments", EVERY, context=wrap(HOLE + inner)),
-        Step(wrap(kept - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
-        _without_squares(wrap, kept, 2 * KEEP * (1 - KEEP)),
+        Step(wrap(combined - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
+        _without_squares(wrap, combined, 2 * KEEP * (1 - KEEP)),
         *telescoped(products, form),
         Step(wrap(less + (1 - TAIL) / (1 - BLOCK**2)), "=", "geometric-sum", {"x": BLOCK**2, "m": WINDOWS}),
         Step((1 - TAIL) * (1 + KEEP * BLOCK) / (1 - KEEP * BLOCK) + TAIL, "="),
         Step.order((1 - TAIL) * (1 + HOLE * BLOCK) / (1 - HOLE * BLOCK) + TAIL, KEEP, Integer(1)),
-        Step.order((1 - TAIL) * most + TAIL * HOLE, Integer(1), most),
-        Step(most, "="),
+        Step.order((1 - TAIL) * ratio + TAIL * HOLE, Integer(1), ratio),
+        Step(ratio, "="),
     )  # fmt: skip

@@ -25,10 +25,10 @@ def _chain(name: str, statement: Statement, *steps: Step) -> Derivation:
 
 
 def _count(statement: Statement) -> Any:
-    meant = meant_by(statement)
-    if meant is None:
+    definition = meant_by(statement)
+    if definition is None:
         raise ValueError(f"{statement.key} must have a definition of what it counts.")
-    return meant.formula
+    return definition.formula
 
 
 def steps_of_algorithm_1(statement: Statement) -> Derivation:

@@ -23,68 +23,68 @@ HIDDEN: Final = ("G", "L", "R", "K", "delta")  # What O~ hides besides logarithm
 NONE: Final[Vector] = (Fraction(0), Fraction(0), Fraction(0))  # A constant, such as the trivial bound G.
 
 
-def monomials(node: Formula, known: Mapping[str, Vector]) -> set[Vector]:
+def monomials(node: Formula, exponents: Mapping[str, Vector]) -> set[Vector]:
     """Give the exponents of the terms of a formula in which nothing cancels; numbers and logarithms have none."""
     match node:
         case Num(value) if value > 0:
             return {NONE}
         case Call("log" | "log2", _):
             return {NONE}
-        case Name(name) if name in known:
-            return {known[name]}
+        case Name(name) if name in exponents:
+            return {exponents[name]}
         case Call("sqrt", (arg,)):
-            return {_times(u, Fraction(1, 2)) for u in monomials(arg, known)}
+            return {_times(u, Fraction(1, 2)) for u in monomials(arg, exponents)}
         case Bin("+", left, right):
-            return monomials(left, known) | monomials(right, known)
+            return monomials(left, exponents) | monomials(right, exponents)
         case Bin("*", left, right):
-            return {_plus(u, v) for u in monomials(left, known) for v in monomials(right, known)}
+            return {_plus(u, v) for u in monomials(left, exponents) for v in monomials(right, exponents)}
         case Bin("/", left, right):
-            divisor = monomial(right, known)
-            return {minus(u, divisor) for u in monomials(left, known)}
+            divisor = monomial(right, exponents)
+            return {minus(u, divisor) for u in monomials(left, exponents)}
         case Bin("**", base, power) if not free_names(power):
-            return {_times(monomial(base, known), _number(power))}
-    raise ValueError(f"{to_text(node)} must be a sum of products of powers of {', '.join(known)}.")
+            return {_times(monomial(base, exponents), _number(power))}
+    raise ValueError(f"{to_text(node)} must be a sum of products of powers of {', '.join(exponents)}.")
 
 
-def monomial(node: Formula, known: Mapping[str, Vector]) -> Vector:
+def monomial(node: Formula, exponents: Mapping[str, Vector]) -> Vector:
     """Give the exponents of a single term."""
-    found = monomials(node, known)
-    if len(found) != 1:
+    terms = monomials(node, exponents)
+    if len(terms) != 1:
         raise ValueError(f"{to_text(node)} must be one product of powers.")
-    return found.pop()
+    return terms.pop()
 
 
 def exponents_of(statement: Statement) -> dict[str, Vector]:
     """Give the exponents of every letter that a statement defines; where it defines epsilon by T, those of T."""
     one, zero = Fraction(1), Fraction(0)
     unit: dict[str, Vector] = {"N": (one, zero, zero), "d": (zero, one, zero), "epsilon": (zero, zero, one)}
-    known = unit | dict.fromkeys(HIDDEN, NONE)
+    exponents = unit | dict.fromkeys(HIDDEN, NONE)
     for name, value in statement.let:
         if name not in LETTERS:
-            known[name] = monomial(value, known)
+            exponents[name] = monomial(value, exponents)
             continue
         # epsilon = T^p rest, so T = (epsilon/rest)^(1/p); T does not depend on anything else.
-        (power,) = {u[0] for u in monomials(value, dict.fromkeys(known, NONE) | {"T": unit["N"]})}
-        rest = monomial(value, known | {"T": NONE})
-        known["T"] = _times(minus(unit[name], rest), 1 / power)
-    return known
+        (power,) = {u[0] for u in monomials(value, dict.fromkeys(exponents, NONE) | {"T": unit["N"]})}
+        rest = monomial(value, exponents | {"T": NONE})
+        exponents["T"] = _times(minus(unit[name], rest), 1 / power)
+    return exponents
 
 
 def cone(statement: Statement) -> tuple[Vector, ...]:
     """Give the normals of the directions in which a statement's conditions and the domains of its letters hold."""
-    known = exponents_of(statement)
-    letters = [name for name in ("N", "d", "T") if name in known and name in statement.domains]
+    exponents = exponents_of(statement)
+    letters = [name for name in ("N", "d", "T") if name in exponents and name in statement.domains]
     conditions = [c for name in letters for c in statement.domains[name].constraints]
-    found = dict.fromkeys(n for c in (*conditions, *statement.requires) for n in _normals(c, known))
-    return tuple(normal for normal in found if normal != NONE)
+    normals = dict.fromkeys(n for c in (*conditions, *statement.requires) for n in _normals(c, exponents))
+    return tuple(normal for normal in normals if normal != NONE)
 
 
-def _normals(condition: Compare, known: Mapping[str, Vector]) -> Iterable[Vector]:
+def _normals(condition: Compare, exponents: Mapping[str, Vector]) -> Iterable[Vector]:
     for link in links(condition):
         small, large = (link.left, link.right) if link.op in {"<", "<="} else (link.right, link.left)
         if small == Num(Fraction(0)):
             continue  # every power is above 0
-        yield minus(monomial(large, known), monomial(small, known))
+        yield minus(monomial(large, exponents), monomial(small, exponents))
 
 
 def _number(node: Formula) -> Fraction:

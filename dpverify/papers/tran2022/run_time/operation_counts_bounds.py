@@ -41,16 +41,16 @@ def literal_step(t: int, n_examples: int) -> Counts:
 @lru_cache(maxsize=1024)  # planted faults ask for the same sizes again
 def literal_total(steps: int, n_examples: int) -> Counts:
     """The sum of :func:`literal_step` in O(T): the window that ends at s >= 2N is summed at s, s + N, s + 2N, ..."""
-    reads = others = 0
+    reads = extra_adds = 0
     for t in range(1, steps + 1):
         q, r = divmod(t, n_examples)
         reads += r.bit_count() + t.bit_count()
-        others += 2 * max(q - 1, 0) + q + 1
+        extra_adds += 2 * max(q - 1, 0) + q + 1
         if q >= 1:
             reads += _nodes(r + 1, r + n_examples)
         if q >= 2:
             reads += 2 * ((steps - t) // n_examples + 1) * _nodes(t - n_examples + 1, t)
-    return Counts(reads, reads + others)
+    return Counts(reads, reads + extra_adds)
 
 
 def stream_step(t: int, n_examples: int) -> Counts:
@@ -75,8 +75,8 @@ def stream_step(t: int, n_examples: int) -> Counts:
 @lru_cache(maxsize=1024)  # planted faults ask for the same sizes again
 def stream_total(steps: int, n_examples: int) -> Counts:
     """Count what the stream costs in all T steps; see :func:`stream_step`."""
-    each = [stream_step(t, n_examples) for t in range(1, steps + 1)]
-    return Counts(sum(c.reads for c in each), sum(c.adds for c in each))
+    step_counts = [stream_step(t, n_examples) for t in range(1, steps + 1)]
+    return Counts(sum(c.reads for c in step_counts), sum(c.adds for c in step_counts))
 
 
 def gradients_one_pass(steps: int, n_examples: int) -> int:

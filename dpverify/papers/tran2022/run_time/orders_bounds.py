@@ -71,15 +71,15 @@ def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *
 
 def edges(faces: Sequence[Vector3]) -> list[Vector3]:
     """Edges, sorted, of the cone with ``face . v >= 0`` for every face; their largest absolute entry is 1."""
-    found = set[Vector3]()
-    for one, other in combinations(faces, 2):
-        line = _cross(one, other)
+    rays = set[Vector3]()
+    for first, second in combinations(faces, 2):
+        line = _cross(first, second)
         size = max(map(abs, line))
         for sign in (1, -1) if size else ():
             x, y, z = (sign * entry / size for entry in line)
             if all(_dot(face, (x, y, z)) >= 0 for face in faces):
-                found.add((x, y, z))
-    return sorted(found, reverse=True)
+                rays.add((x, y, z))
+    return sorted(rays, reverse=True)
 
 
 def whole_epochs(steps: Order) -> Vector3:

@@ -43,9 +43,9 @@ def weight(*, fault: str = "") -> Derivation:
     newest = KEEP**WINDOW if fault == "one epoch late" else KEEP ** (WINDOW - 1)
     term = DECAY**j * KEEP ** (WINDOW - 1 - j)
     start = newest + decay * by_epochs(WINDOW - 1)
-    apart = KEEP ** (WINDOW - 1) + Sum(term, (j, 1, WINDOW - 1))
+    separated = KEEP ** (WINDOW - 1) + Sum(term, (j, 1, WINDOW - 1))
     steps = (
-        Step(apart, "=", note="the terms one epoch older, times the decay of an epoch"),
+        Step(separated, "=", note="the terms one epoch older, times the decay of an epoch"),
         Step(by_epochs(WINDOW), "=", "sum-split-first", {"lo": 0, "hi": WINDOW - 1, "f": Lambda(j, term)}),
         Step(
             Sum(KEEP**j * DECAY ** (WINDOW - 1 - j), (j, 0, WINDOW - 1)),

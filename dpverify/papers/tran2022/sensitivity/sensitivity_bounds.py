@@ -49,9 +49,9 @@ def difference_sensitivity(
     count = visits_of.most_visits(start, end, N, ordering)
     if lipschitz is None or jump == 0 or 4 * lipschitz >= count * jump:
         return to_exact(to_value(jump) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
-    whole, part = divmod(4 * lipschitz, jump)
-    latest = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(whole)))
-    one_more = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(whole) + 1))
+    visit_count, part = divmod(4 * lipschitz, jump)
+    latest = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(visit_count)))
+    one_more = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(visit_count) + 1))
     return to_exact(to_value(jump) * latest + to_value(part) * (one_more - latest))
 
 
@@ -93,8 +93,8 @@ def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: visits_
 
 def _largest(values: list[Value]) -> Value:
     """Largest of some numbers; a ball that holds it where balls overlap."""
-    first, *rest = values
-    for value in rest:
+    first, *later_values = values
+    for value in later_values:
         if value > first:
             first = value
         elif not value <= first:

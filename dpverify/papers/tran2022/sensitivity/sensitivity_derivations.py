@@ -51,13 +51,13 @@ def derive_sum(statement: Statement) -> Derivation:
     (first, last), (_, end) = _visits(statement), _node(statement)
     unit = _unit(statement, sympy_symbols(statement))
     if statement.reading["ordering"] == "once":
-        weights, apart = Lambda(j, (1 - ALPHA) ** ((last - j) * N)), Integer(0)
+        weights, last_weight = Lambda(j, (1 - ALPHA) ** ((last - j) * N)), Integer(0)
     else:
         first += 1
-        weights, apart = Lambda(j, (1 - ALPHA) ** (end - (first + last - j) * N)), Integer(1)
-    start, whole = (guarded_sum(body, j, first, last) for body in (weights(j), weights(first + last - j)))
-    steps = (Step(unit * (apart + whole), "=", "sum-reverse", {"lo": first, "hi": last, "f": weights}),)
-    return _about_node("latest visits, one by one", statement, unit * (apart + start), steps)
+        weights, last_weight = Lambda(j, (1 - ALPHA) ** (end - (first + last - j) * N)), Integer(1)
+    start, reversed_sum = (guarded_sum(body, j, first, last) for body in (weights(j), weights(first + last - j)))
+    steps = (Step(unit * (last_weight + reversed_sum), "=", "sum-reverse", {"lo": first, "hi": last, "f": weights}),)
+    return _about_node("latest visits, one by one", statement, unit * (last_weight + start), steps)
 
 
 def _node(statement: Statement) -> tuple[Any, Any]:
@@ -137,17 +137,17 @@ def derive_drift(statement: Statement) -> Derivation:
 def _nearer_is_no_gain(unit: Any, ratio: Any, bound: Any) -> list[Step]:
     """From the place p of the last visit to N: ``(p-1)(1 - b^N) + (N-1) b^p <= N - 1`` for b = 1 - alpha."""
     left, decay = unit / (1 - ratio), (1 - ALPHA) ** PLACE
-    rest = (N - PLACE) * decay
+    later = (N - PLACE) * decay
     lighter = left * (PLACE - 1 + (N - 1) * decay - (PLACE - 1) * decay * HOLE)
-    more, fading = PLACE * ALPHA, (N - PLACE) * exp(-PLACE * ALPHA)
-    slower = left * (PLACE - 1 + (N - PLACE) * HOLE**PLACE * (1 + more))
+    growth, fading = PLACE * ALPHA, (N - PLACE) * exp(-PLACE * ALPHA)
+    slower = left * (PLACE - 1 + (N - PLACE) * HOLE**PLACE * (1 + growth))
     return [
         Step(unit * (PLACE - 1 + (N - 1) * decay / (1 - ratio)), "<=", "geometric-sum-bound", bound),
         Step(left * ((PLACE - 1) * (1 - ratio) + (N - 1) * decay), "="),
         Step.within(lighter, 1 - (N - PLACE) * ALPHA, "bernoulli", {"x": -ALPHA, "n": N - PLACE}),
-        Step(left * (PLACE - 1 + rest * (1 + (PLACE - 1) * ALPHA)), "="),
-        Step(left * (PLACE - 1 + rest * (1 + PLACE * ALPHA)), "<=", "order", {"a": (PLACE - 1) * ALPHA, "b": more}),
-        Step(left * (PLACE - 1 + fading * (1 + more)), "<=", "one-minus-exp", {"x": ALPHA}, context=slower),
+        Step(left * (PLACE - 1 + later * (1 + (PLACE - 1) * ALPHA)), "="),
+        Step(left * (PLACE - 1 + later * (1 + PLACE * ALPHA)), "<=", "order", {"a": (PLACE - 1) * ALPHA, "b": growth}),
+        Step(left * (PLACE - 1 + fading * (1 + growth)), "<=", "one-minus-exp", {"x": ALPHA}, context=slower),
         Step.within(left * (PLACE - 1 + fading * HOLE), exp(PLACE * ALPHA), "one-minus-exp", {"x": -PLACE * ALPHA}),
         Step(unit * (N - 1) / (1 - ratio), "="),
     ]  # fmt: skip

@@ -32,10 +32,10 @@ ABOVE: Final = "levels above"
 
 def derive_count_first(statement: Statement) -> Derivation:
     """Derive the number of nodes inside [1, 2N]: two on each level of short nodes, and one above (appendix E.1)."""
-    both = {"c": Integer(2), "lo": 0, "hi": SHORT}
+    limits = {"c": Integer(2), "lo": 0, "hi": SHORT}
     steps = (
         *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + 1, 2 * N),
-        Step(2 * SHORT + 3, "=", "sum-constant", both, context=HOLE + 1),
+        Step(2 * SHORT + 3, "=", "sum-constant", limits, context=HOLE + 1),
     )
     start = Sum(_of_level(j, 2 * N), (j, 0, SHORT)) + 1
     return Derivation("level by level", "ours", {"N": integer(1, 3000)}, sympy_conditions(statement), start, steps)
@@ -111,14 +111,14 @@ def derive_v(statement: Statement) -> Derivation:
     _, end = sympy_sides(statement)
     (guarded,) = end.atoms(Piecewise)
     (least,) = end.atoms(Min)
-    more = 1 if statement.key.endswith("theorem-4-v") else 0  # inside the minimum or outside
+    offset = 1 if statement.key.endswith("theorem-4-v") else 0  # inside the minimum or outside
     low, above = end - guarded, Sum(floor(T / 2**j), (j, SHORT + 1, depth))
-    rest = Sum(_of_level(j), (j, SHORT + 1, depth))
-    some = (
-        Step(Sum(_of_level(j), (j, 0, SHORT)) + rest, "=", "sum-split",
+    long_levels = Sum(_of_level(j), (j, SHORT + 1, depth))
+    deep = (
+        Step(Sum(_of_level(j), (j, 0, SHORT)) + long_levels, "=", "sum-split",
              {"f": Lambda(j, _of_level(j)), "lo": 0, "hi": depth, "m": SHORT}),
-        *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + rest),
-        Step((SHORT + 1) * epochs + rest, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": SHORT}),
+        *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + long_levels),
+        Step((SHORT + 1) * epochs + long_levels, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": SHORT}),
         Step.within((SHORT + 1) * epochs + Sum(HOLE, (j, SHORT + 1, depth)), floor(T / 2**j), "above-min",
                     {"a": floor(T / 2**j), "b": ceiling(2**j * floor(T / 2**j) / N)}),
         Step(low + above, "="),
@@ -126,14 +126,14 @@ def derive_v(statement: Statement) -> Derivation:
     none = (
         *_one_per_epoch(j, Sum(HOLE, (j, 0, depth))),
         Step((depth + 1) * epochs, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": depth}),
-        Step(low, "=", "min-is", {"a": depth + more, "b": SHORT + more}, context=low.xreplace({least: HOLE})),
+        Step(low, "=", "min-is", {"a": depth + offset, "b": SHORT + offset}, context=low.xreplace({least: HOLE})),
         Step(low + above, "=", "empty-sum", _levels(T, SHORT, depth), context=low + HOLE),
     )
-    cases = Cases(low + above, "<=", (Case(depth >= SHORT + 1, some), Case(depth <= SHORT, none)))
-    whole = Step(end, "=", "guarded-sum", _levels(T, SHORT, depth), context=low + HOLE)
+    cases = Cases(low + above, "<=", (Case(depth >= SHORT + 1, deep), Case(depth <= SHORT, none)))
+    last_step = Step(end, "=", "guarded-sum", _levels(T, SHORT, depth), context=low + HOLE)
     ranges = {"T": integer(1, 300), "N": integer(1, 300), "depth": integer(floor(Log2(T)), floor(Log2(T)) + 1)}
     start = Sum(_of_level(j), (j, 0, depth))
-    return Derivation("level by level", "ours", ranges, sympy_conditions(statement), start, (cases, whole))
+    return Derivation("level by level", "ours", ranges, sympy_conditions(statement), start, (cases, last_step))
 
 
 def derive_distance(statement: Statement) -> Derivation:
@@ -141,22 +141,22 @@ def derive_distance(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     eta = symbols["eta"]
     slope = symbols.get("L", Integer(1))
-    most: Any = N
+    distance: Any = N
     if statement.quantity == "same_example_distance" and statement.reading["ordering"] == "fresh":
-        most = 2 * N - 1
+        distance = 2 * N - 1
     if statement.quantity == "drift_gradient_distance" and statement.reading["epochs"] != "shifted":
-        most = N - 1
+        distance = N - 1
     steps = (
         Step(slope * APART * eta, "=", "sum-constant", {"c": eta, "lo": 1, "hi": APART}, context=slope * HOLE),
-        Step(slope * most * eta, "<=", "order", {"a": APART, "b": most}),
+        Step(slope * distance * eta, "<=", "order", {"a": APART, "b": distance}),
     )
-    ranges = {"N": integer(1, 60), "eta": real(0, 5, open_lo=True), "L": real(0, 5), "k": integer(0, most)}
+    ranges = {"N": integer(1, 60), "eta": real(0, 5, open_lo=True), "L": real(0, 5), "k": integer(0, distance)}
     used = {symbol.name for symbol in (slope * eta).free_symbols} | {"N", "k"}
     return Derivation(
         "steps of length eta",
         "ours",
         {name: ranges[name] for name in ranges if name in used},
-        (*sympy_conditions(statement), most >= APART),
+        (*sympy_conditions(statement), distance >= APART),
         slope * Sum(eta, (j, 1, APART)),
         steps,
         local=("k",),
@@ -205,26 +205,26 @@ def count() -> Derivation:
     """Derive ``(T/N) (log2 N + 3)`` as a bound on Theorem 6's V, whatever the depth of the tree is (appendix D.2)."""
     steps, n, depth = T, N, TOP
     short, per = floor(Log2(n)), steps / n
-    given = _above(steps, n, depth)
+    citation = _above(steps, n, depth)
     low = per * (Min(depth, short) + 1)
-    most = per * (Log2(n) + 3)
-    some = (
-        Step(per * (short + 1) + given.lhs, "="),
-        Step(per * (short + 1) + given.rhs, "<=", "premise", {}, (ABOVE,), context=per * (short + 1) + HOLE),
+    bound = per * (Log2(n) + 3)
+    deep = (
+        Step(per * (short + 1) + citation.lhs, "="),
+        Step(per * (short + 1) + citation.rhs, "<=", "premise", {}, (ABOVE,), context=per * (short + 1) + HOLE),
         *_to_ratio(per * (short + 1), steps, n),
         Step(per * (short + 3), "="),
-        Step(most, "<=", "floor-below", {"x": Log2(n)}, context=per * (HOLE + 3)),
+        Step(bound, "<=", "floor-below", {"x": Log2(n)}, context=per * (HOLE + 3)),
     )
     none = (
         Step(low, "=", "empty-sum", _levels(steps, short, depth), context=low + HOLE),
         Step(per * (short + 1), "<=", "above-min", {"a": short, "b": depth}, context=per * (HOLE + 1)),
         Step(per * (short + 3), "<=", "drop-nonnegative", {"a": per * (short + 1), "b": 2 * per}, context=HOLE),
-        Step(most, "<=", "floor-below", {"x": Log2(n)}, context=per * (HOLE + 3)),
+        Step(bound, "<=", "floor-below", {"x": Log2(n)}, context=per * (HOLE + 3)),
     )
-    cases = Cases(most, "<=", (Case(depth >= short + 1, some), Case(depth <= short, none)))
+    cases = Cases(bound, "<=", (Case(depth >= short + 1, deep), Case(depth <= short, none)))
     ranges = {"T": integer(1, 300), "N": integer(1, 300), "top": integer(0, 12)}
     return Derivation(
-        "level by level", "ours", ranges, (), low + given.lhs, (cases,), {ABOVE: given}, local=("top",),
+        "level by level", "ours", ranges, (), low + citation.lhs, (cases,), {ABOVE: citation}, local=("top",),
         letters={"top": "R"},
     )  # fmt: skip
 
@@ -243,17 +243,17 @@ def derive_count_later_log(statement: Statement) -> Derivation:
     low = (steps / n) * (short + 1)
     (above,) = start.atoms(Sum)
     top = above.limits[0][2]
-    given = _above(steps, n, top)
+    citation = _above(steps, n, top)
     chain = (
         Step(low + above, "=", "guarded-sum", _levels(steps, short, top)),
-        Step(low + given.rhs, "<=", "premise", {}, (ABOVE,), context=low + HOLE),
+        Step(low + citation.rhs, "<=", "premise", {}, (ABOVE,), context=low + HOLE),
         *_to_ratio(low, steps, n),
         Step((steps / n) * (short + 3), "="),
         Step((steps / n) * (Log2(n) + 3), "<=", "floor-below", {"x": Log2(n)}),
         Step(end, "<=", "log2-monotone", {"a": Integer(2), "b": n}, context=(steps / n) * (Log2(n) + 3 * HOLE)),
     )
     ranges = {"T": integer(1, 300), "N": integer(2, 300)}
-    return Derivation("level by level", "ours", ranges, sympy_conditions(statement), start, chain, {ABOVE: given})
+    return Derivation("level by level", "ours", ranges, sympy_conditions(statement), start, chain, {ABOVE: citation})
 
 
 def derive_6_v(statement: Statement) -> Derivation:
@@ -268,10 +268,10 @@ def derive_6_v(statement: Statement) -> Derivation:
         Step(per * (Log2(steps) + 3), "<=", "floor-below", {"x": Log2(steps)}, context=per * (HOLE + 3)),
         Step(end, "<=", "log2-monotone", {"a": Integer(2), "b": steps}, context=per * (Log2(steps) + 3 * HOLE)),
     )
-    low, given = per * (Min(depth, short) + 1), _above(steps, n, depth)
-    some = (
+    low, citation = per * (Min(depth, short) + 1), _above(steps, n, depth)
+    deep = (
         Step(per * (short + 1) + above, "="),
-        Step(per * (short + 1) + given.rhs, "<=", "premise", {}, (ABOVE,), context=per * (short + 1) + HOLE),
+        Step(per * (short + 1) + citation.rhs, "<=", "premise", {}, (ABOVE,), context=per * (short + 1) + HOLE),
         *_to_ratio(per * (short + 1), steps, n),
         Step(per * (short + 3), "="),
         Step(per * (height + 3), "<=", "order", {"a": short, "b": height}),
@@ -284,10 +284,10 @@ def derive_6_v(statement: Statement) -> Derivation:
         Step(per * (height + 3), "<=", "drop-nonnegative", {"a": per * (height + 2), "b": per}),
         *to_log,
     )
-    cases = Cases(end, "<=", (Case(depth >= short + 1, some), Case(depth <= short, none)))
+    cases = Cases(end, "<=", (Case(depth >= short + 1, deep), Case(depth <= short, none)))
     (guarded,) = start.atoms(Piecewise)
     bare = Step(low + above, "=", "guarded-sum", _levels(steps, short, depth), context=start.xreplace({guarded: HOLE}))
     ranges = {"T": integer(2, 300), "N": integer(1, 300), "depth": integer(height, height + 1)}
     return Derivation(
-        "level by level", "ours", ranges, sympy_conditions(statement), start, (bare, cases), {ABOVE: given}
+        "level by level", "ours", ranges, sympy_conditions(statement), start, (bare, cases), {ABOVE: citation}
     )

@@ -85,24 +85,24 @@ def derive_theorem_10(statement: Statement) -> Derivation:
     any earlier answers, is the integration of the last answer first (NOTES.md).
     """
     z, rho, visits = (sympy_symbols(statement)[name] for name in ("z", "rho", "V"))
-    each, mu, delta = (Symbol(name, positive=True) for name in ("D_one", "mu", "Delta"))
+    query_divergence, mu, delta = (Symbol(name, positive=True) for name in ("D_one", "mu", "Delta"))
     whole_claim = statement.key.endswith("theorem-10")
     n = Symbol("n", integer=True, nonnegative=True) if whole_claim else sympy_symbols(statement)["touched"]
-    one = z * mu**2 / (2 * (delta / rho) ** 2)
-    whole = Sum(z * delta**2 / (2 * (delta / rho) ** 2), (j, 1, n))
-    name, known = ONE_QUERY, Premise(each, "=", one)
+    query_bound = z * mu**2 / (2 * (delta / rho) ** 2)
+    total = Sum(z * delta**2 / (2 * (delta / rho) ** 2), (j, 1, n))
+    name, premise = ONE_QUERY, Premise(query_divergence, "=", query_bound)
     if whole_claim:
-        name, known = DIVERGES_BY, refer(statement, DIVERGES_BY, each, z=z, mu_norm=mu, sigma=delta / rho)
+        name, premise = DIVERGES_BY, refer(statement, DIVERGES_BY, query_divergence, z=z, mu_norm=mu, sigma=delta / rho)
     steps = (
         Step(
-            Sum(one, (j, 1, n)),
+            Sum(query_bound, (j, 1, n)),
             "=",
             "premise",
             {},
             (name,),
             note="the divergence of each query, given the answers before it",
         ),
-        Step(whole, "<=", "power-monotone", {"a": mu, "b": delta, "p": 2}),
+        Step(total, "<=", "power-monotone", {"a": mu, "b": delta, "p": 2}),
         Step(n * z * rho**2 / 2, "=", "sum-constant", {"c": z * rho**2 / 2, "lo": 1, "hi": n}),
         *([Step(visits * z * rho**2 / 2, "<=", "order", {"a": n, "b": visits})] if whole_claim else []),
     )
@@ -116,12 +116,12 @@ def derive_theorem_10(statement: Statement) -> Derivation:
             "V": real(n, 41, open_lo=True),
             "Delta": real(0, 4, open_lo=True),
             "mu": real(0, delta, open_lo=True),
-            "D_one": real(one, one),
+            "D_one": real(query_bound, query_bound),
         },
         (*sympy_conditions(statement), n <= visits, mu <= delta),
-        Sum(each, (j, 1, n)),
+        Sum(query_divergence, (j, 1, n)),
         steps,
-        {name: known},
+        {name: premise},
         local=("n", "mu", "Delta", "D_one") if whole_claim else ("mu", "Delta", "D_one"),
     )
 
@@ -141,15 +141,15 @@ def derive_theorem_10_order(statement: Statement) -> Derivation:
     )
 
 
-def _converted(statement: Statement, z: Any, epsilon: Any, renyi: Any, known: str = "") -> tuple[Premise, Step, Step]:
+def _converted(statement: Statement, z: Any, epsilon: Any, renyi: Any, claim: str = "") -> tuple[Premise, Step, Step]:
     """Two first steps of every conversion: ``delta(epsilon) <= exp((z-1)(D - epsilon))``, and the bound on D."""
-    given = converted(statement, z, epsilon)
-    first = Step(given.rhs, "<=", "premise", {}, (CONVERSION,))
+    conversion = converted(statement, z, epsilon)
+    first = Step(conversion.rhs, "<=", "premise", {}, (CONVERSION,))
     around = exp((z - 1) * (HOLE - epsilon))
     put_in = around.xreplace({HOLE: renyi})
-    if known:
-        return given, first, Step(put_in, "<=", "premise", {}, (known,), context=around)
-    return given, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi})
+    if claim:
+        return conversion, first, Step(put_in, "<=", "premise", {}, (claim,), context=around)
+    return conversion, first, Step(put_in, "<=", "order", {"a": DIVERGENCE, "b": renyi})
 
 
 def _to_delta(
@@ -175,8 +175,8 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     ell = log(1 / delta)
     z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
     renyi = visits * z * rho**2 / 2
-    given, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
-    premises = {CONVERSION: given, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
+    conversion, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
+    premises = {CONVERSION: conversion, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
     steps += [
         Step(exp(mu * sqrt(ell) / 2 - Rational(3, 2) * ell), "="),
         Step.order(exp(HOLE * sqrt(visits) * sqrt(ell) / 2 - Rational(3, 2) * ell), rho, sqrt(ell / visits)),
@@ -193,8 +193,8 @@ def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     ell, mu = log(1 / delta), rho * sqrt(visits)
     z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
     renyi = visits * z * rho**2 / 2
-    given, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
-    premises = {CONVERSION: given, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
+    conversion, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
+    premises = {CONVERSION: conversion, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
     last = (*steps, Step(delta, "="))
     return _to_delta("the best order", statement, VISITS_DELTA_RHO, z, renyi, visits * rho**2 / 2, premises, last)
 
@@ -206,12 +206,12 @@ def derive_theorem_4_conversion(statement: Statement) -> Derivation:
     """
     z, sigma, delta = (sympy_symbols(statement)[name] for name in ("z", "sigma", "delta"))
     renyi = z / (2 * sigma**2)
-    given, *steps = _converted(statement, z, renyi + log(1 / delta) / (z - 1), renyi)
+    conversion, *steps = _converted(statement, z, renyi + log(1 / delta) / (z - 1), renyi)
     ranges = {
         "delta": real(0, 1, open_lo=True, open_hi=True),
         "z": real(1, 9, open_lo=True),
         "sigma": real(Rational(1, 4), 9),
     }
     return _to_delta(
-        "solve for delta", statement, ranges, z, renyi, renyi, {CONVERSION: given}, (*steps, Step(delta, "="))
+        "solve for delta", statement, ranges, z, renyi, renyi, {CONVERSION: conversion}, (*steps, Step(delta, "="))
     )

@@ -54,36 +54,36 @@ def sampling() -> Derivation:
     """Derive the sampling error under fresh permutations: ``G/sqrt(2N - 1)``, from the mean square of every step."""
     claim, share = "the mean over the run of the roots of the amended lemma-11-sampling", (1 / N) / (2 - 1 / N)
     steps = (Step(sqrt(share * G**2), "<=", "premise", {}, (claim,), context=HOLE), Step(G / sqrt(2 * N - 1), "="))
-    given = {claim: Premise(SAMPLING, "<=", sqrt(share * G**2))}
-    return _derivation("sampling, fresh permutations", SAMPLING, steps, given, "N", "G")
+    premises = {claim: Premise(SAMPLING, "<=", sqrt(share * G**2))}
+    return _derivation("sampling, fresh permutations", SAMPLING, steps, premises, "N", "G")
 
 
 def anchor_distance() -> Derivation:
     """Derive the weighted steps from the iterates to their anchors, all past epochs included: at most ``N/(e - 1)``."""
     last = BETA ** (N - 1)
-    own = Sum(k * BETA ** (PLACE - k), (k, 0, PLACE)) / N
+    current = Sum(k * BETA ** (PLACE - k), (k, 0, PLACE)) / N
     before = Sum(k * BETA ** (N - 1 - k), (k, 0, N - 1)) / N
     powers = Sum(BLOCK**i, (i, 0, EPOCHS - 1))
-    there = PLACE - (N - 1) * (1 - BETA**PLACE)
+    closed_form = PLACE - (N - 1) * (1 - BETA**PLACE)
     at_end = (N - 1) * last
 
     def chord(place: Any) -> Any:
         return (N - 1) * BLOCK / (1 - BLOCK) + place * (last - BLOCK) / (1 - BLOCK)
 
-    start = own + BETA * BETA**PLACE * powers * before
+    start = current + BETA * BETA**PLACE * powers * before
     several = (
         Step(start, "<=", "premise", {}, (COUNTED,)),
         Step(
-            there + BETA * BETA**PLACE * powers * before, "=", "arithmetic-geometric", {"x": BETA, "m": PLACE},
+            closed_form + BETA * BETA**PLACE * powers * before, "=", "arithmetic-geometric", {"x": BETA, "m": PLACE},
             context=HOLE / N + BETA * BETA**PLACE * powers * before,
         ),
         Step(
-            there + BETA * BETA**PLACE * powers * at_end, "=", "arithmetic-geometric", {"x": BETA, "m": N - 1},
-            context=there + BETA * BETA**PLACE * powers * HOLE / N,
+            closed_form + BETA * BETA**PLACE * powers * at_end, "=", "arithmetic-geometric", {"x": BETA, "m": N - 1},
+            context=closed_form + BETA * BETA**PLACE * powers * HOLE / N,
         ),
         Step(
-            there + BETA * BETA**PLACE / (1 - BLOCK) * at_end, "<=", "geometric-sum-bound",
-            {"x": BLOCK, "m": EPOCHS - 1}, context=there + BETA * BETA**PLACE * HOLE * at_end,
+            closed_form + BETA * BETA**PLACE / (1 - BLOCK) * at_end, "<=", "geometric-sum-bound",
+            {"x": BLOCK, "m": EPOCHS - 1}, context=closed_form + BETA * BETA**PLACE * HOLE * at_end,
         ),
         Step(PLACE - (N - 1) + (N - 1) * BETA**PLACE / (1 - BLOCK), "="),
         Step(
@@ -96,10 +96,10 @@ def anchor_distance() -> Derivation:
         Step(N * BLOCK / (1 - BLOCK), "=", note="N - 1 = N (1 - 1/N)"),
         Step(N * exp(-1) / (1 - exp(-1)), "<=", "premise", {}, ("the block",), context=N * HOLE / (1 - HOLE)),
     )  # fmt: skip
-    most = N * exp(-1) / (1 - exp(-1))
-    one = (
+    goal = N * exp(-1) / (1 - exp(-1))
+    single = (
         Step(Integer(0), "<=", "premise", {}, (ONE_EXAMPLE,)),
-        Step(most, "<=", "drop-nonnegative", {"a": Integer(0), "b": most}),
+        Step(goal, "<=", "drop-nonnegative", {"a": Integer(0), "b": goal}),
     )
     variables: dict[str, Variable] = {
         "N": integer(1, 30), "place": integer(0, N - 1), "epochs": integer(0, 5), "far": FromPremises(),
@@ -111,7 +111,7 @@ def anchor_distance() -> Derivation:
     }
     return Derivation(
         "places in the epochs", "ours", variables, (PLACE <= N - 1,), FAR,
-        (Cases(most, "<=", (Case(N >= 2, several), Case(N <= 1, one))),), premises, local=("place", "epochs", "far"),
+        (Cases(goal, "<=", (Case(N >= 2, several), Case(N <= 1, single))),), premises, local=("place", "epochs", "far"),
     )  # fmt: skip
 
 
@@ -177,25 +177,25 @@ def reconstructed_sampling() -> Derivation:
     of_change = Rational(11, 10) * L * quarter / sqrt(N)
     goal = Rational(7, 2) * G * quarter / sqrt(N)
     part = G / sqrt(N)
-    less, more = Rational(3, 2), Rational(9, 2)
+    lower, upper = Rational(3, 2), Rational(9, 2)
     long = (
-        Step(less * part + of_change, "<=", "premise", {}, ("the estimate's mean square",), context=HOLE + of_change),
+        Step(lower * part + of_change, "<=", "premise", {}, ("the estimate's mean square",), context=HOLE + of_change),
         Step(
-            less / edge * quarter * part + of_change, "<=", "power-monotone", {"a": edge**4, "b": N / T, "p": FOURTH},
-            context=less / edge * HOLE * part + of_change,
+            lower / edge * quarter * part + of_change, "<=", "power-monotone", {"a": edge**4, "b": N / T, "p": FOURTH},
+            context=lower / edge * HOLE * part + of_change,
         ),
-        Step(goal + of_change, "<=", "order", {"a": less / edge, "b": Rational(7, 2)},
+        Step(goal + of_change, "<=", "order", {"a": lower / edge, "b": Rational(7, 2)},
              context=HOLE * quarter * part + of_change),
     )  # fmt: skip
     short = (
         Step(
-            (less * quarter + more * quarter**2) * part + of_change, "<=", "premise", {}, ("the estimate's mean",),
+            (lower * quarter + upper * quarter**2) * part + of_change, "<=", "premise", {}, ("the estimate's mean",),
             context=HOLE + of_change,
         ),
         Step(
-            (less * quarter + more * quarter * edge) * part + of_change, "<=", "power-monotone",
+            (lower * quarter + upper * quarter * edge) * part + of_change, "<=", "power-monotone",
             {"a": N / T, "b": edge**4, "p": FOURTH},
-            context=(less * quarter + more * quarter * HOLE) * part + of_change,
+            context=(lower * quarter + upper * quarter * HOLE) * part + of_change,
         ),
         Step(goal + of_change, "="),
     )  # fmt: skip

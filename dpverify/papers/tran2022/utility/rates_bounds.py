@@ -31,7 +31,7 @@ def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
     # Two planes meet in each: those of the cone, and those on which two monomials are equal. Between them both sides
     # are linear.
     planes = [*cone, *(minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
-    found: dict[Vector, None] = {}
+    directions: dict[Vector, None] = {}
     for u, v in combinations(planes, 2):
         ray = _cross(u, v)
         size = sum(abs(x) for x in ray)
@@ -40,8 +40,8 @@ def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
         for sign in (1, -1):
             unit = (sign * ray[0] / size, sign * ray[1] / size, sign * ray[2] / size)
             if all(dot(normal, unit) >= 0 for normal in cone):
-                found[unit] = None
-    return list(found)
+                directions[unit] = None
+    return list(directions)
 
 
 def _cross(u: Vector, v: Vector) -> Vector:

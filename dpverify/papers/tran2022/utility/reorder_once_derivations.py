@@ -51,18 +51,18 @@ PLACES: Final[dict[str, Variable]] = {
 
 def above() -> Derivation:
     """Derive ``w_p - c <= alpha beta^p``, times ``(1-B)/alpha``: the end is at least ``last``, and beta^p at most 1."""
-    gap, most = POWER - END - (BLOCK - LAST), (1 - BLOCK) * POWER
+    gap, bound = POWER - END - (BLOCK - LAST), (1 - BLOCK) * POWER
     steps = (
         Step(POWER - LAST - (BLOCK - LAST), "<=", "order", {"a": LAST, "b": END}, context=POWER - HOLE - BLOCK + LAST),
         Step(POWER - BLOCK * POWER, "<=", "order", {"a": POWER, "b": Integer(1)}, context=POWER - BLOCK * HOLE),
-        Step(most, "="),
+        Step(bound, "="),
     )
     return Derivation("not above", "ours", PLACES, CONDITIONS, gap, steps, local=tuple(PLACES))
 
 
 def below() -> Derivation:
     """Derive ``c - w_p <= alpha beta^p``, times ``(1-B)/alpha``, for t >= N."""
-    gap, most = POWER - END - (BLOCK - LAST), (1 - BLOCK) * POWER
+    gap, bound = POWER - END - (BLOCK - LAST), (1 - BLOCK) * POWER
     steps = (
         Step(FIRST + BLOCK - FIRST * OLDEST - POWER, "<=", "order", {"a": END - LAST, "b": FIRST * (1 - OLDEST)},
              context=HOLE + BLOCK - POWER),
@@ -74,7 +74,7 @@ def below() -> Derivation:
             BLOCK * (1 - OLDEST) + OLDEST - POWER, "<=", "order", {"a": BLOCK, "b": OLDEST},
             context=BLOCK * (1 - OLDEST) + HOLE - POWER,
         ),
-        Step(most, "<=", "order", {"a": BLOCK * (1 - OLDEST) + OLDEST - POWER, "b": most}),
+        Step(bound, "<=", "order", {"a": BLOCK * (1 - OLDEST) + OLDEST - POWER, "b": bound}),
     )  # fmt: skip
     return Derivation("not below", "ours", PLACES, CONDITIONS, -gap, steps, local=tuple(PLACES))
 
@@ -92,11 +92,11 @@ def near() -> Derivation:
 
 def around_a_number() -> Derivation:
     """Derive that the squares of weights around their mean are at most those around any number c."""
-    apart = SUM2 - 2 * CENTRE * SUM1 + N * CENTRE**2
-    more = N * (CENTRE - SUM1 / N) ** 2
+    shifted_sum = SUM2 - 2 * CENTRE * SUM1 + N * CENTRE**2
+    square = N * (CENTRE - SUM1 / N) ** 2
     steps = (
-        Step(SUM2 - SUM1**2 / N + more, "<=", "drop-nonnegative", {"a": SUM2 - SUM1**2 / N, "b": more}),
-        Step(apart, "="),
+        Step(SUM2 - SUM1**2 / N + square, "<=", "drop-nonnegative", {"a": SUM2 - SUM1**2 / N, "b": square}),
+        Step(shifted_sum, "="),
     )
     variables: dict[str, Variable] = {
         "N": integer(1, 60), "sum2": real(0, 4), "sum1": real(-3, 3), "centre": real(-3, 3)
@@ -141,12 +141,12 @@ def mean_square() -> Derivation:
 
 def sampling() -> Derivation:
     """Derive the sampling error under one permutation: ``G sqrt(N/(max(1, N-1) (2N-1)))``, at every step."""
-    others = Max(Integer(1), N - 1)
+    divisor = Max(Integer(1), N - 1)
     square = cite(mean_square(), SQUARE)
     steps = (
         Step(sqrt(SQUARE), "<=", "premise", {}, (JENSEN,)),
         Step(sqrt(square.rhs), "<=", "premise", {}, ("the mean square",), context=sqrt(HOLE)),
-        Step(G * sqrt(N / (others * (2 * N - 1))), "="),
+        Step(G * sqrt(N / (divisor * (2 * N - 1))), "="),
     )
     variables: dict[str, Variable] = {
         "N": RANGES["N"], "G": RANGES["G"], "square": FromPremises(), "sampling": FromPremises(),

@@ -68,14 +68,14 @@ def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -
 def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: Fraction) -> int:
     """Give the largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``: Theorem 6's, with alpha >= 1/N."""
     root = (dimensions * (1 / to_ball(to_value(delta))).log()).sqrt()
-    most = to_ball(to_value(epsilon)) * n_examples**2 / root
+    cap = to_ball(to_value(epsilon)) * n_examples**2 / root
 
     def fits(steps: int) -> bool:
-        return bool(steps * arb(steps).log() / arb(2).log() <= most)
+        return bool(steps * arb(steps).log() / arb(2).log() <= cap)
 
     if not fits(2):
         raise ValueError(
-            f"epsilon N^2/sqrt(d log(1/delta)) must be at least 2, got {float(most)}: Theorem 6 has no number of steps."
+            f"epsilon N^2/sqrt(d log(1/delta)) must be at least 2, got {float(cap)}: Theorem 6 has no number of steps."
         )
     return last_that(fits)
 

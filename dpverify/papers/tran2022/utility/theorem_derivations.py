@@ -48,9 +48,9 @@ def theorem_6(statement: Statement) -> Derivation:
     levels = cite(level_sum.count(), T=T, N=N)
     # The bound is the same at every step t <= T, so that it holds in the mean over the run: T stands for all of them.
     where = {name: full[name] for name in ("alpha", "G", "sigma", "d", "T")}
-    each = refer(statement, NOISE_OF_A_STEP, NOISE, "amended", **where, V=levels.lhs, t=T)
-    premises = {NOISE_OF_A_STEP: each, "tran2022:theorem-6-v": levels}
-    noise = ((each.rhs, NOISE_OF_A_STEP), (around(levels.rhs), "tran2022:theorem-6-v"))
+    step_noise = refer(statement, NOISE_OF_A_STEP, NOISE, "amended", **where, V=levels.lhs, t=T)
+    premises = {NOISE_OF_A_STEP: step_noise, "tran2022:theorem-6-v": levels}
+    noise = ((step_noise.rhs, NOISE_OF_A_STEP), (around(levels.rhs), "tran2022:theorem-6-v"))
     return _derive(statement, cite(parts_of.sampling(), N=N), noise, premises)
 
 
@@ -79,7 +79,7 @@ def _derive(
         "lag": (LAG, cite(parts_of.lag(), **where)),
         "startup": (STARTUP, cite(parts_of.startup(), N=N, T=T)),
     }
-    given = {f"the part {name}": premise for name, (_, premise) in parts.items()} | {
+    part_premises = {f"the part {name}": premise for name, (_, premise) in parts.items()} | {
         DESCENT: refer(statement, "lemma-5", GRADIENT, "amended", drop=DROP, eta=eta, L=L, T=T, error_sum=T * ERROR),
         GAP: Premise(DROP, "<=", R),
         MOMENTUM: Premise(ERROR, "<=", SAMPLING + ANCHORS + LAG + STARTUP + NOISE),
@@ -101,22 +101,22 @@ def _derive(
         values[name] = bound
         now["error"] = sum(values.values(), Integer(0))
         steps.append(Step(whole(), "<=", "premise", {}, (claim,)))
-    own, most = Rational(1, 2), Integer(2)
-    rest = whole() - own * L * eta
+    coefficient, upper = Rational(1, 2), Integer(2)
+    remaining = whole() - coefficient * L * eta
     rounded = Step(
-        rest + most * L * eta,
+        remaining + upper * L * eta,
         "<=",
         "order",
-        {"a": own, "b": most},
-        context=rest + HOLE * L * eta,
+        {"a": coefficient, "b": upper},
+        context=remaining + HOLE * L * eta,
         note="the lag leaves 2 eta L out",
     )
     steps += [rounded, Step(printed, "=")]
     variables: dict[str, Variable] = {**ranges(statement), "N": integer(2, 200)}
     variables |= {"T": integer(4 * N, 9000)} if statement.key.endswith("theorem-9") else {"top": integer(0, 12)}
-    bounded = {str(premise.lhs) for premise in (premises | given).values()}
+    bounded = {str(premise.lhs) for premise in (premises | part_premises).values()}
     variables |= {name: FromPremises() for name in LETTERS if name in bounded}
     return Derivation(
         "the parts of the error", "ours", variables, sympy_conditions(statement), GRADIENT, tuple(steps),
-        premises | given, local=LETTERS,
+        premises | part_premises, local=LETTERS,
     )  # fmt: skip

@@ -78,17 +78,17 @@ def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = 
     # of them is at most 4/D times that. The signs without noise: under one order no window of steps goes down by more
     # than a few; under fresh ones the sums over every sixth epoch have independent terms in [-3, 3] with the mean
     # -drift, and ever go above y with a chance of at most ``exp(-drift y/4.5)``.
-    found = signs(ordering, big)
+    sign_terms = signs(ordering, big)
     mean = (big + 2 * SMALL) / 3
-    if found.drift <= 0 or mean <= 0:
+    if sign_terms.drift <= 0 or mean <= 0:
         return arb(0)
     way = (arb(3) * steps).sqrt()
-    turned = 4 * steps * variance / to_ball(to_value(found.margin)) ** 2 / way
-    rest = way / 2 - 4 * EXAMPLES * EPOCHS
+    turned = 4 * steps * variance / to_ball(to_value(sign_terms.margin)) ** 2 / way
+    height = way / 2 - 4 * EXAMPLES * EPOCHS
     lost = arb(0)
     if ordering == "fresh":
-        lost = EPOCHS * (-to_ball(to_value(found.drift)) * rest / EPOCHS / (arb(9) / 2)).exp()
+        lost = EPOCHS * (-to_ball(to_value(sign_terms.drift)) * height / EPOCHS / (arb(9) / 2)).exp()
     chance = turned + lost
-    if not (rest > 0 and chance < 1):
+    if not (height > 0 and chance < 1):
         return arb(0)
     return to_ball(to_value(mean)) * (1 - chance)

@@ -36,15 +36,15 @@ class DdpSrm(DpSrm):
     """
 
     def __init__(
-        self, oracle: BatchOracle, holds: Sequence[int], start: Vector, parameters: SrmParameters, *,
+        self, oracle: BatchOracle, party_sizes: Sequence[int], start: Vector, parameters: SrmParameters, *,
         batches: Sequence[Generator], seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
     ) -> None:  # fmt: skip
         for size in (parameters.batch, parameters.batch_0):
-            if size % len(holds):
-                raise check.ArgumentError("batch", size, f"must be a multiple of the {len(holds)} parties")
-            check.whole(1, min(holds), batch=size // len(holds))
-        super().__init__(oracle, sum(holds), start, parameters, seed=seed, tape=tape, keep=keep)
-        self._holds, self._draws = tuple(holds), tuple(batches)
+            if size % len(party_sizes):
+                raise check.ArgumentError("batch", size, f"must be a multiple of the {len(party_sizes)} parties")
+            check.whole(1, min(party_sizes), batch=size // len(party_sizes))
+        super().__init__(oracle, sum(party_sizes), start, parameters, seed=seed, tape=tape, keep=keep)
+        self._holds, self._draws = tuple(party_sizes), tuple(batches)
 
     def _batch(self, size: int) -> Indices:
         first, drawn = 0, []

@@ -107,10 +107,10 @@ class DpAgd(SampledRun):
         if not self._pay(self._rho_direction):
             return False
         self._oracle(self._w, self._everyone, self._mean)
-        found = self._measured(self._rho_direction)
+        noisy_gradient = self._measured(self._rho_direction)
         lengths = np.linspace(0.0, self._longest, p.candidates + 1)
         while self._pay(p.rho_choice):
-            direction = found / np.linalg.norm(found)
+            direction = noisy_gradient / np.linalg.norm(noisy_gradient)
             losses = np.asarray(self._losses(self._w.copy(), direction, lengths))
             if losses.shape != lengths.shape or not np.isfinite(losses).all():
                 raise check.ArgumentError("losses", losses, f"must be {len(lengths)} finite numbers")
@@ -123,7 +123,7 @@ class DpAgd(SampledRun):
             more = p.growth * self._rho_direction
             if not self._pay(more):
                 return False
-            found = (found + p.growth * self._measured(more)) / (1.0 + p.growth)
+            noisy_gradient = (noisy_gradient + p.growth * self._measured(more)) / (1.0 + p.growth)
             self._rho_direction += more
         return False
 

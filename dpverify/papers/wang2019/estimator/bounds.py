@@ -37,7 +37,7 @@ def noise_covariance(steps: int, gamma: float, std_0: float, std: float) -> Matr
     variances[0] = std_0**2
     for t in range(1, steps):
         variances[t] = keep**2 * variances[t - 1] + std**2
-    apart = np.subtract.outer(np.arange(steps), np.arange(steps))
+    lags = np.subtract.outer(np.arange(steps), np.arange(steps))
     earlier = np.minimum.outer(np.arange(steps), np.arange(steps))
-    covariance: Matrix = np.power(keep, np.abs(apart)) * variances[earlier]
+    covariance: Matrix = np.power(keep, np.abs(lags)) * variances[earlier]
     return covariance

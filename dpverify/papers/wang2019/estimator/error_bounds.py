@@ -56,11 +56,11 @@ class ErrorPart(NamedTuple):
 def error_parts(t: int, run: EstimateRun) -> dict[str, ErrorPart]:
     """Give the parts of v_p^t."""
     gamma, n = run.gamma, run.examples
-    kept = (1 - gamma) ** (2 * t)
-    grown = (1 - kept) / (gamma * (2 - gamma))
-    start, sampling = kept * run.lipschitz**2 / run.batch_0, grown * (gamma * run.lipschitz) ** 2 / run.batch
+    decay = (1 - gamma) ** (2 * t)
+    grown = (1 - decay) / (gamma * (2 - gamma))
+    start, sampling = decay * run.lipschitz**2 / run.batch_0, grown * (gamma * run.lipschitz) ** 2 / run.batch
     drift = grown * ((1 - gamma) * run.zeta) ** 2 / run.batch
-    noise = run.dimension * (kept * run.variance_0 + grown * run.variance)
+    noise = run.dimension * (decay * run.variance_0 + grown * run.variance)
     first, later = Fraction(n - run.batch_0, n - 1), Fraction(n - run.batch, n - 1)
     return {
         "start": ErrorPart(start * first, start),

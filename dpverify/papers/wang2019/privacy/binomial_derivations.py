@@ -63,15 +63,15 @@ def derive_terms(statement: Statement) -> Derivation:
     ((j, lo, hi),) = terms.limits
     around, weight = (j, lo, hi), 2 * tau**j
     loss = j / (2 * sigma**2)
-    most, pair = order**2 * order ** (j - 2) / 6, order * (order - 1) / 2
-    rest = tau**2 * last.function
+    bound, pair = order**2 * order ** (j - 2) / 6, order * (order - 1) / 2
+    summand = tau**2 * last.function
     steps = (
         Step(terms, "=", "guarded-sum", {"f": Lambda(j, terms.function), "lo": lo, "hi": hi}),
-        Step.within(Sum(weight * HOLE * exp((j - 1) * loss), around), most, "premise", premises=("binomial",)),
-        Step.order(Sum(weight * most * exp(HOLE * loss), around), j - 1, order - 1),
-        Step(Sum(order**2 / 3 * rest, around), "="),
+        Step.within(Sum(weight * HOLE * exp((j - 1) * loss), around), bound, "premise", premises=("binomial",)),
+        Step.order(Sum(weight * bound * exp(HOLE * loss), around), j - 1, order - 1),
+        Step(Sum(order**2 / 3 * summand, around), "="),
         # With j, since 3 <= order is known inside the sum alone.
-        Step.order(Sum((HOLE + j) * rest, around), order**2 / 3 - j, pair - j),
+        Step.order(Sum((HOLE + j) * summand, around), order**2 / 3 - j, pair - j),
         Step(tau**2 * pair * last, "=", "sum-scale",
              {"c": tau**2 * pair, "f": Lambda(j, last.function), "lo": lo, "hi": hi}),
         Step(tau**2 * Binomial(order, 2) * last, "=", "premise", {}, ("pair",), context=tau**2 * HOLE * last),

@@ -50,27 +50,27 @@ def derive_composition(statement: Statement) -> Derivation:
     def chain(name: str, first: Any, *links: Link, given: tuple[Any, ...] = (), **premises: Any) -> Derivation:
         return Derivation(name, "ours", sampled, (*conditions, *given), first, links, premises)
 
-    most = joint(t) * moment(bound(t + 1))
-    each = Lambda(s, Max(0, above(s)))
-    one = chain(
+    cap = joint(t) * moment(bound(t + 1))
+    excess = Lambda(s, Max(0, above(s)))
+    extension = chain(
         "one output more", joint(t + 1),
-        Step.within(most + HOLE, Max(0, above(t + 1)), "below-max", {"a": above(t + 1), "b": 0}),
-        Step.order(most + Max(0, above(t + 1)) + HOLE, 0, all_above(t)),
-        Step(most + all_above(t + 1), "=", "sum-split", {"f": each, "lo": 1, "hi": t + 1, "m": t}, context=most + HOLE),
-        Step.within(most + HOLE, all_above(k), "sum-extend", {"f": each, "lo": 1, "hi": t + 1, "more": k}),
-        Step(most, "=", PREMISE, {}, (TOWER,), context=most + HOLE),
+        Step.within(cap + HOLE, Max(0, above(t + 1)), "below-max", {"a": above(t + 1), "b": 0}),
+        Step.order(cap + Max(0, above(t + 1)) + HOLE, 0, all_above(t)),
+        Step(cap + all_above(t + 1), "=", "sum-split", {"f": excess, "lo": 1, "hi": t + 1, "m": t}, context=cap + HOLE),
+        Step.within(cap + HOLE, all_above(k), "sum-extend", {"f": excess, "lo": 1, "hi": t + 1, "more": k}),
+        Step(cap, "=", PREMISE, {}, (TOWER,), context=cap + HOLE),
         given=(t + 1 <= k,), **{TOWER: known_fact(statement, TOWER)},
     )  # fmt: skip
     base = chain("no output", joint(0), Step(1, "=", PREMISE, {}, ("start",)), Step(moment(total(0)), "="),
                  start=define(statement, "joint_moment", part="start"))  # fmt: skip
     step = chain(
         "the first outputs", joint(t + 1),
-        Step(most, "<=", PREMISE, {}, ("one",)),
+        Step(cap, "<=", PREMISE, {}, ("one",)),
         Step.within(HOLE * moment(bound(t + 1)), moment(total(t)), PREMISE, premises=("hypothesis",)),
         Step(moment(total(t) + bound(t + 1)), "="),
         Step(moment(total(t + 1)), "=", "sum-split", {"f": Lambda(s, bound(s)), "lo": 1, "hi": t + 1, "m": t},
              context=moment(HOLE)),
-        given=(t + 1 <= k,), one=cite(one), hypothesis=Hypothesis(joint(t), "<=", moment(total(t)), letter=t),
+        given=(t + 1 <= k,), one=cite(extension), hypothesis=Hypothesis(joint(t), "<=", moment(total(t)), letter=t),
     )  # fmt: skip
     return chain(
         "by induction", start, Step(moment(total(k)), "<=", PREMISE, {"t": k}, ("induction",)), Step(end, "="),

@@ -41,21 +41,21 @@ def ranges(statement: Statement) -> dict[str, Variable]:
 
 def derive_gaussian(statement: Statement) -> Derivation:
     """Derive two Gaussians' divergence, alpha Delta^2/(2 sigma^2), from the integral, by completing the square."""
-    z, most, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
+    z, Delta, s = (sympy_symbols(statement)[name] for name in ("alpha", "Delta", "sigma"))
     shift = Symbol("apart", nonnegative=True)
     density = s * sqrt(2 * pi)
     integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
-    rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
-    squared = exp(rest - (x - centre) ** 2 / (2 * s**2)) / density
+    exponent, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
+    squared = exp(exponent - (x - centre) ** 2 / (2 * s**2)) / density
     steps = (
         Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
-        Step(log(exp(rest)) / (z - 1), "=", "gaussian-integral", {"k": rest, "c": centre, "s": s}),
+        Step(log(exp(exponent)) / (z - 1), "=", "gaussian-integral", {"k": exponent, "c": centre, "s": s}),
         Step(z * shift**2 / (2 * s**2), "="),
-        Step(z * most**2 / (2 * s**2), "<=", "power-monotone", {"a": shift, "b": most, "p": 2}),
+        Step(z * Delta**2 / (2 * s**2), "<=", "power-monotone", {"a": shift, "b": Delta, "p": 2}),
     )
     start = log(Integral(integrand, (x, -oo, oo))) / (z - 1)
-    conditions = (*sympy_conditions(statement), shift <= most)
-    return Derivation("complete the square", "ours", {**ranges(statement), "apart": real(0, most)}, conditions, start,
+    conditions = (*sympy_conditions(statement), shift <= Delta)
+    return Derivation("complete the square", "ours", {**ranges(statement), "apart": real(0, Delta)}, conditions, start,
                       steps, local=("apart",))  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def derive_conditions(statement: Statement) -> Derivation:
     """Derive C.2 from the end's condition where 2 sigma^2/3 >= 6/5: log(alpha) is below its tangent at 6."""
     start, end = sympy_sides(statement)
     order, sigma, tau = (sympy_symbols(statement)[name] for name in ("order", "sigma", "tau"))
-    left, most, factor = order - log(order), log(1 / (tau * (1 + sigma**2))), 2 * sigma**2 / 3
+    left, order_bound, factor = order - log(order), log(1 / (tau * (1 + sigma**2))), 2 * sigma**2 / 3
     tangent = order - (log(6) + order / 6 - 1)
     return one_chain(
         statement,
@@ -95,7 +95,7 @@ def derive_conditions(statement: Statement) -> Derivation:
              context=(order - log(6) - HOLE) * Rational(6, 5)),
         Step(left * Rational(6, 5), "="),
         Step.order(left * HOLE, Rational(6, 5), factor),
-        Step.order((HOLE - log(order)) * factor, order, most),
+        Step.order((HOLE - log(order)) * factor, order, order_bound),
         Step(end, "="),
     )  # fmt: skip
 
@@ -127,10 +127,10 @@ def derive_order(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     iterations, steps, beta, epsilon = (symbols[name] for name in ("iterations", "T", "beta", "epsilon"))
     start, end = sympy_sides(statement)
-    rest = (1 - beta) * epsilon
-    put_in = Step(beta * epsilon * iterations / steps + rest, "=")
-    whole = Step.order(beta * epsilon * HOLE / steps + rest, iterations, steps)
-    return one_chain(statement, start, put_in, whole, Step(end, "="))
+    remainder = (1 - beta) * epsilon
+    put_in = Step(beta * epsilon * iterations / steps + remainder, "=")
+    order_step = Step.order(beta * epsilon * HOLE / steps + remainder, iterations, steps)
+    return one_chain(statement, start, put_in, order_step, Step(end, "="))
 
 
 def one_chain(statement: Statement, start: Any, *steps: Link) -> Derivation:

@@ -23,8 +23,8 @@ DIVERGENCE = Symbol("D", real=True)
 
 def derive_lemma(statement: Statement) -> Derivation:
     """Derive the bound on the divergence, in units of the sensitivity: sigma/Delta in the place of sigma."""
-    order, tau, sigma, most = (sympy_symbols(statement)[name] for name in ("whole", "tau", "sigma", "Delta"))
-    unit = sigma / most
+    order, tau, sigma, sensitivity = (sympy_symbols(statement)[name] for name in ("whole", "tau", "sigma", "Delta"))
+    unit = sigma / sensitivity
     letters = {"c-1": DIVERGENCE}
     lines = {
         line: refer(
@@ -59,9 +59,9 @@ def derive_lemma(statement: Statement) -> Derivation:
         Step(sympy_sides(statement)[1], "="),
     )  # fmt: skip
     chain = one_chain(statement, DIVERGENCE, *steps)
-    more = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit, order=order)}
-    more["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit, order=order)
+    citations = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit, order=order)}
+    citations["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit, order=order)
     return replace(
-        chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises={**lines, **more},
+        chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises={**lines, **citations},
         shown=("the ratio", "what C.1 adds to 1"), local=("D",),
     )  # fmt: skip

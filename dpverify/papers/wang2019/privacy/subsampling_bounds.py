@@ -37,8 +37,8 @@ def pair_divergence_at(order: Fraction, tau: Fraction, ratio: Fraction) -> arb:
             return ((1 + x).pow(z, analytic=analytic) - 1 - z * x) * (-at * at / (2 * s)).exp()
 
         reach = 12 * s.sqrt()
-        found = acb.integral(integrand, -reach, z + reach, rel_tol=arb(2) ** -70).real / (2 * arb.pi() * s).sqrt()
-        return found.log1p() / (z - 1)
+        excess = acb.integral(integrand, -reach, z + reach, rel_tol=arb(2) ** -70).real / (2 * arb.pi() * s).sqrt()
+        return excess.log1p() / (z - 1)
 
 
 def composed_moment(

@@ -25,14 +25,14 @@ def derive_geometric(statement: Statement) -> Derivation:
     ((index, lo, hi),) = terms.limits
     of_terms = {"f": Lambda(index, terms.function), "lo": lo, "hi": hi}
     power, around = tau**index * order**index * exp(index * loss), (index, 0, hi - lo)
-    apart = {"c": first, "f": Lambda(index, power), "lo": 0, "hi": hi - lo}
+    scaled_sum = {"c": first, "f": Lambda(index, power), "lo": 0, "hi": hi - lo}
     return one_chain(
         statement,
         start,
         Step(terms, "=", "guarded-sum", of_terms),
         Step(Sum(terms.function.xreplace({index: index + lo}), around), "="),
         Step(Sum(first * power, around), "="),
-        Step(first * Sum(power, around), "=", "sum-scale", apart),
+        Step(first * Sum(power, around), "=", "sum-scale", scaled_sum),
         Step(first * Sum(ratio**index, around), "="),
         Step(end, "<=", "geometric-sum-bound", {"x": ratio, "m": hi - lo}, context=first * HOLE),
     )
@@ -57,7 +57,7 @@ def derive_c_2(statement: Statement) -> Derivation:
     order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
     below_one = ratio_below_one(statement)
     ratio, first = below_one.start, tau * order * exp(3 * (order - 1) / (2 * sigma**2))
-    most, left = 1 / (1 + sigma**2), sigma**2 / (1 + sigma**2)
+    term_bound, left = 1 / (1 + sigma**2), sigma**2 / (1 + sigma**2)
     chains = {
         "the ratio": below_one,
         "the first term": one_chain(statement, first, *_below(statement, first, 3)),
@@ -66,10 +66,10 @@ def derive_c_2(statement: Statement) -> Derivation:
         statement,
         start,
         Step(first / left, "<=", "reciprocal-monotone", {"a": left, "b": 1 - ratio}, context=first * HOLE),
-        Step(most / left, "<=", "premise", {}, ("the first term",), context=HOLE / left),
+        Step(term_bound / left, "<=", "premise", {}, ("the first term",), context=HOLE / left),
         Step(end, "="),
     )
-    cited = {name: cite(replace(one, name=name)) for name, one in chains.items()}
+    cited = {name: cite(replace(derivation, name=name)) for name, derivation in chains.items()}
     return replace(chain, premises=cited, shown=("the ratio",))
 
 

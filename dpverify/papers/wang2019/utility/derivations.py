@@ -70,9 +70,9 @@ def derive_step_square(statement: Statement) -> Derivation:
     before, after = start.xreplace({left: HOLE}), end.xreplace({right: HOLE})
 
     def case(assumption: Any, of_left: tuple[Any, Any], of_right: tuple[Any, Any]) -> Case:
-        (a, b), (least, other) = of_left, of_right
+        (a, b), (least, upper) = of_left, of_right
         first = Step(before.xreplace({HOLE: a}), "=", "min-is", {"a": a, "b": b}, context=before)
-        return Case(assumption, (first, Step(end, "=", "min-is", {"a": least, "b": other}, context=after)))
+        return Case(assumption, (first, Step(end, "=", "min-is", {"a": least, "b": upper}, context=after)))
 
     split = (case(v <= 2 * zeta, (square, line), (full, cut)), case(v > 2 * zeta, (line, square), (cut, full)))
     return one_chain(statement, start, Cases(end, "=", split))
@@ -98,9 +98,9 @@ def derive_step_tangent(statement: Statement) -> Derivation:
 def derive_triangle(statement: Statement) -> Derivation:
     """Derive a bound on the length of a sum by the triangle inequality; each part then by what bounds it, if given."""
     start, end = sympy_sides(statement)
-    (whole,) = start.atoms(Abs)
-    a, b = whole.args[0].as_two_terms()
-    context, symbols = start.xreplace({whole: HOLE}), sympy_symbols(statement)
+    (norm,) = start.atoms(Abs)
+    a, b = norm.args[0].as_two_terms()
+    context, symbols = start.xreplace({norm: HOLE}), sympy_symbols(statement)
     steps = [Step.within(context, Abs(a) + Abs(b), "triangle", {"a": a, "b": b})]
     if "G" in symbols:
         largest = symbols["G"]
@@ -128,19 +128,19 @@ def derive_half_step(statement: Statement) -> Derivation:
 def derive_floor(statement: Statement) -> Derivation:
     """Derive a bound that grows with a floor, by what is floored."""
     start, end = sympy_sides(statement)
-    (whole,) = start.atoms(floor)
-    context = start.xreplace({whole: HOLE})
-    return one_chain(statement, start, Step.within(context, whole.args[0], "floor-below", {"x": whole.args[0]}),
+    (floored,) = start.atoms(floor)
+    context = start.xreplace({floored: HOLE})
+    return one_chain(statement, start, Step.within(context, floored.args[0], "floor-below", {"x": floored.args[0]}),
                      Step(end, "="))  # fmt: skip
 
 
 def derive_steps(statement: Statement) -> Derivation:
     """Derive (B.15): T is above 4 L D_F/zeta^2, so that the first term is at most zeta."""
     start, end = sympy_sides(statement)
-    (whole,) = start.atoms(floor)
-    least = whole.args[0] - 1
-    context = start.xreplace({whole: HOLE})
-    lower = Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": whole.args[0]}, context=context)
+    (floored,) = start.atoms(floor)
+    least = floored.args[0] - 1
+    context = start.xreplace({floored: HOLE})
+    lower = Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": floored.args[0]}, context=context)
     return one_chain(statement, start, lower, Step.order(HOLE, context.xreplace({HOLE: least}), end))
 
 
@@ -156,8 +156,8 @@ def derive_roots(statement: Statement) -> Derivation:
     steps = [Step(sqrt(sum(terms)), "=")]
     done = 0
     while len(terms) > 1:
-        first, rest = terms.pop(0), sum(terms)
-        steps.append(Step.within(done + HOLE, sqrt(first) + sqrt(rest), "sqrt-subadditive", {"a": first, "b": rest}))
+        first, tail = terms.pop(0), sum(terms)
+        steps.append(Step.within(done + HOLE, sqrt(first) + sqrt(tail), "sqrt-subadditive", {"a": first, "b": tail}))
         done += sqrt(first)
     last = done + sqrt(terms[0])
     return one_chain(statement, start, *steps, Step.order(HOLE, last, end))
@@ -167,17 +167,17 @@ def derive_error_sum(statement: Statement) -> Derivation:
     """Derive the sum of the squared errors: each step adds at most the limit, the first error's part is a series."""
     start, end = sympy_sides(statement)
     gamma, first, added, T = (sympy_symbols(statement)[name] for name in ("gamma", "start_error", "added", "T"))
-    (whole,) = start.atoms(Sum)
-    s = whole.limits[0][0]
-    outside, limit, kept = start.xreplace({whole: HOLE}), added / (gamma * (2 - gamma)), (1 - gamma) ** (2 * s)
-    left = Sum(kept, whole.limits[0])
-    inside = outside.xreplace({HOLE: Sum(HOLE + first * kept, whole.limits[0])})
+    (total,) = start.atoms(Sum)
+    s = total.limits[0][0]
+    outside, limit, decay = start.xreplace({total: HOLE}), added / (gamma * (2 - gamma)), (1 - gamma) ** (2 * s)
+    left = Sum(decay, total.limits[0])
+    inside = outside.xreplace({HOLE: Sum(HOLE + first * decay, total.limits[0])})
     parts = outside.xreplace({HOLE: T * limit + first * HOLE})
     steps = [
-        Step(inside.xreplace({HOLE: limit * (1 - kept)}), "="),
-        Step.order(inside, limit * (1 - kept), limit),
+        Step(inside.xreplace({HOLE: limit * (1 - decay)}), "="),
+        Step.order(inside, limit * (1 - decay), limit),
         Step(parts.xreplace({HOLE: left}), "="),
-        Step(parts.xreplace({HOLE: Sum(((1 - gamma) ** 2) ** s, whole.limits[0])}), "="),
+        Step(parts.xreplace({HOLE: Sum(((1 - gamma) ** 2) ** s, total.limits[0])}), "="),
         Step(parts.xreplace({HOLE: 1 / (1 - (1 - gamma) ** 2)}), "<=", "geometric-sum-bound",
              {"x": (1 - gamma) ** 2, "m": T - 1}),
     ]  # fmt: skip
@@ -197,15 +197,15 @@ def derive_descent(statement: Statement) -> Derivation:
     (smaller,) = start.atoms(Min)
     before = start.xreplace({smaller: HOLE})
 
-    def least(one: Any, other: Any) -> Step:
-        return Step(before.xreplace({HOLE: one}), "=", "min-is", {"a": one, "b": other}, context=before)
+    def least(lower: Any, upper: Any) -> Step:
+        return Step(before.xreplace({HOLE: lower}), "=", "min-is", {"a": lower, "b": upper}, context=before)
 
-    square, rest = 3 * (v - 4 * zeta / 3) ** 2 / (8 * smooth), error * (2 * zeta - v) / (2 * smooth)
+    square, error_term = 3 * (v - 4 * zeta / 3) ** 2 / (8 * smooth), error * (2 * zeta - v) / (2 * smooth)
     small = (
         least(full, cut),
-        Step(end - square - rest, "="),
-        Step.order(end + HOLE - rest, -square, 0),
-        Step.order(end + HOLE, -rest, 0),
+        Step(end - square - error_term, "="),
+        Step.order(end + HOLE - error_term, -square, 0),
+        Step.order(end + HOLE, -error_term, 0),
     )
     large = (least(cut, full), Step.order(HOLE, before.xreplace({HOLE: cut}), end))
     return one_chain(statement, start, Cases(end, "<=", (Case(v <= 2 * zeta, small), Case(v > 2 * zeta, large))))
@@ -239,8 +239,8 @@ def derive_query(statement: Statement) -> Derivation:
     """Derive the query's sensitivity, of which two lengths are at most L times how far the iterate has moved."""
     start, end = sympy_sides(statement)
     names = ("gamma", "b", "change", "change_other", "gradient", "gradient_other", "moved", "L", "G")
-    gamma, b, c, c_other, g, g_other, moved, smooth, most = (sympy_symbols(statement)[name] for name in names)
-    steps = one_replaced(gamma, b, (c, c_other, smooth * moved), (g, g_other, most))
+    gamma, b, c, c_other, g, g_other, moved, smooth, lipschitz = (sympy_symbols(statement)[name] for name in names)
+    steps = one_replaced(gamma, b, (c, c_other, smooth * moved), (g, g_other, lipschitz))
     return one_chain(statement, start, *steps, Step(end, "="))
 
 
@@ -249,7 +249,7 @@ def one_replaced(gamma: Any, b: Any, changes: tuple[Any, Any, Any], gradients: t
 
     ``changes`` and ``gradients``: of the one, of the other, and the most that the length of each is.
     """
-    (c, c_other, longest), (g, g_other, most) = changes, gradients
+    (c, c_other, longest), (g, g_other, longest_gradient) = changes, gradients
     moved = (1 - gamma) * (c - c_other), gamma * (g - g_other)
 
     def whole(first: Any, second: Any) -> Any:
@@ -262,8 +262,8 @@ def one_replaced(gamma: Any, b: Any, changes: tuple[Any, Any, Any], gradients: t
         Step.within(whole(Abs(c) + Abs(c_other), HOLE), Abs(g) + Abs(g_other), "triangle", {"a": g, "b": -g_other}),
         Step.order(whole(HOLE + Abs(c_other), Abs(g) + Abs(g_other)), Abs(c), longest),
         Step.order(whole(longest + HOLE, Abs(g) + Abs(g_other)), Abs(c_other), longest),
-        Step.order(whole(2 * longest, HOLE + Abs(g_other)), Abs(g), most),
-        Step.order(whole(2 * longest, most + HOLE), Abs(g_other), most),
+        Step.order(whole(2 * longest, HOLE + Abs(g_other)), Abs(g), longest_gradient),
+        Step.order(whole(2 * longest, longest_gradient + HOLE), Abs(g_other), longest_gradient),
     ]
 
 
@@ -271,7 +271,7 @@ def derive_sampling(statement: Statement) -> Derivation:
     """Derive what an example adds to an estimate: the triangle inequality, and both lengths at their largest."""
     start, end = sympy_sides(statement)
     names = ("gamma", "zeta", "G", "change", "gradient")
-    gamma, zeta, most, c, g = (sympy_symbols(statement)[name] for name in names)
+    gamma, zeta, lipschitz, c, g = (sympy_symbols(statement)[name] for name in names)
     first, second = (1 - gamma) * c, gamma * g
     return one_chain(
         statement,
@@ -279,7 +279,7 @@ def derive_sampling(statement: Statement) -> Derivation:
         Step.within(HOLE, Abs(first) + Abs(second), "triangle", {"a": first, "b": second}),
         Step((1 - gamma) * Abs(c) + gamma * Abs(g), "="),
         Step.order((1 - gamma) * HOLE + gamma * Abs(g), Abs(c), zeta),
-        Step.order((1 - gamma) * zeta + gamma * HOLE, Abs(g), most),
+        Step.order((1 - gamma) * zeta + gamma * HOLE, Abs(g), lipschitz),
         Step(end, "="),
     )
 

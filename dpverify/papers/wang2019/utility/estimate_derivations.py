@@ -20,16 +20,23 @@ def derive_replaced(statement: Statement) -> Derivation:
     """Derive how far one example moves an estimate: four lengths are at their most."""
     symbols, (_, end) = sympy_symbols(statement), sympy_sides(statement)
     gamma, b = symbols["gamma"], symbols["b"]
-    most, most_change = (symbols[name] for name in (("G", "zeta") if "G" in symbols else ("C_1", "C_2")))
-    own, other, own_change, other_change = (Symbol(name, real=True) for name in REPLACED)
-    at_most = {own: most, other: most, own_change: most_change, other_change: most_change}
-    steps = one_replaced(gamma, b, (own_change, other_change, most_change), (own, other, most))
+    gradient_bound, change_bound = (symbols[name] for name in (("G", "zeta") if "G" in symbols else ("C_1", "C_2")))
+    original, replacement, original_change, replacement_change = (Symbol(name, real=True) for name in REPLACED)
+    at_most = {
+        original: gradient_bound,
+        replacement: gradient_bound,
+        original_change: change_bound,
+        replacement_change: change_bound,
+    }
+    steps = one_replaced(
+        gamma, b, (original_change, replacement_change, change_bound), (original, replacement, gradient_bound)
+    )
     if not end.has(b):
-        steps.append(Step.order(2 * ((1 - gamma) * most_change + gamma * most) * HOLE, 1 / b, 1))
+        steps.append(Step.order(2 * ((1 - gamma) * change_bound + gamma * gradient_bound) * HOLE, 1 / b, 1))
     return Derivation(
         "one example replaced", "ours", ranges(statement) | dict.fromkeys(REPLACED, real(-3, 3)),
-        (*sympy_conditions(statement), *(Abs(one) <= bound for one, bound in at_most.items())),
-        Abs((1 - gamma) * (own_change - other_change) + gamma * (own - other)) / b,
+        (*sympy_conditions(statement), *(Abs(symbol) <= bound for symbol, bound in at_most.items())),
+        Abs((1 - gamma) * (original_change - replacement_change) + gamma * (original - replacement)) / b,
         (*steps, Step(end, "=")), local=REPLACED,
     )  # fmt: skip
 

@@ -21,9 +21,9 @@ def derive_settled(statement: Statement) -> Derivation:
     """Derive that no estimate has more noise than the first: where zeta <= gamma G a step adds little enough."""
     start, end = sympy_sides(statement)
     gamma, zeta, G, t = (sympy_symbols(statement)[name] for name in ("gamma", "zeta", "G", "t"))
-    kept = (1 - gamma) ** (2 * t)
-    context = kept * G**2 + ((1 - gamma) * HOLE + gamma * G) ** 2 * (1 - kept) / (gamma * (2 - gamma))
-    less = (1 - gamma) ** 2 * (1 - kept) * G**2
+    decay = (1 - gamma) ** (2 * t)
+    context = decay * G**2 + ((1 - gamma) * HOLE + gamma * G) ** 2 * (1 - decay) / (gamma * (2 - gamma))
+    less = (1 - gamma) ** 2 * (1 - decay) * G**2
     return one_chain(
         statement, start, Step.order(context, zeta, gamma * G), Step(end - less, "="), Step.order(end + HOLE, -less, 0)
     )
@@ -46,15 +46,15 @@ def derive_sum(statement: Statement) -> Derivation:
     def chain(name: str, first: Any, *links: Link, **premises: Any) -> Derivation:
         return Derivation(name, "ours", ranges(statement), sympy_conditions(statement), first, links, premises)
 
-    more = G**2 * 2 * keep**T * (HOLE - 1) * keep / gamma  # not above 0 at keep**T
+    slack = G**2 * 2 * keep**T * (HOLE - 1) * keep / gamma  # not above 0 at keep**T
     before = Sum(weight(s), (s, 1, T - 1))
     begun = G**2 * weight(T + 1) + large**2 * before
     step = chain(
         "one estimate more", (T + 1) * G**2,
         Step(T * G**2 + G**2, "="),
         Step.within(HOLE + G**2, right(T), PREMISE, premises=("hypothesis",)),
-        Step(begun + (gamma * G) ** 2 * weight(T) + more.xreplace({HOLE: keep**T}), "="),
-        Step.within(begun + (gamma * G) ** 2 * weight(T) + more, 1, "power-at-most-one", {"x": keep, "p": T}),
+        Step(begun + (gamma * G) ** 2 * weight(T) + slack.xreplace({HOLE: keep**T}), "="),
+        Step.within(begun + (gamma * G) ** 2 * weight(T) + slack, 1, "power-at-most-one", {"x": keep, "p": T}),
         Step.order(begun + HOLE**2 * weight(T), gamma * G, large),
         Step(G**2 * weight(T + 1) + large**2 * (before + weight(T)), "="),
         Step(right(T + 1), "=", "sum-split", {"f": Lambda(s, weight(s)), "lo": 1, "hi": T, "m": T - 1},

@@ -41,9 +41,9 @@ def derive_small_budget(statement: Statement) -> Derivation:
 def derive_whole_steps(statement: Statement) -> Derivation:
     """Derive the order of a term with a whole number of steps: it is at most what is floored, plus 1."""
     start, _ = sympy_sides(statement)
-    (whole,) = start.atoms(floor)
-    return one_chain(statement, start, Step.within(start.xreplace({whole: HOLE}), whole.args[0], "floor-below",
-                                                   {"x": whole.args[0]}))  # fmt: skip
+    (floored,) = start.atoms(floor)
+    return one_chain(statement, start, Step.within(start.xreplace({floored: HOLE}), floored.args[0], "floor-below",
+                                                   {"x": floored.args[0]}))  # fmt: skip
 
 
 def derive_box(statement: Statement) -> Derivation:
@@ -88,14 +88,16 @@ def derive_ratio(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     names = ("G", "d", "beta", "epsilon", "delta")
     G, d, beta, epsilon, delta = (sympy_symbols(statement)[name] for name in names)
-    factor, most = 14 * G**2 / (beta * (1 - beta)), 20 * G**2 / (beta * (1 - beta))
-    both = factor / d + 14 * G**2 * epsilon / (beta * d * log(1 / delta))
+    factor, dimension_bound = 14 * G**2 / (beta * (1 - beta)), 20 * G**2 / (beta * (1 - beta))
+    ratio = factor / d + 14 * G**2 * epsilon / (beta * d * log(1 / delta))
     return one_chain(
         statement,
         start,
-        Step(both, "="),
-        Step(factor / d, ">=", "order", {"a": factor / d, "b": both}),
-        Step(factor / most, ">=", "reciprocal-monotone", {"a": d, "b": most}, context=factor * HOLE),
+        Step(ratio, "="),
+        Step(factor / d, ">=", "order", {"a": factor / d, "b": ratio}),
+        Step(
+            factor / dimension_bound, ">=", "reciprocal-monotone", {"a": d, "b": dimension_bound}, context=factor * HOLE
+        ),
         Step(end, "="),
     )
 
@@ -107,14 +109,14 @@ def derive_first_step(statement: Statement) -> Derivation:
     n, d, epsilon, delta, G, smooth, gap, beta = (sympy_symbols(statement)[name] for name in names)
     drop, scale = smooth * gap, d * log(1 / delta)
     alpha, tau = log(1 / delta) / ((1 - beta) * epsilon) + 1, G * epsilon / (drop ** Rational(3, 2) * sqrt(scale))
-    most = beta * drop ** Rational(5, 2) * scale ** Rational(3, 2)
+    spent_bound = beta * drop ** Rational(5, 2) * scale ** Rational(3, 2)
     spent = 28 * G * n * epsilon**2 * alpha**2 * tau
     return one_chain(
         statement,
         start,
-        Step(2 * tau * alpha / 2 + spent / (2 * most), "="),
-        Step.order(HOLE / 2 + spent / (2 * most), 2 * tau * alpha, 1),
-        Step.order(Rational(1, 2) + HOLE / (2 * most), spent, most),
+        Step(2 * tau * alpha / 2 + spent / (2 * spent_bound), "="),
+        Step.order(HOLE / 2 + spent / (2 * spent_bound), 2 * tau * alpha, 1),
+        Step.order(Rational(1, 2) + HOLE / (2 * spent_bound), spent, spent_bound),
         Step(end, "="),
     )
 
@@ -123,15 +125,15 @@ def derive_without_noise(statement: Statement) -> Derivation:
     """Derive (B.18) without its noise for G above 1, and corrected for every G, by 2/G <= 1 + 1/G^2."""
     start, end = sympy_sides(statement)
     G, zeta = (sympy_symbols(statement)[name] for name in ("G", "zeta"))
-    (whole,) = start.atoms(floor)
-    context = start.xreplace({whole: HOLE})
-    least = whole.args[0] - 1
+    (floored,) = start.atoms(floor)
+    context = start.xreplace({floored: HOLE})
+    least = floored.args[0] - 1
     fourth, square, cube = Integer(2) ** Rational(1, 4), zeta**2 / (4 * sqrt(2)), zeta**3 / (4 * sqrt(2))
     fixed = (6 + sqrt(2) + fourth**3) * zeta
     with_g = fixed + sqrt(2) * zeta / G**2 + fourth * zeta / G
     small = zeta / 8 + zeta / (2 * sqrt(2))
     common = (
-        Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": whole.args[0]}, context=context),
+        Step(context.xreplace({HOLE: least}), "<=", "floor-above", {"x": floored.args[0]}, context=context),
         Step(with_g + square + sqrt(cube), "="),
         Step.order(with_g + HOLE + sqrt(cube), square, zeta / 8),
         Step.order(with_g + zeta / 8 + sqrt(HOLE), cube, zeta**2 / 8),

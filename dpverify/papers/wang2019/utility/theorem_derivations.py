@@ -96,7 +96,7 @@ def derive_choices(statement: Statement) -> Derivation:
     def inverse(context: Any, smaller: Any, larger: Any) -> Step:
         return Step.within(context, 1 / smaller, "reciprocal-monotone", {"a": smaller, "b": larger})
 
-    rest = whole(3 * zeta**2 + HOLE)
+    error_context = whole(3 * zeta**2 + HOLE)
     chain = one_chain(
         statement,
         start,
@@ -108,9 +108,9 @@ def derive_choices(statement: Statement) -> Derivation:
         Step(whole(lost(T, 0)), "="),
         Step.order(whole(lost(HOLE, 0)), T, least + 1),
         inverse(whole(lost(least + 1, 0) - L * gap / T + L * gap * HOLE), least, T),
-        Step(rest.xreplace({HOLE: noise * G * (G**2 + 2 * L * gap + 2 * zeta**2) / zeta}), "="),
-        Step.order(rest.xreplace({HOLE: noise * G * (G**2 + 2 * L * gap + 2 * HOLE) / zeta}), zeta**2, G**2),
-        Step.order(rest, noise * G * (3 * G**2 + 2 * L * gap) / zeta, zeta**2),
+        Step(error_context.xreplace({HOLE: noise * G * (G**2 + 2 * L * gap + 2 * zeta**2) / zeta}), "="),
+        Step.order(error_context.xreplace({HOLE: noise * G * (G**2 + 2 * L * gap + 2 * HOLE) / zeta}), zeta**2, G**2),
+        Step.order(error_context, noise * G * (3 * G**2 + 2 * L * gap) / zeta, zeta**2),
         inverse(L * gap * HOLE / zeta + Rational(14, 3) * zeta, least, T),
         Step(end, "="),
     )
@@ -131,7 +131,7 @@ def derive_printed_choices(statement: Statement) -> Derivation:
     drop, gamma = L * gap, sqrt(2) * zeta
     budget, least = log(1 / delta) / epsilon, 4 * drop / zeta**2
     step, longest, shares = (1 - gamma) * zeta + gamma * G, (1 + sqrt(2)) * zeta * G, 1 / (beta * (1 - beta))
-    most = 28 * shares * zeta**4 / drop
+    noise_bound = 28 * shares * zeta**4 / drop
 
     def by_order(last: Any) -> Any:
         return 14 * d * G**2 * (budget / (1 - beta) + last) / (beta * n**2 * epsilon)
@@ -139,7 +139,9 @@ def derive_printed_choices(statement: Statement) -> Derivation:
     def whole(square: Any, first: Any = drop / (T * zeta)) -> Any:
         return first + Rational(2, 3) * zeta + 2 * sqrt(square)
 
-    def parts(over: Any, of_first: Any, of_later: Any, later: Any = step, steps: Any = T, noise: Any = most) -> Any:
+    def parts(
+        over: Any, of_first: Any, of_later: Any, later: Any = step, steps: Any = T, noise: Any = noise_bound
+    ) -> Any:
         return over / gamma * (G**2 * of_first / T + noise + later**2 * of_later + noise * steps * later**2 / G**2)
 
     def with_noise(noise: Any) -> Any:
@@ -149,7 +151,7 @@ def derive_printed_choices(statement: Statement) -> Derivation:
         return Step.within(context, 1 / smaller, "reciprocal-monotone", {"a": smaller, "b": larger})
 
     first_batch, later_batch = zeta**2 * drop / G**2, zeta / G**2
-    rest = (1 + sqrt(2)) ** 2 * zeta / sqrt(2) * (least + 1)
+    growth = (1 + sqrt(2)) ** 2 * zeta / sqrt(2) * (least + 1)
     sampled = zeta**3 / (4 * sqrt(2)) + (1 + sqrt(2)) ** 2 * zeta**2 / sqrt(2)
     quarter, spent = zeta / 4, 28 * shares / sqrt(2)
     of_later, small = (1 + sqrt(2)) ** 2 * zeta**2, Rational(1, 8) + (1 + sqrt(2)) ** 2 / sqrt(2)
@@ -167,16 +169,18 @@ def derive_printed_choices(statement: Statement) -> Derivation:
         start,
         Step(with_noise(by_order(1)), "="),
         Step.order(with_noise(by_order(HOLE)), 1, budget / (1 - beta)),
-        Step.order(with_noise(HOLE), by_order(budget / (1 - beta)), most),
+        Step.order(with_noise(HOLE), by_order(budget / (1 - beta)), noise_bound),
         Step.order(whole(parts(HOLE, 1 / b_0, 1 / b)), 1 / (2 - gamma), 1),
         inverse(whole(parts(1, HOLE, 1 / b)), G**2 / (zeta**2 * drop), b_0),
         inverse(whole(parts(1, first_batch, HOLE)), G**2 / zeta, b),
         Step.order(whole(parts(1, first_batch, later_batch, HOLE)), step, longest),
         Step.order(whole(parts(1, first_batch, later_batch, longest, HOLE)), T, least + 1),
-        Step(whole(zeta * drop / (sqrt(2) * T) + of_later / sqrt(2) + most * (1 / gamma + rest)), "="),
-        inverse(whole(zeta * drop / sqrt(2) * HOLE + of_later / sqrt(2) + most * (1 / gamma + rest)), least, T),
-        inverse(whole(sampled + most * (1 / gamma + rest), drop / zeta * HOLE), least, T),
-        Step(whole(sampled + most * (1 / gamma + rest), quarter), "="),
+        Step(whole(zeta * drop / (sqrt(2) * T) + of_later / sqrt(2) + noise_bound * (1 / gamma + growth)), "="),
+        inverse(
+            whole(zeta * drop / sqrt(2) * HOLE + of_later / sqrt(2) + noise_bound * (1 / gamma + growth)), least, T
+        ),
+        inverse(whole(sampled + noise_bound * (1 / gamma + growth), drop / zeta * HOLE), least, T),
+        Step(whole(sampled + noise_bound * (1 / gamma + growth), quarter), "="),
         Step(whole(by_start(zeta / drop), quarter), "="),
         Step.order(whole(by_start(HOLE), quarter), zeta / drop, 1),
         Step(whole(by_accuracy(gamma), quarter), "="),

@@ -74,11 +74,11 @@ def needed(c_2: Fraction, rate: arb, sampling: Sampling, c_1: Fraction = Fractio
     """Bound epsilon, as a part of what is promised, for all T, epsilon and delta of the region and q in this ball."""
     c, twice = c_2 / SENSITIVITY[sampling], SENSITIVITY[sampling]
     most_u, m = ball(c_1 * r / c**2), ball(c_1 * (KAPPA + r) / c**2)
-    k, rest = 1 - m / 4, 1 - rate
+    k, complement = 1 - m / 4, 1 - rate
     if not k > 0:
         return arb.pos_inf()
-    besides = (rest * (rest / k - arb(1) / 2)).max(arb(0)) * most_u
-    h = (rest * m + besides).exp()
+    besides = (complement * (complement / k - arb(1) / 2)).max(arb(0)) * most_u
+    h = (complement * m + besides).exp()
     for _ in range(ROUNDS):
-        h = h.min((rest * m * (rate * h).min(arb(1)) + besides).exp())
+        h = h.min((complement * m * (rate * h).min(arb(1)) + besides).exp())
     return twice * h**2 / k * ball((r + KAPPA) / (2 * c**2)) + 1 / ball(KAPPA)

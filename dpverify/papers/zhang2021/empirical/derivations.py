@@ -59,8 +59,12 @@ def more_dimensions_than_digits(statement: Statement) -> Derivation:
     """Derive that a rate is above 1 where log(n) <= d: its second term is at least 1."""
     start, _ = sympy_sides(statement)
     n, d = (sympy_symbols(statement)[name] for name in ("n", "d"))
-    rest = start - d / log(n)
-    return chain(statement, start, Step(rest + 1, ">=", "order", {"a": 1, "b": d / log(n)}, context=rest + HOLE))
+    remaining_terms = start - d / log(n)
+    return chain(
+        statement,
+        start,
+        Step(remaining_terms + 1, ">=", "order", {"a": 1, "b": d / log(n)}, context=remaining_terms + HOLE),
+    )
 
 
 def as_it_stands(statement: Statement) -> Derivation:

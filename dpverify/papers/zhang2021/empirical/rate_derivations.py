@@ -19,8 +19,8 @@ def few_dimensions(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     d, n, epsilon, delta = (sympy_symbols(statement)[name] for name in ("d", "n", "epsilon", "delta"))
     context = sqrt(d) * HOLE / (n * epsilon)
-    most = log(1 / delta)
-    bounded = Step.within(context, sqrt(most), "sqrt-monotone", {"a": d, "b": most})
+    log_term = log(1 / delta)
+    bounded = Step.within(context, sqrt(log_term), "sqrt-monotone", {"a": d, "b": log_term})
     return chain(statement, start, Step(context.xreplace({HOLE: sqrt(d)}), "="), bounded, Step(end, "="))
 
 
@@ -77,9 +77,9 @@ def worse_than_without_privacy(statement: Statement) -> Derivation:
     """Derive that P-1 is no better at n = d: 1/sqrt(n) <= 1 <= n/log(n)."""
     start, end = sympy_sides(statement)
     n = sympy_symbols(statement)["n"]
-    one = Integer(1)
+    unit = Integer(1)
     steps = (
-        Step.within(HOLE, one, "reciprocal-monotone", {"a": one, "b": sqrt(n)}),
+        Step.within(HOLE, unit, "reciprocal-monotone", {"a": unit, "b": sqrt(n)}),
         Step.within(n * HOLE, 1 / log(n), "reciprocal-monotone", {"a": log(n), "b": n}),
         Step.order(HOLE, n / log(n), end),
     )
@@ -108,13 +108,13 @@ def bracket_of_stability(statement: Statement) -> Derivation:
     """Derive that the bracket of Theorem 3.3 is not negative: 1 + 1/(rho t) <= 1 + 1/rho, and log is concave."""
     rho = sympy_symbols(statement)["rho"]
     t_last = sympy_symbols(statement)["t_last"]
-    most = 1 + 1 / rho
+    ratio_bound = 1 + 1 / rho
     least = 1 + 1 / (rho * t_last)
     return chain(
         statement,
         log(1 + 1 / (2 * rho)),
-        Step(log(most) / 2, ">=", "log-concave", {"x": Integer(1), "y": most}, context=HOLE / 2),
-        Step(log(least) / 2, ">=", "log-monotone", {"a": least, "b": most}, context=HOLE / 2),
+        Step(log(ratio_bound) / 2, ">=", "log-concave", {"x": Integer(1), "y": ratio_bound}, context=HOLE / 2),
+        Step(log(least) / 2, ">=", "log-monotone", {"a": least, "b": ratio_bound}, context=HOLE / 2),
     )
 
 
@@ -127,12 +127,12 @@ def growth_of_stability(statement: Statement) -> Derivation:
     earlier = exp(2 * rho * (t_last - 1))
     after = 1 + 1 / (rho * (t_last + 1))
     before = 1 + 1 / (rho * t_last)
-    most = log(1 + 1 / (2 * rho))
-    bracket = most - log(before) / 2
+    log_bound = log(1 + 1 / (2 * rho))
+    bracket = log_bound - log(before) / 2
     not_negative = bracket_of_stability(statement)
     steps = (
         Step(
-            later * bracket, ">=", "log-monotone", {"a": after, "b": before}, context=later * (most - HOLE / 2)
+            later * bracket, ">=", "log-monotone", {"a": after, "b": before}, context=later * (log_bound - HOLE / 2)
         ),
         Step(
             earlier * bracket, ">=", "exp-monotone", {"a": 2 * rho * (t_last - 1), "b": 2 * rho * t_last},

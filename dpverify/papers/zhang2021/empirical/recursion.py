@@ -51,11 +51,11 @@ class Quadratic:
 
     def excess(self, gap: arb, variance: arb) -> arb:
         """E[F(omega^K) - F*] from F(omega^0) - F* = gap, with noise of this variance on the whole gradient."""
-        found = gap
+        mean_excess = gap
         for k in range(1, self.stages + 1):
-            kept, added = self.stage(k)
-            found = kept * found + ball(self.curvature) / 2 * added * variance
-        return found
+            factor, added = self.stage(k)
+            mean_excess = factor * mean_excess + ball(self.curvature) / 2 * added * variance
+        return mean_excess
 
 
 def injected(steps: int, c_2: Fraction, dimension: int, L: Fraction, delta: Fraction, n_epsilon: Fraction) -> arb:

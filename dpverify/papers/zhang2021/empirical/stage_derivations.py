@@ -20,7 +20,7 @@ def _chain(statement: Statement, start: Any, *steps: Step) -> Derivation:
     """Make a derivation that is sampled where steps are short enough."""
     letters: Mapping[str, Any] = sympy_symbols(statement)
     theta, rho, beta = (letters[name] for name in ("theta", "rho", "beta"))
-    made = chain(statement, start, *steps)
+    derivation = chain(statement, start, *steps)
     where = {
         "theta": real(0, 2, open_lo=True),
         "rho": real(0, Rational(9, 10)),
@@ -30,9 +30,9 @@ def _chain(statement: Statement, start: Any, *steps: Step) -> Derivation:
         "steps": integer(1, 99),
         "m": integer(0, letters.get("steps", 99)),
     }
-    drawn_first = [name for name in made.variables if name not in ("eta", "m")]
-    order = [*drawn_first, *(name for name in ("eta", "m") if name in made.variables)]
-    return replace(made, variables={name: where.get(name, made.variables[name]) for name in order})
+    drawn_first = [name for name in derivation.variables if name not in ("eta", "m")]
+    order = [*drawn_first, *(name for name in ("eta", "m") if name in derivation.variables)]
+    return replace(derivation, variables={name: where.get(name, derivation.variables[name]) for name in order})
 
 
 def with_momentum(statement: Statement) -> Derivation:
@@ -41,16 +41,16 @@ def with_momentum(statement: Statement) -> Derivation:
     names = ("eta", "theta", "rho", "beta", "square", "excess", "summed", "m", "V")
     eta, theta, rho, beta, square, excess, summed, m, V = (sympy_symbols(statement)[name] for name in names)
     first = square - 2 * eta * theta * summed / (1 - rho) + 2 * eta * rho / (1 - rho) ** 2 * excess
-    noise, most = (eta / (1 - rho)) ** 2 * m * V, theta * (1 - rho) ** 2 / 2
+    noise, step_bound = (eta / (1 - rho)) ** 2 * m * V, theta * (1 - rho) ** 2 / 2
     squares = (eta / (1 - rho)) ** 2 * (2 * beta * summed + m * V)
     return _chain(
         statement,
         start,
-        Step.order(first + (rho / (1 - rho) ** 2 * HOLE + 1) * squares, eta * beta, most),
+        Step.order(first + (rho / (1 - rho) ** 2 * HOLE + 1) * squares, eta * beta, step_bound),
         Step(first + (rho * theta / 2 + 1) * squares, "="),
         Step.order(first + (rho / 2 * HOLE + 1) * squares, theta, 2),
         Step(first + (1 + rho) * (2 * eta / (1 - rho) ** 2 * (eta * beta) * summed + noise), "="),
-        Step.order(first + (1 + rho) * (2 * eta / (1 - rho) ** 2 * HOLE * summed + noise), eta * beta, most),
+        Step.order(first + (1 + rho) * (2 * eta / (1 - rho) ** 2 * HOLE * summed + noise), eta * beta, step_bound),
         Step(end, "="),
     )
 
@@ -61,12 +61,12 @@ def whole_stage(statement: Statement) -> Derivation:
     names = ("eta", "theta", "rho", "beta", "summed")
     eta, theta, rho, beta, summed = (sympy_symbols(statement)[name] for name in names)
     times = 4 * rho**2 / (1 - rho) ** 3 * eta * summed
-    rest = start - times * eta * beta
+    remaining_terms = start - times * eta * beta
     return _chain(
         statement,
         start,
-        Step(rest + times * (eta * beta), "="),
-        Step.order(rest + times * HOLE, eta * beta, theta * (1 - rho) ** 2 / 2),
+        Step(remaining_terms + times * (eta * beta), "="),
+        Step.order(remaining_terms + times * HOLE, eta * beta, theta * (1 - rho) ** 2 / 2),
         Step(end, "="),
     )
 
@@ -77,9 +77,9 @@ def mean_of_stage(statement: Statement) -> Derivation:
     names = ("eta", "theta", "rho", "beta", "mu", "excess", "steps", "m", "V")
     eta, theta, rho, beta, mu, excess, steps, m, V = (sympy_symbols(statement)[name] for name in names)
     noise = eta**2 * V * (steps - m + 2 * m / (1 - rho) ** 3)
-    whole = (4 * excess / mu + 4 * rho * excess * HOLE + noise) / (eta * theta * steps)
-    scaled = whole.xreplace({HOLE: HOLE / (beta * (1 - rho) ** 2)})
-    halved = whole.xreplace({HOLE: HOLE / (2 * beta)})
+    stage_bound = (4 * excess / mu + 4 * rho * excess * HOLE + noise) / (eta * theta * steps)
+    scaled = stage_bound.xreplace({HOLE: HOLE / (beta * (1 - rho) ** 2)})
+    halved = stage_bound.xreplace({HOLE: HOLE / (2 * beta)})
     return _chain(
         statement,
         start,
@@ -87,8 +87,8 @@ def mean_of_stage(statement: Statement) -> Derivation:
         Step.order(scaled, eta * beta, theta * (1 - rho) ** 2 / 2),
         Step(halved.xreplace({HOLE: theta}), "="),
         Step.order(halved, theta, 2),
-        Step(whole.xreplace({HOLE: 1 / beta}), "="),
-        Step.within(whole, 1 / mu, "reciprocal-monotone", {"a": mu, "b": beta}),
+        Step(stage_bound.xreplace({HOLE: 1 / beta}), "="),
+        Step.within(stage_bound, 1 / mu, "reciprocal-monotone", {"a": mu, "b": beta}),
         Step(end, "="),
     )
 
@@ -97,12 +97,12 @@ def next_stage(statement: Statement) -> Derivation:
     """Derive the step from a stage to the next: 2 r times the first excess is at most that excess."""
     start, end = sympy_sides(statement)
     K, left, added, gap = (sympy_symbols(statement)[name] for name in ("K", "left", "added", "gap"))
-    rest = added / (1 - 2 * left)
+    added_term = added / (1 - 2 * left)
     half = Rational(1, 2) / 2**K
     return chain(
         statement,
         start,
-        Step((2 * left * gap + rest) * half, "="),
-        Step.order((HOLE * gap + rest) * half, 2 * left, 1),
+        Step((2 * left * gap + added_term) * half, "="),
+        Step.order((HOLE * gap + added_term) * half, 2 * left, 1),
         Step(end, "="),
     )

@@ -18,10 +18,10 @@ def by_draws(statement: Statement) -> Derivation:
     """Derive Bernoulli's bound of the chance that the one example is drawn."""
     start, end = sympy_sides(statement)
     n, B, T = (sympy_symbols(statement)[name] for name in ("n", "B", "T"))
-    rest = 2 * (1 - HOLE)
-    links = (Step(end, "<=", "bernoulli", {"n": T, "x": -B / n}, context=rest),)
-    made = chain(statement, start, *links)
-    return replace(made, variables={"n": integer(1, 99), "B": integer(1, n), "T": integer(1, 99)})
+    context = 2 * (1 - HOLE)
+    links = (Step(end, "<=", "bernoulli", {"n": T, "x": -B / n}, context=context),)
+    derivation = chain(statement, start, *links)
+    return replace(derivation, variables={"n": integer(1, 99), "B": integer(1, n), "T": integer(1, 99)})
 
 
 def balanced(statement: Statement) -> Derivation:
@@ -33,7 +33,7 @@ def balanced(statement: Statement) -> Derivation:
     share = 2**K * T_0 * B * theta * mu * rate
     draws = 4 * 2**K * T_0 * B / n
     risk = (gap + sampled) / 2**K
-    made = chain(
+    derivation = chain(
         statement,
         start,
         Step.order(risk * HOLE + private + draws, 1, 2 * share),
@@ -50,7 +50,7 @@ def balanced(statement: Statement) -> Derivation:
         "mu": real(0, 1, open_lo=True),
     }
     drawn = {
-        name: where.get(name, made.variables[name])
+        name: where.get(name, derivation.variables[name])
         for name in ("K", "T_0", "n", "B", "mu", "gap", "sampled", "private")
     }
-    return replace(made, variables={**drawn, "theta": real(least, 4 * least)})
+    return replace(derivation, variables={**drawn, "theta": real(least, 4 * least)})

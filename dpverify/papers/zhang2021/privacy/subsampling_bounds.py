@@ -18,11 +18,11 @@ def opposite_divergence(q: Fraction, shift: arb) -> arb:
     # lower bound on the divergence.
     if q == 1:
         return 4 * shift**2
-    weight, rest = ball(q), ball(1 - q)
+    weight, complement = ball(q), ball(1 - q)
 
     def integrand(x: acb, analytic: bool) -> acb:
         middle, up, down = ((-(x - m) * (x - m) / 2).exp() for m in (0, shift, -shift))
-        return (rest * middle + weight * up) ** 2 / (rest * middle + weight * down)
+        return (complement * middle + weight * up) ** 2 / (complement * middle + weight * down)
 
     reach = REACH + 2 * shift
     integral = acb.integral(integrand, -reach, reach, rel_tol=arb(2) ** -40).real / (2 * arb.pi()).sqrt()

@@ -27,15 +27,15 @@ def mean_difference(
 
     ``eta``: eta^0. ``output``: ``loop``, ``arguments`` or ``last``, as in the readings of Theorem 3.2.
     """
-    found = arb(0)
+    difference = arb(0)
     for k in range(1, stages + 1):
         length, on, size = steps << k, momentum_steps << k, eta / 2**k
         if output != "loop":
             on = min(on + 1, length)  # momentum is on at t = 1, ..., t_Mon, and without effect at t = 0
         quiet = _step(curvature, size, Fraction(0), output) ** (length - on)
-        end = quiet * _step(curvature, size, rho, output) ** on * arb_mat([[found], [found], [0], [1]])
-        found = end[0, 0] if output == "last" else end[2, 0] / length
-    return found
+        end = quiet * _step(curvature, size, rho, output) ** on * arb_mat([[difference], [difference], [0], [1]])
+        difference = end[0, 0] if output == "last" else end[2, 0] / length
+    return difference
 
 
 def _step(curvature: Fraction, eta: arb, rho: Fraction, output: str) -> arb_mat:

@@ -22,11 +22,11 @@ def table_of(code: int, n: int, size: int) -> Table:
 
 def stability(table: Table, n: int, size: int) -> Fraction:
     """Largest difference g(S, z) - g(S', z) between data sets that differ in one example."""
-    found = 0
+    largest = 0
     for (data, z), value in table.items():
-        for place, other in itertools.product(range(n), range(size)):
-            found = max(found, value - table[(*data[:place], other, *data[place + 1 :]), z])
-    return Fraction(found)
+        for place, replacement in itertools.product(range(n), range(size)):
+            largest = max(largest, value - table[(*data[:place], replacement, *data[place + 1 :]), z])
+    return Fraction(largest)
 
 
 def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
@@ -39,9 +39,9 @@ def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> F
 
 def exchanged(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
     """Give the mean over i of E[g(S, z') - g(S^i, z')], where S^i has one more example z' in the i-th place."""
-    found = Fraction(0)
+    mean = Fraction(0)
     for (data, z), value in table.items():
         for place in range(n):
-            other = table[(*data[:place], z, *data[place + 1 :]), z]
-            found += math.prod(chances[x] for x in data) * chances[z] * Fraction(value - other, n)
-    return found
+            exchanged_value = table[(*data[:place], z, *data[place + 1 :]), z]
+            mean += math.prod(chances[x] for x in data) * chances[z] * Fraction(value - exchanged_value, n)
+    return mean

@@ -66,26 +66,26 @@ class FreshTree:
     def run(self) -> FreshRun:
         """Join the nodes of COMPOSE(1, T), whose values are final: nothing goes on to the right."""
         nodes = dict(_nodes(self.T))
-        found, longest = {}, 1
+        best_by_level, longest = {}, 1
         for k, offsets in enumerate(self._needed(nodes)):
             level = self._first(offsets) if k == 0 else None
             if level is None:
-                level, most = self._joined(k, offsets)
-                longest = max(longest, most)
+                level, point_count = self._joined(k, offsets)
+                longest = max(longest, point_count)
                 below = self._levels[-1]
                 self._levels[-1] = below._replace(S=below.S[:0], Q=below.Q[:0])
             self._levels.append(level)
             if k in nodes:
-                found[k] = self._closed(k, level, nodes[k])
+                best_by_level[k] = self._closed(k, level, nodes[k])
         values: dict[State, tuple[float, Choice]] = {}
         for k, at in nodes.items():
-            own, before = found[k], values
+            current, before = best_by_level[k], values
             if not before:
-                values = own
+                values = current
                 continue
-            fit = pairings(before, own, 0, at, 1 << k, self.N)
+            fit = pairings(before, current, 0, at, 1 << k, self.N)
             values = {
-                state: max((before[a][0] + own[b][0], before[a][1] + own[b][1]) for a, b in pairs)
+                state: max((before[a][0] + current[b][0], before[a][1] + current[b][1]) for a, b in pairs)
                 for state, pairs in fit.items()
             }
         # What the choice of hulls in floats can lose; see the notes.
@@ -97,8 +97,8 @@ class FreshTree:
         nodes = dict(_nodes(self.T))
         items = np.empty((4, 0), dtype=np.int64)  # first step, place, state, place of the point
         for k in range(len(self._levels) - 1, -1, -1):
-            own = [(nodes[level], *rest) for level, *rest in choice if level == k]
-            items = np.concatenate([items, np.array(own, dtype=np.int64).reshape(-1, 4).T], axis=1)
+            level_items = [(nodes[level], *indices) for level, *indices in choice if level == k]
+            items = np.concatenate([items, np.array(level_items, dtype=np.int64).reshape(-1, 4).T], axis=1)
             if k == 0:
                 break
             level, half = self._levels[k], 1 << k - 1
@@ -116,8 +116,8 @@ class FreshTree:
         """Give the offsets of the blocks of each level, from the shortest on."""
         offsets, out = np.empty(0, dtype=np.int64), list[Places]()
         for k in range(self.T.bit_length() - 1, -1, -1):
-            own = np.array([nodes[k]] if k in nodes else [], dtype=np.int64)
-            offsets = np.unique(self._alike(k, np.concatenate([offsets, offsets + (1 << k), own])))
+            node_offset = np.array([nodes[k]] if k in nodes else [], dtype=np.int64)
+            offsets = np.unique(self._alike(k, np.concatenate([offsets, offsets + (1 << k), node_offset])))
             out.append(offsets)
         return out[::-1]
 
@@ -128,9 +128,9 @@ class FreshTree:
 
     def _first(self, offsets: Places) -> Level:
         """Give the level of single steps."""
-        one = self.N == 1
-        begin = np.array([[0, 0, 0, 0, 1] if one else [0, 1, 1, 1, 2]])
-        S = np.ones(1) if one else np.array([0.0, 1.0])
+        is_single = self.N == 1
+        begin = np.array([[0, 0, 0, 0, 1] if is_single else [0, 1, 1, 1, 2]])
+        S = np.ones(1) if is_single else np.array([0.0, 1.0])
         none = np.empty(0, dtype=np.int64)
         return Level(offsets, none, none, begin, S, np.zeros(S.size), none)
 
@@ -139,12 +139,12 @@ class FreshTree:
         left, right = (
             np.searchsorted(below.offsets, self._alike(level - 1, begin)) for begin in (offsets, offsets + half)
         )
-        most = MOST_POINTS if self.close == 0.0 else PLACE
+        limit = MOST_POINTS if self.close == 0.0 else PLACE
         begin, S, Q, code, longest = join_level(
-            math.exp(self.log_decay * half), self.close, self.upper, most, targets_of(offsets, half, self.N),
+            math.exp(self.log_decay * half), self.close, self.upper, limit, targets_of(offsets, half, self.N),
             left, right, below.begin, below.S, below.Q,
         )  # fmt: skip
-        if longest > most:
+        if longest > limit:
             raise TooManyPointsError
         if self.T // self.N > LONGEST_PATTERN:
             code = code[:0]
@@ -153,14 +153,14 @@ class FreshTree:
     def _closed(self, k: int, level: Level, at: int) -> dict[State, tuple[float, Choice]]:
         """Give a node that no later one contains: of each state only the best value is left."""
         place = int(np.searchsorted(level.offsets, self._alike(k, np.array([at]))[0]))
-        begin, found = level.begin[place].tolist(), dict[State, tuple[float, Choice]]()
+        begin, best_by_state = level.begin[place].tolist(), dict[State, tuple[float, Choice]]()
         for number, state in enumerate(STATES):
             points = slice(begin[number], begin[number + 1])
             values = level.Q[points] + level.S[points] ** 2
             if values.size:
                 point = int(np.argmax(values))
-                found[state] = float(values[point]), ((k, place, number, point),)
-        return found
+                best_by_state[state] = float(values[point]), ((k, place, number, point),)
+        return best_by_state
 
 
 def _nodes(steps: int) -> Iterator[tuple[int, int]]:

@@ -22,22 +22,22 @@ CERTAIN: Final = 1.0 - 2.0**-50  # A point goes only where it lies below the cho
 @inner_kernel
 def above_chords(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squared: float) -> int:
     """Keep, in place, the upper hull of n points in ``value = Q + squared S^2`` over S; return how many are left."""
-    kept = 0
+    count = 0
     for k in range(n):
         s, q, c = S[k], Q[k], code[k]
         v = q + squared * (s * s)
-        if kept > 0 and v <= value[kept - 1]:
+        if count > 0 and v <= value[count - 1]:
             continue
-        if kept > 0 and s == S[kept - 1]:
-            kept -= 1
-        while kept > 1:
-            rise, fall = value[kept - 1] - value[kept - 2], S[kept - 2] - S[kept - 1]
-            if rise * (S[kept - 1] - s) > CERTAIN * ((v - value[kept - 1]) * fall):
+        if count > 0 and s == S[count - 1]:
+            count -= 1
+        while count > 1:
+            rise, fall = value[count - 1] - value[count - 2], S[count - 2] - S[count - 1]
+            if rise * (S[count - 1] - s) > CERTAIN * ((v - value[count - 1]) * fall):
                 break
-            kept -= 1
-        S[kept], Q[kept], code[kept], value[kept] = s, q, c, v
-        kept += 1
-    return kept
+            count -= 1
+        S[count], Q[count], code[count], value[count] = s, q, c, v
+        count += 1
+    return count
 
 
 @inner_kernel

@@ -56,12 +56,12 @@ def lengthened(array: NDArray[Number], used: int, size: int) -> NDArray[Number]:
 
 @kernel
 def join_level(
-    decay: float, close: float, upper: bool, most: int, targets: Places,
+    decay: float, close: float, upper: bool, limit: int, targets: Places,
     left: Places, right: Places, begin: Places, S: Vector, Q: Vector,
 ) -> tuple[Places, Vector, Vector, Codes, int]:  # fmt: skip
     """Join blocks of the level below, of which ``begin``, S and Q are given; ``decay`` is that of the right half.
 
-    Returns begin, S, Q and code of the level, and the most points of a state: above ``most`` where it was given up.
+    Returns begin, S, Q and code of the level, and the most points of a state: above ``limit`` where it was given up.
     """
     m = left.shape[0]
     starts = np.zeros((m, 5), dtype=np.int64)
@@ -103,7 +103,7 @@ def join_level(
             if close > 0.0:
                 n = above_chords(merge_close(n, s1, q1, c1, close, upper), s1, q1, c1, value, 1.0)
             longest = max(longest, n)
-            if longest > most:
+            if longest > limit:
                 return starts, S_out, Q_out, code_out, longest
             if total + n > S_out.shape[0]:
                 size = 2 * (total + n)

@@ -58,11 +58,11 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
         return Bounds(math.inf, math.inf, exact=True)
     per = {family: float(move / deviations[family]) if move > 0.0 else 0.0 for family, move in moves.items()}
     scale = max(per.values())  # squares neither overflow nor vanish
-    late, most = per[OF_DELTA] / scale, 0.0
+    late, delta_limit = per[OF_DELTA] / scale, 0.0
     if late > 0.0:
-        most = max(late, 2.0 * gradient / float(deviations[OF_DELTA]) / scale)
+        delta_limit = max(late, 2.0 * gradient / float(deviations[OF_DELTA]) / scale)
     squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, OF_R)]
-    sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, most, squared[2])
+    sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, delta_limit, squared[2])
     squares = sr_sum_of_squares(sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy)
     lower, upper = math.sqrt(squares.lower) * scale, math.sqrt(squares.upper) * scale
     return blocks.outward(lower, upper, exact=squares.exact, pattern=squares.pattern)

@@ -75,14 +75,14 @@ class FreeBlocks:
     def fair_price(self) -> float:
         """Give a price of pairs at which two visits count about as much apart: any price gives an upper bound."""
         values = self.values(0.0)
-        most = max(values)
-        return 2.0 * values[most] / most
+        max_visits = max(values)
+        return 2.0 * values[max_visits] / max_visits
 
     def most_of(self, blocks: int, epochs: int, price: float) -> float:
         """Bound what so many blocks count together that hold at most one visit an epoch."""
         values = self.values(price)
         slopes = {max((values[n] - values[m]) / (n - m), 0.0) for n in values for m in values if m < n}
-        return min(blocks * max(v - each * n for n, v in values.items()) + each * epochs for each in slopes)
+        return min(blocks * max(v - slope * n for n, v in values.items()) + slope * epochs for slope in slopes)
 
     def _longer(self, single: Points, level: int) -> Points:
         """Give, for twice the steps, one visit's S and its squares in left and in right halves."""
@@ -109,10 +109,10 @@ class FreeBlocks:
         decay = self.decay(half)
         for a, (S, R, Q) in left.items():
             if n - a in right:
-                other = second if a == n - a == 1 else right[n - a]
+                partner = second if a == n - a == 1 else right[n - a]
                 yield (
-                    np.add.outer(decay * S, other[0]).ravel(), np.add.outer(decay * R, other[1]).ravel(),
-                    np.add.outer(Q, other[2]).ravel(),
+                    np.add.outer(decay * S, partner[0]).ravel(), np.add.outer(decay * R, partner[1]).ravel(),
+                    np.add.outer(Q, partner[2]).ravel(),
                 )  # fmt: skip
 
     def _thinned(
@@ -120,8 +120,8 @@ class FreeBlocks:
     ) -> Points:
         """Give fewer points that beat all of these."""
         S, R, Q = S * keep, R.copy(), Q.copy()
-        kept = thin(S.size, S, R, Q, np.zeros(S.size, dtype=np.int64), CLOSE, *(floors or self._floors), True)
-        return S[:kept].copy(), R[:kept].copy(), Q[:kept].copy()
+        count = thin(S.size, S, R, Q, np.zeros(S.size, dtype=np.int64), CLOSE, *(floors or self._floors), True)
+        return S[:count].copy(), R[:count].copy(), Q[:count].copy()
 
 
 def _union(parts: Iterable[Points]) -> Points:

@@ -54,10 +54,10 @@ class SrTree(BlockTree[Triples]):
         """Copy what matters of the first n points, which are changed."""
         S, R, Q, code = points
         if self.close == 0.0:
-            kept = thin_exactly(n, S, R, Q, code)
+            count = thin_exactly(n, S, R, Q, code)
         else:
-            kept = thin(n, S, R, Q, code, self.close, floor_s, floor_r, self.upper)
-        return Triples(S[:kept].copy(), R[:kept].copy(), Q[:kept].copy(), code[:kept].copy())
+            count = thin(n, S, R, Q, code, self.close, floor_s, floor_r, self.upper)
+        return Triples(S[:count].copy(), R[:count].copy(), Q[:count].copy(), code[:count].copy())
 
     def block(self, level: int, begin: int) -> StepBlock[Triples]:
         """Give the block of the steps begin + 1 .. begin + 2^level."""
@@ -69,15 +69,15 @@ class SrTree(BlockTree[Triples]):
             key = (0, level, zone, offset >> self.grain)
         elif begin >= 2 * N and end <= self.T - N:
             key = (1, level, offset)
-        found = self._blocks.get(key)
-        if found is None:
+        step_block = self._blocks.get(key)
+        if step_block is None:
             if zone is not None and level <= self.grain:
-                found = self._single(level, begin)
+                step_block = self._single(level, begin)
             else:
                 left, right = self.block(level - 1, begin), self.block(level - 1, begin + length // 2)
-                found = (self._joined if zone is None else self._within)(left, right, begin, level)
-            self._blocks[key] = found
-        return found
+                step_block = (self._joined if zone is None else self._within)(left, right, begin, level)
+            self._blocks[key] = step_block
+        return step_block
 
     def _single(self, level: int, begin: int) -> StepBlock[Triples]:
         N, length, snapped = self.N, 1 << level, begin % self.N >> self.grain << self.grain
@@ -85,17 +85,17 @@ class SrTree(BlockTree[Triples]):
         S, A, B, place = self._lists[level]
         left, right = self.sensitivities.inside(begin)
         Q = (left + self.sensitivities.drift * float(p) ** 2) * A + right * B
-        one = self._thinned(S.size, Triples(S.copy(), S * p, Q, place.copy()), self._floor_s, self._floor_r)
-        return StepBlock(length, {INSIDE: one, OUTSIDE: NOTHING} if length < N else {INSIDE: one})
+        points = self._thinned(S.size, Triples(S.copy(), S * p, Q, place.copy()), self._floor_s, self._floor_r)
+        return StepBlock(length, {INSIDE: points, OUTSIDE: NOTHING} if length < N else {INSIDE: points})
 
     def _within(
         self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
     ) -> StepBlock[Triples]:
         """Join two blocks of one epoch: the visit is in one of them."""
-        one, two = self._own(left, begin, level - 1), self._own(right, begin + left.length, level - 1)
-        size = one[INSIDE].S.size + two[INSIDE].S.size
+        left_points, right_points = self._own(left, begin, level - 1), self._own(right, begin + left.length, level - 1)
+        size = left_points[INSIDE].S.size + right_points[INSIDE].S.size
         self._reserve(size)
-        a, b, space = one[INSIDE], two[INSIDE], self._space
+        a, b, space = left_points[INSIDE], right_points[INSIDE], self._space
         n = unite(a.S, a.R, a.Q, b.S, b.R, b.Q, self.decay(left.length), *space)
         points = {INSIDE: self._thinned(n, space, self._floor_s, self._floor_r)}
         parents = ((0, INSIDE, OUTSIDE, 1), (a.S.size, OUTSIDE, INSIDE, b.S.size))
@@ -106,11 +106,11 @@ class SrTree(BlockTree[Triples]):
     def _own(self, block: StepBlock[Triples], begin: int, level: int) -> dict[State, Triples]:
         """Give a block's points with the block itself as a node."""
         g, delta, drift = self.sensitivities.node(begin, level)
-        late, most = self.sensitivities.delta_late, self.sensitivities.delta_most
+        late, limit = self.sensitivities.delta_late, self.sensitivities.delta_most
         if not self.upper and begin % self.N + block.length > self.N:
             late = self.sensitivities.least_moved()  # more than one visit
         return {
-            state: Triples(S, R, add_own(S, R, Q, g, delta, drift, late, most), code)
+            state: Triples(S, R, add_own(S, R, Q, g, delta, drift, late, limit), code)
             for state, (S, R, Q, code) in block.points.items()
         }
 
@@ -118,9 +118,9 @@ class SrTree(BlockTree[Triples]):
         self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
     ) -> StepBlock[Triples]:
         half = left.length
-        one, two = self._own(left, begin, level - 1), self._own(right, begin + half, level - 1)
+        left_points, right_points = self._own(left, begin, level - 1), self._own(right, begin + half, level - 1)
         keep_s = float(level <= self.sensitivities.top)  # longer nodes are of r only
-        return self._join(left, one, right, two, begin, self.decay(half), keep_s)
+        return self._join(left, left_points, right, right_points, begin, self.decay(half), keep_s)
 
     def closed(self, node: StepBlock[Triples], begin: int, level: int) -> StepBlock[Triples]:
         """Give a node that no later one contains: of each state only the best value is left."""

@@ -53,11 +53,11 @@ def most_moved(S: float, late: float, most: float) -> float:
 
 
 @kernel
-def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, most: float) -> Vector:
+def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, limit: float) -> Vector:
     """Give Q with the block itself as a node: of G, of Delta (times ``delta``), of r."""
     out = np.empty_like(Q)
     for i in range(Q.shape[0]):
-        moved = most_moved(S[i], late, most)
+        moved = most_moved(S[i], late, limit)
         out[i] = Q[i] + g * (S[i] * S[i]) + delta * (moved * moved) + drift * (R[i] * R[i])
     return out
 
@@ -87,23 +87,23 @@ def keep_unbeaten(
     s: Vector, r: Vector, q: Vector, c: Codes, S: Vector, R: Vector, Q: Vector, code: Codes
 ) -> int:  # fmt: skip
     """Write the points that no other beats, of those of ``s``, which falls; returns how many."""
-    kept = 0
+    count = 0
     for i in range(s.shape[0]):
         beaten = False
-        for j in range(kept):
+        for j in range(count):
             if S[j] >= s[i] and R[j] >= r[i] and Q[j] >= q[i]:
                 beaten = True
                 break
         if beaten:
             continue
         k = 0
-        for j in range(kept):  # of points with the same S an earlier one may be beaten by a later one
+        for j in range(count):  # of points with the same S an earlier one may be beaten by a later one
             if not (s[i] >= S[j] and r[i] >= R[j] and q[i] >= Q[j]):
                 S[k], R[k], Q[k], code[k] = S[j], R[j], Q[j], code[j]
                 k += 1
         S[k], R[k], Q[k], code[k] = s[i], r[i], q[i], c[i]
-        kept = k + 1
-    return kept
+        count = k + 1
+    return count
 
 
 @kernel
@@ -126,23 +126,23 @@ def gather(
         return n
     width = int(columns) + 1
     at = np.full((int(rows) + 1) * width, -1, dtype=np.int64)
-    kept = 0
+    count = 0
     for i in range(n):
         place = int((S[i] - low_s) * per_s) * width + int((R[i] - low_r) * per_r)
         k = at[place]
         if k < 0:
-            at[place] = kept
-            S[kept], R[kept], Q[kept], code[kept] = S[i], R[i], Q[i], code[i]
-            kept += 1
+            at[place] = count
+            S[count], R[count], Q[count], code[count] = S[i], R[i], Q[i], code[i]
+            count += 1
             continue
-        more = Q[i] > Q[k]
+        is_larger = Q[i] > Q[k]
         if upper:
             S[k], R[k] = max(S[k], S[i]), max(R[k], R[i])
-        elif more:
+        elif is_larger:
             S[k], R[k] = S[i], R[i]
-        if more:
+        if is_larger:
             Q[k], code[k] = Q[i], code[i]
-    return kept
+    return count
 
 
 def thin(
@@ -212,10 +212,10 @@ def merge_cells(
             if best[j] < 0 or Q[i] > Q[best[j]]:
                 best[j] = i
             j += j & -j
-    kept = 0
+    count = 0
     for k in range(n):
         i = order[k]
         if keep[i]:
-            S[kept], R[kept], Q[kept], code[kept] = s[i], r[i], q[i], c[i]
-            kept += 1
-    return kept
+            S[count], R[count], Q[count], code[count] = s[i], r[i], q[i], c[i]
+            count += 1
+    return count

@@ -81,10 +81,10 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)
     if count < 1:
         return 0.0
-    one, drift = w.g_later + w.least_moved() ** 2, w.drift * float(place) ** 2
+    factor, drift = w.g_later + w.least_moved() ** 2, w.drift * float(place) ** 2
     alone, before, after = 0.0, 1.0, 1.0
     for level in range(low):
-        alone += one * (before**2 + after**2) + drift * before**2
+        alone += factor * (before**2 + after**2) + drift * before**2
         before *= free.decay(1 << level)
         after *= free.decay(1 << level) if level < free.lowest else 1.0
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
@@ -93,10 +93,10 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     pairs.sum_tables(low, split - 1, squares, *lower)
     pairs.sum_tables(split, top, squares, *upper)
     period = 1 << top - free.lowest
-    rest = (N, low, split, *lower, *upper[:2], one * (before + after) ** 2, drift * before**2)
-    total = count * alone + pairs.sum_of_pairs(first, count % period, *rest)
+    pair_arguments = (N, low, split, *lower, *upper[:2], factor * (before + after) ** 2, drift * before**2)
+    total = count * alone + pairs.sum_of_pairs(first, count % period, *pair_arguments)
     if count >= period:
-        total += count // period * pairs.sum_of_pairs(first, period, *rest)
+        total += count // period * pairs.sum_of_pairs(first, period, *pair_arguments)
     for level in range(top + 1, w.steps.bit_length()):
         begin, end = (first - 1) * N, (first + 2 * count - 1) * N
         total += drift * pairs.sum_of_long_nodes(begin, end, N, place, level, free.log_decay)

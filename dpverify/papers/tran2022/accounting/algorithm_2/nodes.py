@@ -56,9 +56,9 @@ class NodeSensitivities:
         if level > self.top:
             return NodeTerms(0.0, 0.0, self.drift if left else 0.0)
         end = begin + length
-        whole = left or begin - length < T - N  # else no window holds the node and leaves a part of its parent out
-        g = (self.g_first if end <= 2 * N else self.g_later) if whole else 0.0
-        delta = whole and begin >= N and 2 * N <= T and not (left and end + length <= 2 * N)
+        is_read = left or begin - length < T - N  # else no window holds the node and leaves a part of its parent out
+        g = (self.g_first if end <= 2 * N else self.g_later) if is_read else 0.0
+        delta = is_read and begin >= N and 2 * N <= T and not (left and end + length <= 2 * N)
         return NodeTerms(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
@@ -90,7 +90,7 @@ class NodeSensitivities:
 @kernel
 def sum_of_pattern(
     visits: NDArray[np.int64], T: int, N: int, log_decay: float, g_first: float, g_later: float,
-    late: float, most: float, drift: float,
+    late: float, limit: float, drift: float,
 ) -> float:  # fmt: skip
     """Sum squared sensitivity over squared deviation over the nodes that are read; visits in rising order."""
     total, k = 0.0, 0
@@ -100,7 +100,7 @@ def sum_of_pattern(
             a = (visits[i] - 1) >> k
             begin = a << k
             end = begin + length
-            weights, drifts, moved, left_over, first = 0.0, 0.0, 0.0, most, i
+            weights, drifts, moved, remaining, first = 0.0, 0.0, 0.0, limit, i
             while i < visits.shape[0] and (visits[i] - 1) >> k == a:
                 ahead = end - visits[i]
                 weight = math.exp(log_decay * ahead) if ahead > 0 else 1.0
@@ -110,10 +110,10 @@ def sum_of_pattern(
             if end > T:
                 continue
             for j in range(i - 1, first - 1, -1):
-                if left_over > 0.0:
-                    ahead, step = end - visits[j], min(late, left_over)
+                if remaining > 0.0:
+                    ahead, step = end - visits[j], min(late, remaining)
                     moved += step * (math.exp(log_decay * ahead) if ahead > 0 else 1.0)
-                    left_over -= step
+                    remaining -= step
             left = a % 2 == 0
             if left:
                 total += drift * drifts * drifts

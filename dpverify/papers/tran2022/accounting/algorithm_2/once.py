@@ -38,7 +38,7 @@ def double(
 
 @kernel
 def add_block(
-    S: Vector, A: Vector, B: Vector, begin: int, length: int, g: float, delta: float, late: float, most: float,
+    S: Vector, A: Vector, B: Vector, begin: int, length: int, g: float, delta: float, late: float, limit: float,
     left: float, right: float, out: Vector,
 ) -> None:  # fmt: skip
     """Add to ``out[p]`` what the block of the steps after ``begin`` holds: itself, ``left`` A and ``right`` B."""
@@ -46,7 +46,7 @@ def add_block(
     shift = begin % N
     for k in range(min(length, N)):
         p = k + shift if k + shift < N else k + shift - N
-        moved = most_moved(S[k], late, most)
+        moved = most_moved(S[k], late, limit)
         out[p] += g * (S[k] * S[k]) + delta * (moved * moved) + left * A[k] + right * B[k]
 
 
@@ -63,7 +63,7 @@ def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
 def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None:
     """Add what G and Delta nodes count to ``out``."""
     T, N = sensitivities.steps, out.size
-    late, most = sensitivities.delta_late, sensitivities.delta_most
+    late, limit = sensitivities.delta_late, sensitivities.delta_most
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     now, following = np.zeros((3, N)), np.zeros((3, N))
     now[0, 0] = 1.0
@@ -73,7 +73,7 @@ def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None
         for begin, length, left, right in blocks:
             if length == 1 << level:
                 node = sensitivities.node(begin, level)
-                add_block(S, A, B, begin, length, node.g, node.delta, late, most, left, right, out)
+                add_block(S, A, B, begin, length, node.g, node.delta, late, limit, left, right, out)
         if T >> level + 1:
             counted = float(level <= sensitivities.top)
             double(S, A, B, 1 << level, math.exp(log_decay * (1 << level)), counted, *following)

@@ -17,13 +17,13 @@ PLACES = 4096  # Into so many parts two epochs are cut for the long nodes.
 
 @kernel
 def pair_tables(
-    N: int, split: int, fine: int, top: int, one: float, drift: float, squares: Vector,
+    N: int, split: int, fine: int, top: int, factor: float, drift: float, squares: Vector,
     base: Vector, above: Vector, below: Vector,
 ) -> None:  # fmt: skip
     """Tables of what a pair can count: by the bits of bN from ``split`` to ``top``, and by those below.
 
     ``fine``, ``top``: pairs count that share a node of level ``fine``; nodes count up to level ``top``, 2^top <= N.
-    ``one``, ``drift``: what a visit adds to a node per squared weight, of G and Delta, and of r per squared (p - 1).
+    ``factor``, ``drift``: what a visit adds to a node per squared weight, of G and Delta, and of r per squared (p - 1).
     ``base``, ``above`` (2^(top + 1 - split),): written: what a pair counts from level ``split`` on where it meets
     below, and in all where it meets above. Shapes: ``squares`` (top + 1,), ``below`` (2^split,).
     """
@@ -39,14 +39,14 @@ def pair_tables(
             for h in range(high, max(low, lowest) - 1, -1):
                 if h < fine:  # the pair meets in the node of level h + 1 and is apart in all smaller ones
                     ahead = 2.0 ** (h + 1)
-                    apart = (h + 1) * (2.0 * one + drift * (last * last + ahead * ahead))
+                    separate_sum = (h + 1) * (2.0 * factor + drift * (last * last + ahead * ahead))
                     largest = last + (2.0**split if part == 1 else ahead)
-                    best = max(best, apart + 4.0 * one * weights + drift * largest**2 * lefts)
+                    best = max(best, separate_sum + 4.0 * factor * weights + drift * largest**2 * lefts)
                 if bits >> h - low & 1 == 0:
                     weights, lefts = weights * squares[h], lefts * squares[h] + 1.0
                 weights += 1.0
             if part == 0:
-                base[bits] = 4.0 * one * weights + drift * (last + 2.0**split) ** 2 * lefts
+                base[bits] = 4.0 * factor * weights + drift * (last + 2.0**split) ** 2 * lefts
                 above[bits] = best
             else:
                 below[bits] = best
@@ -68,7 +68,7 @@ def most_of_pairs(
 
 
 @kernel
-def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vector, rest: Vector) -> None:
+def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vector, ends: Vector) -> None:
     """Tables over the bits ``low`` to ``high`` of a place: sums of squared weights of one visit over these levels.
 
     Written, for each value of the bits: the sum over all levels, that over left halves, and the squared weight at the
@@ -81,21 +81,21 @@ def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vec
             if bits >> k - low & 1 == 0:
                 left += weight
                 weight *= squares[k]
-        weights[bits], lefts[bits], rest[bits] = total, left, weight
+        weights[bits], lefts[bits], ends[bits] = total, left, weight
 
 
 @kernel
 def sum_of_pairs(
     first: int, count: int, N: int, low: int, split: int,
-    low_weights: Vector, low_lefts: Vector, rest: Vector, weights: Vector, lefts: Vector, both: float, drift: float,
+    low_weights: Vector, low_lefts: Vector, ends: Vector, weights: Vector, lefts: Vector, factor: float, drift: float,
 ) -> float:  # fmt: skip
-    """Sum ``both`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, .."""
+    """Sum ``factor`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, .."""
     lower, upper, total = low_weights.shape[0] - 1, weights.shape[0] - 1, 0.0
     for i in range(count):
         x = (first + 2 * i) * N
         at, high = x >> low & lower, x >> split & upper
-        total += both * (low_weights[at] + rest[at] * weights[high])
-        total += drift * (low_lefts[at] + rest[at] * lefts[high])
+        total += factor * (low_weights[at] + ends[at] * weights[high])
+        total += drift * (low_lefts[at] + ends[at] * lefts[high])
     return total
 
 
@@ -109,12 +109,12 @@ def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, deca
     at = (begin + stride - 1) // stride * stride
     nodes = max((end - length - at) // stride + 1, 0)
     period = max(min(odd, nodes), 1)  # at most ``odd`` places within two epochs
-    per_pair, most = np.exp(decay_log * 2 * N), (length - 1) // (2 * N)
+    per_pair, visit_count = np.exp(decay_log * 2 * N), (length - 1) // (2 * N)
     squares = np.empty(PLACES)
     for part in range(PLACES):
         weight = np.exp(decay_log * ((part + 1) * (2 * N) // PLACES + 1))
-        if most > 0:  # a node holds so many visits at least, the last of them so many steps before its end
-            weight *= (1.0 - per_pair**most) / (1.0 - per_pair)
+        if visit_count > 0:  # a node holds so many visits at least, the last of them so many steps before its end
+            weight *= (1.0 - per_pair**visit_count) / (1.0 - per_pair)
         squares[part] = weight * weight
     step, back = stride % (2 * N), (at + length - 1 - place) % (2 * N)
     part, sum_of_part, total = nodes % period, 0.0, 0.0

@@ -130,12 +130,12 @@ def literal_step(
     """
     F_G, F_Delta, F_r, powers, keeps, c = F.g, F.delta, F.r, tables.powers, tables.keeps, tables.c
     d = out.shape[0]
-    whole, G, Delta = work[0], work[1], work[2]
+    window, G, Delta = work[0], work[1], work[2]
     q = t // N  # "q <- floor(t / N)"
     r = t - q * N  # "r = t - qN"
     adds = node_sum(1, r, alpha, F_G, first, powers, nodes, out)  # "G^_[1,r] = ..."; algorithm-4-empty-prefix
     if q > 0:  # algorithm-4-first-window
-        adds += node_sum(r + 1, r + N, alpha, F_G, first, powers, nodes, whole)  # "G^_[r+1,r+N] = ..."
+        adds += node_sum(r + 1, r + N, alpha, F_G, first, powers, nodes, window)  # "G^_[r+1,r+N] = ..."
     decay = power(1.0 - alpha, t - r, powers)
     for j in range(d):
         out[j] *= decay  # "G^_[1,t] = (1 - alpha)^{t-r} G^_[1,r]"
@@ -150,7 +150,7 @@ def literal_step(
             adds += 2
         share = power(1.0 - alpha, N * i, powers) * power(1.0 - gamma, q - i - 1, keeps)
         for j in range(d):  # algorithm-4-assignment
-            out[j] += share * whole[j]  # "... + (1 - alpha)^{Ni} (1 - gamma)^{q-i-1} G^_[r+1,r+N]"
+            out[j] += share * window[j]  # "... + (1 - alpha)^{Ni} (1 - gamma)^{q-i-1} G^_[r+1,r+N]"
         adds += 1
     adds += node_sum(1, t, alpha, F_r, first, powers, nodes, G)  # "r^_t = ..."
     for j in range(d):

@@ -120,16 +120,16 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
 
 def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
     """Check the shapes of three families of nodes, return them as contiguous floats, and T, whose tree has n nodes."""
-    made = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
-    for name, family in zip(Nodes._fields, made, strict=True):
-        if family.ndim != 2 or 0 in family.shape or family.shape != made.g.shape:
-            rule = f"must have the shape (n, d) of nodes.g, {made.g.shape}"
+    contiguous = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
+    for name, family in zip(Nodes._fields, contiguous, strict=True):
+        if family.ndim != 2 or 0 in family.shape or family.shape != contiguous.g.shape:
+            rule = f"must have the shape (n, d) of nodes.g, {contiguous.g.shape}"
             raise check.ArgumentError(f"nodes.{name}", f"an array of shape {family.shape}", rule)
-    count, d = made.g.shape
+    count, d = contiguous.g.shape
     # A tree of T leaves has 2T - (ones in the binary expansion of T) nodes, so T is at least n / 2, and not much more.
     steps = max(1, count // 2)
     while node_count(steps) < count:
         steps += 1
     if node_count(steps) != count:
         raise check.ArgumentError("nodes.g", f"{count} rows", "must have as many rows as a tree has nodes")
-    return made, steps, d
+    return contiguous, steps, d

@@ -101,10 +101,10 @@ class Memory:
 
     def gradient(self, w: Vector) -> Vector:
         """Gradient of F at ``w``, shape (N + 2,)."""
-        one, total = np.zeros_like(w), np.zeros_like(w)
+        term, total = np.zeros_like(w), np.zeros_like(w)
         for k in range(self.examples):
-            self.example_gradient(w, np.zeros(1), float(k), one)
-            total += one
+            self.example_gradient(w, np.zeros(1), float(k), term)
+            total += term
         mean: Vector = total / self.examples
         return mean
 

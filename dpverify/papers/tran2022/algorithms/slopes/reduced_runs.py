@@ -46,14 +46,14 @@ def run_reduced_slope(
         )
         if failed:
             return failed
-        rest = 0.0
+        tail_square = 0.0
         for j in range(1, d):
-            rest += m_hat[j] * m_hat[j]
-        apart, error = m_hat[0] - m[0], m_hat[0] - full
+            tail_square += m_hat[j] * m_hat[j]
+        first_noise, error = m_hat[0] - m[0], m_hat[0] - full
         total += abs(full)
         sampled += abs(m[0] - full)
-        noises += math.sqrt(apart * apart + rest)
-        errors += math.sqrt(error * error + rest)
+        noises += math.sqrt(first_noise * first_noise + tail_square)
+        errors += math.sqrt(error * error + tail_square)
         farthest = max(farthest, abs(w[0]))
     write_means(steps, total, sampled, noises, errors, w[0], farthest, out)
     return 0

@@ -64,7 +64,7 @@ def run_slope(
         full = slope_at(u, slope)
         m = beta * m + alpha * (full + offsets[permutation[i]])
         i += 1
-        rest = 0.0  # square of the noise beside the first coordinate
+        tail_square = 0.0  # square of the noise beside the first coordinate
         noise = 0.0
         if scale > 0.0:
             at = np.uint64(level(t)) * d
@@ -73,14 +73,14 @@ def run_slope(
             slot_noise(t, decay, scale, slots)
             noise = flat[at]
             for j in range(at + np.uint64(1), at + d):
-                rest += flat[j] * flat[j]
+                tail_square += flat[j] * flat[j]
         m_hat = m + noise
-        length = math.sqrt(m_hat * m_hat + rest) if d > 1 else abs(m_hat)
+        length = math.sqrt(m_hat * m_hat + tail_square) if d > 1 else abs(m_hat)
         gradients += abs(full)
         sampled += abs(m - full)
         if d > 1:
-            noises += math.sqrt(noise * noise + rest)
-            errors += math.sqrt((m_hat - full) * (m_hat - full) + rest)
+            noises += math.sqrt(noise * noise + tail_square)
+            errors += math.sqrt((m_hat - full) * (m_hat - full) + tail_square)
         else:
             noises += abs(noise)
             errors += abs(m_hat - full)

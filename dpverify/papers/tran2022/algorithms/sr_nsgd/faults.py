@@ -49,10 +49,10 @@ class SrFault:
         tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
         if self.missing is not None:
             family, y, z = self.missing
-            found = (tape_layout(examples, parameters.steps) == (_PLACE[family], y, z)).all(axis=1)
-            if not found.any():
+            mask = (tape_layout(examples, parameters.steps) == (_PLACE[family], y, z)).all(axis=1)
+            if not mask.any():
                 raise check.ArgumentError("missing", self.missing, "must be a node that this run reads")
-            tape = np.where(found[:, None], 0.0, tape)
+            tape = np.where(mask[:, None], 0.0, tape)
         deviations = parameters.deviations(examples)
         if self.change_deviations is not None:
             deviations = self.change_deviations(deviations)

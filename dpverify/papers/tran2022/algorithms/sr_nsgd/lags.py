@@ -104,12 +104,12 @@ def write_leaf(
     """Write what step s contributes to family f, G or DELTA, into ``out``; ``before`` is working space, both (d,)."""
     starts, columns, values = record.rows
     n, epoch = record.schedule[s - 1], (s - 1) // N
-    own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+    row_columns, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
     copy_into(out, record.common[epoch])
-    gradient(record.anchors[epoch], own, entries, record.y[n], out)
+    gradient(record.anchors[epoch], row_columns, entries, record.y[n], out)
     if f == DELTA:
         copy_into(before, record.common[epoch - 1])
-        gradient(record.anchors[epoch - 1], own, entries, record.y[n], before)
+        gradient(record.anchors[epoch - 1], row_columns, entries, record.y[n], before)
         for j in range(out.shape[0]):
             out[j] -= before[j]
 

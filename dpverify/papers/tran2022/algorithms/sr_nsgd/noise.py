@@ -53,8 +53,8 @@ def rows_until(t: int, N: int, K: int) -> int:
     """How many rows of a tape the steps 1..t use: t for r, and for G and Delta every node up to the length 2^K."""
     count = t
     for k in range(K + 1):
-        made, early = t >> k, (N + (1 << k) - 1) >> k  # of Delta, those that begin in the first epoch are not made
-        count += made + max(0, made - early)
+        completed, early = t >> k, (N + (1 << k) - 1) >> k  # of Delta, those that begin in the first epoch are not made
+        count += completed + max(0, completed - early)
     return count
 
 

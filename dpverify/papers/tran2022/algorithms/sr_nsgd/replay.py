@@ -118,9 +118,9 @@ def replay(
 
 
 def _nodes(leaves: Stack, anchors: Intervals, alpha: float) -> ExactNodes:
-    made = anchors[:, 1] >= 0
+    has_anchor = anchors[:, 1] >= 0
     for f, name in ((F, "iterate"), (G, "anchor"), (DELTA, "anchor before")):
-        bad = ~np.isfinite(leaves[f]).all(axis=1) & (made if f == DELTA else True)
+        bad = ~np.isfinite(leaves[f]).all(axis=1) & (has_anchor if f == DELTA else True)
         if bad.any():
             value = f"a number that is not finite at step {int(np.argmax(bad)) + 1}, at the {name}"
             raise check.ArgumentError("gradient", value, "must write a finite number into every coordinate")

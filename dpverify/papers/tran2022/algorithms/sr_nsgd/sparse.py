@@ -36,14 +36,14 @@ def run_sparse_sr_steps(
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     for t in range(first, last + 1):
         n = example_of(t, order)
-        own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+        row_columns, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
         common(lam, anchors[0], gradients[G])
-        gradient(anchors[0], own, entries, y[n], gradients[G])
+        gradient(anchors[0], row_columns, entries, y[n], gradients[G])
         if t > N:
             common(lam, anchors[1], gradients[DELTA])
-            gradient(anchors[1], own, entries, y[n], gradients[DELTA])
+            gradient(anchors[1], row_columns, entries, y[n], gradients[DELTA])
         common(lam, w, gradients[R])
-        gradient(w, own, entries, y[n], gradients[R])
+        gradient(w, row_columns, entries, y[n], gradients[R])
         failed = sr_step(
             t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
         )

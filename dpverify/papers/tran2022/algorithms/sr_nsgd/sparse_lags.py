@@ -57,15 +57,15 @@ def write_gradients(
 ) -> None:  # fmt: skip
     """Write the gradients of example n at both anchors and at ``w`` into ``out``, shape (3, d)."""
     starts, columns, values = record.rows
-    own, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+    row_columns, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
     copy_into(out[G], record.common[epoch])
-    gradient(record.anchors[epoch], own, entries, record.y[n], out[G])
+    gradient(record.anchors[epoch], row_columns, entries, record.y[n], out[G])
     out[DELTA, :] = 0.0
     if epoch > 0:
         copy_into(out[DELTA], record.common[epoch - 1])
-        gradient(record.anchors[epoch - 1], own, entries, record.y[n], out[DELTA])
+        gradient(record.anchors[epoch - 1], row_columns, entries, record.y[n], out[DELTA])
     common(lam, w, out[R])
-    gradient(w, own, entries, record.y[n], out[R])
+    gradient(w, row_columns, entries, record.y[n], out[R])
 
 
 @kernel

@@ -64,9 +64,13 @@ def new_sr_numbers(parameters: SrParameters, examples: int, direction: float = 1
 
 def new_sr_state(examples: int, steps: int, w: Vector, iterates: Matrix, done: Indices) -> SrState:
     """Make the state before the first step; ``w``, ``iterates`` and ``done`` are the run's own arrays."""
-    stream, d, kept = new_state(examples, steps, len(w)), len(w), max(0, len(iterates) - 1)
+    stream, d, stored_steps = new_state(examples, steps, len(w)), len(w), max(0, len(iterates) - 1)
     gradients = np.full((3, d), np.nan)  # an entry that a gradient leaves out is then seen
-    left, nodes, momenta = np.zeros_like(stream.prefixes), np.zeros_like(stream.prefixes), np.full((2, kept, d), np.nan)
+    left, nodes, momenta = (
+        np.zeros_like(stream.prefixes),
+        np.zeros_like(stream.prefixes),
+        np.full((2, stored_steps, d), np.nan),
+    )
     m, m_hat = np.zeros(d), np.zeros(d)
     return SrState(gradients, np.stack([w, w]), left, nodes, stream, w, m, m_hat, iterates, momenta, done)
 

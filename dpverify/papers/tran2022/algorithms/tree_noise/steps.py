@@ -82,13 +82,13 @@ class TreeNoise:
     ) -> None:  # fmt: skip
         self._steps = check.whole(1, MOST_STEPS - 1, steps=steps)
         dimension = check.whole(1, dimension=dimension)
-        kept, ahead = self._steps.bit_length(), min(self._steps, max(1, AHEAD // dimension))
-        check.memory((kept + ahead) * dimension, steps=steps, dimension=dimension)
+        slot_count, ahead = self._steps.bit_length(), min(self._steps, max(1, AHEAD // dimension))
+        check.memory((slot_count + ahead) * dimension, steps=steps, dimension=dimension)
         self._scale, self._rng, self._fast = check.not_negative(scale=scale), rng, fast
         if fast:
             take_words(rng)  # refuses other sources
         self._decay = decays(check.weight(alpha=alpha))
-        self._slots = np.zeros((kept, dimension))
+        self._slots = np.zeros((slot_count, dimension))
         self._block = np.empty((ahead, dimension))
         self._drawn = self._row = self._rows = 0
 

@@ -37,10 +37,10 @@ def _epochs_are_orders(schedule: Indices, n: int, ordering: Ordering) -> str:
     epochs = [schedule[begin : begin + n] for begin in range(0, len(schedule), n)]
     if any(len(set(epoch.tolist())) != len(epoch) for epoch in epochs):
         return "an epoch has an example twice"
-    whole = {tuple(epoch.tolist()) for epoch in epochs if len(epoch) == n}
-    if n >= 8 and len(whole) != (1 if ordering == "once" else sum(len(epoch) == n for epoch in epochs)):
-        return f"{len(whole)} different orders"
-    return "examples are taken as they stand" if n >= 8 and tuple(range(n)) in whole else ""
+    orders = {tuple(epoch.tolist()) for epoch in epochs if len(epoch) == n}
+    if n >= 8 and len(orders) != (1 if ordering == "once" else sum(len(epoch) == n for epoch in epochs)):
+        return f"{len(orders)} different orders"
+    return "examples are taken as they stand" if n >= 8 and tuple(range(n)) in orders else ""
 
 
 def _noisy_nodes(leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, without_r: bool) -> Nodes:

@@ -33,8 +33,8 @@ CONSTANT = 1000  # Tried for an O(.) that hides one; what fails, fails with ever
 
 
 def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
-    most = {"smoke": 8, "standard": 24, "full": 60}[budget.name]
-    for n in range(1, most):
+    size_limit = {"smoke": 8, "standard": 24, "full": 60}[budget.name]
+    for n in range(1, size_limit):
         for steps in (1, n, 2 * n + 1, 7 * n):
             for depth in {steps.bit_length(), steps.bit_length() - 1}:
                 yield {"N": n, "T": steps, "depth": depth, "alpha": Fraction(1, n), "G": 3, "sigma": Fraction(2, 7)}
@@ -57,9 +57,9 @@ def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
 
 
 def _full_batches(budget: Budget) -> Iterable[dict[str, Any]]:
-    most = {"smoke": 40, "standard": 400, "full": 2000}[budget.name]
+    size_limit = {"smoke": 40, "standard": 400, "full": 2000}[budget.name]
     etas = (Fraction(1), Fraction(1, 1024))
-    return ({"N": n, "eta": eta, "L": smooth} for smooth in (5, 0) for n in range(1, most) for eta in etas)
+    return ({"N": n, "eta": eta, "L": smooth} for smooth in (5, 0) for n in range(1, size_limit) for eta in etas)
 
 
 def _full_batch(constant: int) -> Rule:
@@ -107,8 +107,8 @@ def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     """At least 2 alpha G (1 - (1-alpha)^(N-1)) at the end of every epoch from the second on."""
     n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
     moved = attained_fresh(t, n, alpha, point["G"])
-    wanted = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
-    return Outcome(moved >= wanted, moved, wanted)
+    lower_bound = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
+    return Outcome(moved >= lower_bound, moved, lower_bound)
 
 
 def _corrected(point: Point, statement: Statement, *, first: int = 1, late: int = 0) -> Outcome:

@@ -93,11 +93,11 @@ def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
     t, alpha = int(point["t"]), point["alpha"]
     functions = paper_functions(Ordering("free", 3), alpha)
     beta, full = to_value(1 - alpha), functions["full_grad"]
-    said = Combination({})
+    expected = Combination({})
     for i in range(1, t + 1):
         weight = ONE if first_apart and i == 1 else to_value(alpha)
-        said = said + (beta ** (t - i) if t > i else ONE) * weight * full(i)
-    return compare_coefficients(functions["full_momentum"](t), said, in_words)
+        expected = expected + (beta ** (t - i) if t > i else ONE) * weight * full(i)
+    return compare_coefficients(functions["full_momentum"](t), expected, in_words)
 
 
 def _updated(point: Point, *, assigned: bool) -> Outcome:

@@ -66,14 +66,14 @@ def _loop(point: Point, ends: tuple[int, int]) -> Outcome:
     """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
     n, steps = int(point["N"]), int(point["T"])
     visited = list(box_indices.epoch_loop(steps, n, ends[0], n + ends[1]))
-    wanted = [((t - 1) // n, t) for t in range(1, steps + 1)]
+    expected = [((t - 1) // n, t) for t in range(1, steps + 1)]
     span = f"t = {visited[0][1]} .. {visited[-1][1]}" if visited else "no step"
-    return Outcome(visited == wanted, Fraction(len(visited)), Fraction(steps), f"{span}, number of steps against T")
+    return Outcome(visited == expected, Fraction(len(visited)), Fraction(steps), f"{span}, number of steps against T")
 
 
 def _a_largest(point: Point, as_remainder: bool) -> Outcome:
-    found = box_indices.node_exponents(int(point["a"]), int(point["b"]), as_remainder=as_remainder)
-    return Outcome(bool(found) and found[0] == 0, note=f"k among {found}")
+    exponents = box_indices.node_exponents(int(point["a"]), int(point["b"]), as_remainder=as_remainder)
+    return Outcome(bool(exponents) and exponents[0] == 0, note=f"k among {exponents}")
 
 
 def _recursion(point: Point, skip: int) -> Outcome:
@@ -89,14 +89,14 @@ def _recursion(point: Point, skip: int) -> Outcome:
 
 def _node_range(point: Point, without_top: bool) -> Outcome:
     steps = int(point["T"])
-    made = [
+    nodes = [
         node
         for t in range(1, steps + 1)
         for node in box_indices.made_nodes(t)[: None if not without_top else max(t % 2, 1)]
     ]
-    missing = box_indices.dyadic_nodes(steps) - set(made)
+    missing = box_indices.dyadic_nodes(steps) - set(nodes)
     return Outcome(
-        not missing and len(made) == len(set(made)) == len(box_indices.dyadic_nodes(steps)), note=f"missing {missing}"
+        not missing and len(nodes) == len(set(nodes)) == len(box_indices.dyadic_nodes(steps)), note=f"missing {missing}"
     )
 
 
@@ -163,11 +163,11 @@ def _order_exists(point: Point, ahead: bool) -> Outcome:
 
 def _noise_named(point: Point, drawn: str) -> Outcome:
     """Whether the noise that Algorithm 5 adds to f_i has been drawn under its name."""
-    known = {"zeta_1"}
+    drawn_names = {"zeta_1"}
     for i in range(2, int(point["K"]) + 1):
-        known.add(drawn.replace("_i", f"_{i}"))
-        if f"zeta_{i}" not in known:
-            return Outcome(False, note=f"zeta_{i} is used and {', '.join(sorted(known))} were drawn")
+        drawn_names.add(drawn.replace("_i", f"_{i}"))
+        if f"zeta_{i}" not in drawn_names:
+            return Outcome(False, note=f"zeta_{i} is used and {', '.join(sorted(drawn_names))} were drawn")
     return Outcome(True)
 
 
@@ -194,7 +194,7 @@ def _line(
     name: str,
     points: Points,
     rule: BoxRule,
-    said: Any,
+    correct: Any,
     fault: str,
     wrong: Any,
     *,
@@ -210,10 +210,10 @@ def _line(
         claim,
         name,
         points=points,
-        holds=of(said) if printed is None else of_variant(of(printed), of(said)),
+        holds=of(correct) if printed is None else of_variant(of(printed), of(correct)),
         planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
         meets=meets or {},
-        neighbours=[] if printed is None else [TrueNeighbour("the corrected line", holds=of(said))],
+        neighbours=[] if printed is None else [TrueNeighbour("the corrected line", holds=of(correct))],
     )
 
 

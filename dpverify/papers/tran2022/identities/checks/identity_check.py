@@ -98,11 +98,11 @@ class IdentityCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compare coefficients at every point, and again for each fault until it is refuted."""
         statement = context.statement
-        seen = list(self._go_through(context, statement, self.functions))
-        if not seen:
+        outcomes = list(self._go_through(context, statement, self.functions))
+        if not outcomes:
             raise ValueError(f"sizes of check {self.name!r} must not be empty.")
-        violations = [(point, found) for point, found in seen if found.ok is False]
-        undecided = sum(found.ok is None for _, found in seen)
+        violations = [(point, outcome) for point, outcome in outcomes if outcome.ok is False]
+        undecided = sum(outcome.ok is None for _, outcome in outcomes)
         controls = [] if violations else [self._control(context, f) for f in self.faults if f.applies(statement)]
         missed = "" if violations else missed_controls(controls)
         status: Status = "not refuted"
@@ -110,11 +110,11 @@ class IdentityCheck(Check):
             status = "refuted"
         elif missed or undecided:
             status = "inconclusive"
-        message = f"{len(seen)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
+        message = f"{len(outcomes)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
         return self.result(
             status=status,
             message="; ".join(filter(None, [message, missed])),
-            n=len(seen),
+            n=len(outcomes),
             detects="any difference between two coefficients of a gradient",
             region=self.region,
             counterexamples=_counterexamples(violations),
@@ -126,16 +126,16 @@ class IdentityCheck(Check):
         """Compare the left side with itself at the first points."""
         same = replace(context.statement, rhs=context.statement.lhs)
         compared = list(islice(self._go_through(context, same, self.functions), MOST_POINTS))
-        refuted = not all(found.ok is True for _, found in compared)
-        seen = f"{len(compared)} points"
-        return as_control("left for right", "the left side on both sides", refuted=refuted, statistic=seen)
+        refuted = not all(outcome.ok is True for _, outcome in compared)
+        statistic = f"{len(compared)} points"
+        return as_control("left for right", "the left side on both sides", refuted=refuted, statistic=statistic)
 
     def _control(self, context: Context, fault: IdentityFault) -> ControlResult:
         statement, functions = fault.statement(context.statement), fault.functions or self.functions
         count, refuted = 0, False
-        for _, found in self._go_through(context, statement, functions):
+        for _, outcome in self._go_through(context, statement, functions):
             count += 1
-            if refuted := found.ok is False:
+            if refuted := outcome.ok is False:
                 break
         return ControlResult(
             name=fault.name,
@@ -165,11 +165,11 @@ def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
 
 def _compare(statement: Statement, point: Point, conventions: Sequence[Mapping[str, Function]]) -> Outcome:
     """Compare both sides under each convention; those that agree about the answer decide it."""
-    found = [_compare_once(statement, point, functions) for functions in conventions]
-    if all(one.ok for one in found):
-        return found[0]
-    if all(one.ok is False for one in found):
-        return found[-1]
+    outcomes = [_compare_once(statement, point, functions) for functions in conventions]
+    if all(outcome.ok for outcome in outcomes):
+        return outcomes[0]
+    if all(outcome.ok is False for outcome in outcomes):
+        return outcomes[-1]
     return Outcome(None, note="it depends on a convention")
 
 
@@ -181,9 +181,9 @@ def _compare_once(statement: Statement, point: Point, functions: Mapping[str, Fu
 
 def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
     """The first violation, and the first that is away from every boundary."""
-    chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", found) for found in violations[:1]]
-    chosen += [("interior", found) for found in violations if _inside(found[0])][:1]
-    return [counterexample(kind, as_probe(point, found)) for kind, (point, found) in chosen]
+    chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", violation) for violation in violations[:1]]
+    chosen += [("interior", violation) for violation in violations if _inside(violation[0])][:1]
+    return [counterexample(kind, as_probe(point, violation)) for kind, (point, violation) in chosen]
 
 
 def _inside(point: Point) -> bool:

@@ -109,15 +109,15 @@ def _output(point: Point, statement: Statement, output: Callable[..., Combinatio
     nodes = output(t, n, alpha, gamma)
     for ordering in _orderings(statement, n):
         functions = paper_functions(ordering, alpha)
-        wanted = functions["momentum"](t)
+        expected = functions["momentum"](t)
         if statement.variant == "amended":
             missing = left_over(t, n, alpha, gamma, functions)
             if not _has_mean_zero(missing, ordering):
                 return Outcome(False, note="what is left over has a mean")
-            wanted = wanted + missing
-        said = compare_coefficients(in_gradients(nodes, functions), wanted, in_words)
-        if said.ok is False:
-            return said
+            expected = expected + missing
+        comparison = compare_coefficients(in_gradients(nodes, functions), expected, in_words)
+        if comparison.ok is False:
+            return comparison
     return Outcome(True)
 
 
@@ -138,14 +138,14 @@ def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
     )
 
 
-def _has_mean_zero(rest: Combination, ordering: Ordering) -> bool:
+def _has_mean_zero(difference: Combination, ordering: Ordering) -> bool:
     """Whether the coefficients add up to 0 at each anchor, none of which is later than the epoch that draws.
 
     Such an anchor is independent of the order of that epoch, so that every gradient there has the full gradient as its
     mean. The steps all draw different examples here, numbered like the steps.
     """
     sums: dict[int, Value] = {}
-    for (_, epoch, step), value in ((name, value) for name, value in rest.terms.items() if len(name) == 3):
+    for (_, epoch, step), value in ((name, value) for name, value in difference.terms.items() if len(name) == 3):
         if ordering.name == "free" and epoch > ordering.epoch(step):
             return False
         sums[epoch] = sums.get(epoch, ZERO) + value
@@ -170,8 +170,8 @@ def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outco
     )
     exact = literal_output(t, n, alpha, gamma)
     names = [(family, int(y), int(z)) for family in ("G", "Delta", "r") for y, z in rows]
-    wanted = np.array([float(to_number(exact.coefficient(name)).float) for name in names])
-    return compare_arrays(out[-1], wanted, lambda i: f"node {names[i]}: kernel and algebra", rtol=1e-12, atol=1e-15)
+    expected = np.array([float(to_number(exact.coefficient(name)).float) for name in names])
+    return compare_arrays(out[-1], expected, lambda i: f"node {names[i]}: kernel and algebra", rtol=1e-12, atol=1e-15)
 
 
 def _kernel_runs(budget: Budget) -> Iterable[dict[str, Any]]:

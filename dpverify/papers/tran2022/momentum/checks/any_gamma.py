@@ -21,15 +21,15 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 def _noise_alone(point: Point, statement: Statement) -> Exact:
     """Expected norm of the noise, from its exact variance."""
-    known = definitions(statement, point, precision=ctx.prec)
+    constants = definitions(statement, point, precision=ctx.prec)
     n, t = int(point["N"]), int(point["t"])
-    variance = noise_variance(t, n, point["alpha"], point["gamma"], NodeVariances.of(known))
+    variance = noise_variance(t, n, point["alpha"], point["gamma"], NodeVariances.of(constants))
     return expected_norm(variance, int(point["d"]))
 
 
 def _slow(n: int, epochs: int) -> Values:
     """Steps so short that the terms with eta are 0 to all purposes; the step before the last one of whole epochs."""
-    rest: Values = {
+    fixed: Values = {
         "gamma": "1/2",
         "eta": Fraction(1, 10**12),
         "d": 1,
@@ -38,7 +38,7 @@ def _slow(n: int, epochs: int) -> Values:
         "delta": Fraction(1, 10**6),
         "epsilon": 1,
     }
-    return {"N": n, "T": n * epochs, "t": n * epochs - 1, "alpha": Fraction(1, n), **rest}
+    return {"N": n, "T": n * epochs, "t": n * epochs - 1, "alpha": Fraction(1, n), **fixed}
 
 
 CORNERS: list[Values] = [

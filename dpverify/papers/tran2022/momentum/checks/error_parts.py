@@ -246,8 +246,8 @@ def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Out
     at = run.w
     run.advance(1)
     error = float(np.linalg.norm(run.momentum - problem.gradient(at)))
-    one = Fraction(1)
-    exact = bounds.slope_error(t, alpha, one) if flat else bounds.ramp_error(t, alpha, eta, one, one)
+    unit = Fraction(1)
+    exact = bounds.slope_error(t, alpha, unit) if flat else bounds.ramp_error(t, alpha, eta, unit, unit)
     return Outcome(abs(error - float(exact)) < 1e-12, Fraction(error), exact)
 
 

@@ -26,8 +26,8 @@ def _around_anchor(point: Point) -> Witness:
 
 def _clipped_line(_: Point) -> Witness:
     """What a ridge is along its unit vector, where its curvature may be as large as it has to be."""
-    one = Fraction(1)
-    return Witness({LineLoss(((0 * one, -one), (one, one))): 1})
+    unit = Fraction(1)
+    return Witness({LineLoss(((0 * unit, -unit), (unit, unit))): 1})
 
 
 RIDGES = shown_by(_clipped_line, "ridges of height G = 1")

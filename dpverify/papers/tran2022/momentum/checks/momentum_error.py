@@ -122,8 +122,8 @@ def _half_start(point: Point, statement: Statement) -> Outcome:
     """Planted fault: one step of decay more in the start-up term."""
     full, none = _weights(point, True), _weights(point, False)
     sides = full.lhs, full.rhs, none.rhs
-    left, most, least = (side if isinstance(side, Fraction) else Fraction(0) for side in sides)
-    right = least + (most - least) * (1 - point["alpha"])
+    left, upper, least = (side if isinstance(side, Fraction) else Fraction(0) for side in sides)
+    right = least + (upper - least) * (1 - point["alpha"])
     return Outcome(left <= right, left, right)
 
 

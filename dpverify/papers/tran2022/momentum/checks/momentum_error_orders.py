@@ -41,14 +41,14 @@ def _pairs(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _order_given_anchor(point: Point, statement: Statement, ordering: Ordering, first_epoch: bool = False) -> Outcome:
     """Chance of the order (1, 2) in the second epoch (the first), given the lowest anchor that occurs."""
-    seen: list[tuple[Fraction, tuple[int, ...]]] = []
+    pairs: list[tuple[Fraction, tuple[int, ...]]] = []
     for before in permutations((0, 1)):
         anchor = Fraction(0) if first_epoch else pair_anchor((before[0], before[1]), point["alpha"], point["eta"])
         orders = permutations((0, 1)) if ordering == "fresh" and not first_epoch else (before,)
-        seen += [(anchor, order) for order in orders]
-    lowest = min(anchor for anchor, _ in seen)
-    there = [order for anchor, order in seen if anchor == lowest]
-    chance = Fraction(sum(order == (0, 1) for order in there), len(there))
+        pairs += [(anchor, order) for order in orders]
+    lowest = min(anchor for anchor, _ in pairs)
+    orders_at_lowest = [order for anchor, order in pairs if anchor == lowest]
+    chance = Fraction(sum(order == (0, 1) for order in orders_at_lowest), len(orders_at_lowest))
     return Outcome(chance == Fraction(1, 2), chance, Fraction(1, 2), f"chance of the order (1, 2) at w = {lowest}")
 
 
@@ -68,8 +68,8 @@ def _first_bias(point: Point, statement: Statement) -> Outcome:
 def _steps_of_one_epoch(_: Budget) -> Iterable[dict[str, Any]]:
     """Pairs of steps, and the mean square of the centred gradients, 0 for identical examples."""
     return (
-        {"N": n, "i": i, "j": j, "t": n, "alpha": alpha, "own": own}
-        for own in (Fraction(0), Fraction(1))
+        {"N": n, "i": i, "j": j, "t": n, "alpha": alpha, "own": mean_square}
+        for mean_square in (Fraction(0), Fraction(1))
         for n in (2, 3, 4)
         for alpha in (Fraction(1, 2), Fraction(2, 7), Fraction(1))
         for j in range(2, n + 1)
@@ -87,8 +87,8 @@ def _cross_fresh(point: Point, strict: bool, factor: Fraction = Fraction(1)) -> 
     weight = (1 - point["alpha"]) ** (2 * t - i - j)
     if strict:
         return Outcome(weight * mean < 0, weight * mean, Fraction(0), "centred gradients on a line")
-    wanted = -factor * weight * point["own"] / (n - 1)
-    return Outcome(weight * mean == wanted <= 0, weight * mean, wanted)
+    expected = -factor * weight * point["own"] / (n - 1)
+    return Outcome(weight * mean == expected <= 0, weight * mean, expected)
 
 
 def _ridge_steps(_: Budget) -> Iterable[dict[str, Any]]:
@@ -121,10 +121,10 @@ def _sampling_once(point: Point, statement: Statement, part: Fraction = Fraction
 
 def _line(budget: Budget) -> Iterable[dict[str, Any]]:
     """Runs of losses whose gradients do not depend on w."""
-    most = {"smoke": 8, "standard": 16, "full": 32}[budget.name]
+    size_limit = {"smoke": 8, "standard": 16, "full": 32}[budget.name]
     return (
         {"N": n, "t": t, "alpha": alpha}
-        for n in range(1, most)
+        for n in range(1, size_limit)
         for alpha in {Fraction(1, n), Fraction(1, 3 * n), Fraction(2, 3), Fraction(1)}
         for t in (1, n - 1, n, n + 1, 2 * n, 5 * n + 2)
         if t >= 1
@@ -137,17 +137,17 @@ def _flat_sampling(point: Point, part: Fraction = Fraction(1)) -> Outcome:
     square = momentum_once(t, n, alpha, Fraction(1))
     allowed = part * alpha * n / (max(1, n - 1) * (2 - alpha))
     before, after, beta = weights_once(t - 1, n, alpha), weights_once(t, n, alpha), 1 - alpha
-    oldest, whole = before[-1], sum(before, Fraction(0))
+    oldest, total = before[-1], sum(before, Fraction(0))
     if oldest > min(before) or after != [beta * oldest + alpha, *(beta * w for w in before[:-1])]:
         return Outcome(False, note="the weights do not grow as the induction says")
-    grown = beta**2 * (spread_of(before) + whole**2 / n) + 2 * alpha * beta * oldest + alpha**2
-    if spread_of(after) != grown - (beta * whole + alpha) ** 2 / n:
+    grown = beta**2 * (spread_of(before) + total**2 / n) + 2 * alpha * beta * oldest + alpha**2
+    if spread_of(after) != grown - (beta * total + alpha) ** 2 / n:
         return Outcome(False, note="the spread does not grow as the induction says")
     return Outcome(square <= allowed, square, allowed)
 
 
-def _planted(name: str, holds: Callable[[Point, Statement], Outcome]) -> Sequence[Planted]:
-    return [Planted(name, holds=holds, at_declared_size=True)]
+def _planted(name: str, rule: Callable[[Point, Statement], Outcome]) -> Sequence[Planted]:
+    return [Planted(name, holds=rule, at_declared_size=True)]
 
 
 for claim, rule, first_epoch, centred, at_first, interior in (

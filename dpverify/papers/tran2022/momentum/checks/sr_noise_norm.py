@@ -40,9 +40,9 @@ ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
 
 
 def _variance(point: Point, statement: Statement) -> Exact:
-    known = definitions(statement, point, precision=ctx.prec)
+    constants = definitions(statement, point, precision=ctx.prec)
     gamma = Fraction(point["eta"] * point["N"])
-    return noise_variance(int(point["t"]), int(point["N"]), point["alpha"], gamma, NodeVariances.of(known))
+    return noise_variance(int(point["t"]), int(point["N"]), point["alpha"], gamma, NodeVariances.of(constants))
 
 
 def _noise_alone(point: Point, statement: Statement) -> Exact:
@@ -205,9 +205,9 @@ def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) 
         size = 2 * gamma if statement.variant == "held" else gamma + eta_n
         noise = hidden * ball(alpha * size) * ratio
         shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
-    found = gaussian_delta(shift / noise, epsilon)
+    exact_delta = gaussian_delta(shift / noise, epsilon)
     note = "delta that one release needs, and the delta that there is"
-    return Outcome(bool(found <= delta), to_exact(found), to_exact(delta), note=note)
+    return Outcome(bool(exact_delta <= delta), to_exact(exact_delta), to_exact(delta), note=note)
 
 
 CHECKS.add(

@@ -44,8 +44,8 @@ def _law(of: Callable[[int, int, Point, sr_noise_variance.NodeVariances], Exact]
     """Left side from a law in t, N, the point and the variances of the nodes, at the precision of the moment."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
-        known = definitions(statement, point, precision=ctx.prec)
-        return of(int(point["t"]), int(point["N"]), point, sr_noise_variance.NodeVariances.of(known))
+        constants = definitions(statement, point, precision=ctx.prec)
+        return of(int(point["t"]), int(point["N"]), point, sr_noise_variance.NodeVariances.of(constants))
 
     return lhs
 
@@ -66,11 +66,11 @@ def _window_nodes(point: Point, statement: Statement) -> Fraction:
 
 def _corners(epochs: tuple[int, ...], examples: tuple[int, ...]) -> list[dict[str, Any]]:
     """Slowest decay, alpha = 1/N, at the end, the middle and the beginning of an epoch, and at t = 2^k - 1."""
-    found: list[dict[str, Any]] = []
+    corners: list[dict[str, Any]] = []
     for n in examples:
         steps = {q * n + r for q in epochs for r in (0, n // 2, n - 1)} | {1, n - 1, 2 ** (n.bit_length() - 1) - 1}
-        found += [{"N": n, "t": t, "T": t, "alpha": Fraction(1, n)} for t in sorted(steps) if t >= 1]
-    return found
+        corners += [{"N": n, "t": t, "T": t, "alpha": Fraction(1, n)} for t in sorted(steps) if t >= 1]
+    return corners
 
 
 PREFIXES = _corners((1,), (2, 3, 4, 8, 100, 1024))

@@ -79,8 +79,8 @@ def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], A
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         n_examples, d = int(context.point["N"]), int(context.point["d"])
-        found = noise(rng, size * d, _parameters(context.point), n_examples)
-        return np.ascontiguousarray(np.moveaxis(found.reshape(len(found), size, d), 1, 0))
+        samples = noise(rng, size * d, _parameters(context.point), n_examples)
+        return np.ascontiguousarray(np.moveaxis(samples.reshape(len(samples), size, d), 1, 0))
 
     return simulate
 
@@ -124,7 +124,7 @@ def _compare_weights(
     """Feed unit tapes to a kernel: the weight of every Gaussian in every step, against the closed form."""
     n_examples, steps, parameters = int(point["N"]), int(point["T"]), _parameters(point)
     rows = sr_noise.tape_rows(n_examples, steps)
-    found = kernel(np.eye(rows), parameters, n_examples)
+    kernel_weights = kernel(np.eye(rows), parameters, n_examples)
     names = ("G", "Delta", "r")
     place = {(names[f], (y, z)): row for row, (f, y, z) in enumerate(sr_noise.tape_layout(n_examples, steps).tolist())}
     exact = np.zeros((steps, rows))
@@ -133,12 +133,14 @@ def _compare_weights(
             for node, weight in weights.items():
                 deviation = float(NODES.of_node(family, node, n_examples)) ** 0.5
                 exact[t - 1, place[family, node]] = float(weight) * deviation
-    return compare_arrays(found, exact, lambda t, row: f"step {t + 1}, row {row} of the tape", rtol=1e-11, atol=1e-14)
+    return compare_arrays(
+        kernel_weights, exact, lambda t, row: f"step {t + 1}, row {row} of the tape", rtol=1e-11, atol=1e-14
+    )
 
 
 def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
-    most = {"smoke": 5, "standard": 9, "full": 17}[budget.name]
-    for n in range(1, most):
+    size_limit = {"smoke": 5, "standard": 9, "full": 17}[budget.name]
+    for n in range(1, size_limit):
         for steps in sorted({1, n, 2 * n, 2 * n + 1, 5 * n - 1, 15, 31}):
             for alpha, gamma in ((Fraction(1, n), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 9))):
                 yield {"N": n, "T": steps, "alpha": alpha, "gamma": gamma}

@@ -43,8 +43,8 @@ def at_points(
                 if times is None:
                     return evaluate_statement(statement, at, precision=ctx.prec)[1]
                 side = lhs(at, statement) if lhs is not None else None
-                own = side if side is not None else evaluate_statement(statement, at, precision=ctx.prec)[0]
-                return to_exact(ball(own if own is not None else Fraction(0)) * ball(times))
+                value = side if side is not None else evaluate_statement(statement, at, precision=ctx.prec)[0]
+                return to_exact(ball(value if value is not None else Fraction(0)) * ball(times))
 
             ok = decide_statement(statement, at, left)
             return Outcome(ok, left(), evaluate_statement(statement, at)[1])
@@ -102,18 +102,18 @@ def against_exact(
     name: str = "exact-law",
     tied: bool = False,
     least: int = 1,
-    **more: Any,
+    **options: Any,
 ) -> ExhaustiveCheck:
     """Hold a statement against the exact law at corners and at drawn points, half as many as a search tries."""
     region = f"{len(corners)} corners; N up to 1024, t up to {LONGEST} N, drawn; alpha >= 1/N, gamma <= 1/2"
-    return ExhaustiveCheck(claim, name, points=_points(corners, tied, least), lhs=lhs, region=region, **more)
+    return ExhaustiveCheck(claim, name, points=_points(corners, tied, least), lhs=lhs, region=region, **options)
 
 
 def _points(corners: Sequence[Values], tied: bool, least: int) -> Callable[[Budget], Iterable[dict[str, Any]]]:
     def points(budget: Budget) -> Iterable[dict[str, Any]]:
         rng = Random("Lemma 7")
-        given: list[Values] = [*corners, *({} for _ in range(budget.examples // 2))]
-        for corner in given:
+        overrides: list[Values] = [*corners, *({} for _ in range(budget.examples // 2))]
+        for corner in overrides:
             point = {**drawn(rng), **{name: Fraction(value) for name, value in corner.items()}}
             if tied:
                 point["eta"] = point["gamma"] / point["N"]

@@ -102,9 +102,9 @@ def law(context: Context) -> Any:
 @lru_cache(maxsize=2)
 def _covariance(steps: int, alpha: float) -> Any:
     """Every block of a check asks for the same matrix."""
-    made = covariance_matrix(steps, alpha)
-    made.flags.writeable = False
-    return made
+    matrix = covariance_matrix(steps, alpha)
+    matrix.flags.writeable = False
+    return matrix
 
 
 ROUGH, MIDDLE, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005), Seen(0.05, 1.035, 1.002)

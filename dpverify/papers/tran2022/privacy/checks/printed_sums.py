@@ -58,9 +58,9 @@ def _node(t: int, length: int, n: int, epoch: int, alpha: float, of_g: float, la
 
 def _private(point: Point, statement: Statement, times: int = 1) -> Outcome:
     """All nodes count, read or not, and all three families at once: an upper bound."""
-    found = times * squares(int(point["T"]), int(point["N"]), float(point["alpha"]))
-    exact = Fraction(found).limit_denominator(10**9)
-    return Outcome(found <= PROMISED - ROUNDING, exact, Fraction(PROMISED), "sum of squares over all nodes")
+    total = times * squares(int(point["T"]), int(point["N"]), float(point["alpha"]))
+    exact = Fraction(total).limit_denominator(10**9)
+    return Outcome(total <= PROMISED - ROUNDING, exact, Fraction(PROMISED), "sum of squares over all nodes")
 
 
 CHECKS.add(

@@ -115,9 +115,9 @@ def _defined(share: int) -> Rule:
         if meaning is None or meaning.statement.rhs is None:
             return Outcome(None, note="no record says how far nodes move")
         T, N, V = int(point["T"]), int(point["N"]), Fraction(1, 4)  # so that it is the sum of squares
-        said = ball(evaluate(meaning.statement.rhs, {**point, "G": 1, "sigma": 1, "V": V}))
+        defined_value = ball(evaluate(meaning.statement.rhs, {**point, "G": 1, "sigma": 1, "V": V}))
         squares, pattern = largest_sum(T, N, point["alpha"], ordering_of(statement))
-        return Outcome(not said / share < ball(squares), squares, said, f"the visits {pattern}")
+        return Outcome(not defined_value / share < ball(squares), squares, defined_value, f"the visits {pattern}")
 
     return holds
 

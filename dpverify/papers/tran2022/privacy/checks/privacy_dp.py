@@ -63,14 +63,14 @@ def _signs(tightened: Fraction) -> Rule:
         T = int(point["T"])
         law = sign_law(T, int(point["N"]), point["alpha"], point["sigma"], depth_value(statement, T))
         if statement.quantity == "renyi_divergence":
-            seen = sign_divergence(law, point["z"])
+            exact = sign_divergence(law, point["z"])
             allowed = value_of(statement, point, "z") / (2 * value_of(statement, point, "sigma") ** 2)
         else:
-            seen, allowed = sign_delta(law, point["epsilon"]), ball(point["delta"])
+            exact, allowed = sign_delta(law, point["epsilon"]), ball(point["delta"])
         allowed = allowed / ball(tightened)
-        if seen > allowed:
-            return Outcome(False, seen, allowed, PROBLEM)
-        return Outcome(True if seen <= allowed else None, seen, allowed)
+        if exact > allowed:
+            return Outcome(False, exact, allowed, PROBLEM)
+        return Outcome(True if exact <= allowed else None, exact, allowed)
 
     return holds
 

@@ -59,9 +59,9 @@ def _node_noise(of_box: Fraction) -> Rule:
             return Outcome(box == 16 * alpha**2, box, 16 * alpha**2)
         start, end = int(point["start"]), int(point["end"])
         moved = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
-        own = to_exact(to_value(moved) * to_value(moved))
+        squared = to_exact(to_value(moved) * to_value(moved))
         note = "variance of Algorithm 1 over G^2 sigma^2 V, and that of Algorithm 5 with the node's own sensitivity"
-        return Outcome(bool(own == box), box, own, "" if own == box else note)
+        return Outcome(bool(squared == box), box, squared, "" if squared == box else note)
 
     return holds
 
@@ -90,10 +90,10 @@ def _same_law(decay_off: int) -> Rule:
                     )
                 if statement.variant == "printed":
                     moved = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
-                    own = to_exact(to_value(moved) * to_value(moved))
-                    if own != 16 * alpha**2:
+                    squared = to_exact(to_value(moved) * to_value(moved))
+                    if squared != 16 * alpha**2:
                         note = f"noise of the node [{start}, {end}] in m^_{t}: variances over G^2 sigma^2 V"
-                        return Outcome(False, 16 * alpha**2, own, note)
+                        return Outcome(False, 16 * alpha**2, squared, note)
             if any(gradients.get(i) != alpha * decay ** (t - i) for i in range(1, t + 1)) or len(gradients) != t:
                 return Outcome(False, note=f"m_{t} has other coefficients")
         return Outcome(True)
@@ -114,13 +114,13 @@ def _same_density(leak: int) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         subsets, s = (int(point["first"]), int(point["second"])), int(point["s"])
         data = (Fraction(3), Fraction(-5), Fraction(7))
-        other = tuple(value + 11 * (i == s) for i, value in enumerate(data))
+        neighbour = tuple(value + 11 * (i == s) for i, value in enumerate(data))
         for answer in (Fraction(-2), Fraction(0), Fraction(13, 3)):
             for i, subset in enumerate(subsets):
                 if subset >> s & 1:
                     continue
-                seen = subset | leak
-                means = [_query(i, seen, values, answer) for values in (data, other)]
+                members = subset | leak
+                means = [_query(i, members, values, answer) for values in (data, neighbour)]
                 if means[0] != means[1]:
                     return Outcome(False, means[0], means[1], f"query {i + 1}, subset {subset:03b}, earlier {answer}")
         return Outcome(True)

@@ -124,15 +124,15 @@ def _defined(claim: str, share: int) -> Rule:
             return Outcome(None, note="no record says how far nodes move")
         T, N = int(point["T"]), int(point["N"])
         first, later = Fraction(3), Fraction(4 * T, N) * (N > 1)
-        known = {"sigma": 1, "G": 1, "delta_G": 4, "V_first": first, "V_later": later}
-        said = ball(evaluate(meaning.statement.rhs, {**point, **known}))
+        constants = {"sigma": 1, "G": 1, "delta_G": 4, "V_first": first, "V_later": later}
+        defined_value = ball(evaluate(meaning.statement.rhs, {**point, **constants}))
         over = [4 * first, 4 * later, first if claim == "theorem-8-family-first" else later, later, later]
         for pattern in patterns(T, N, ordering_of(statement)):
             sums = exact_sums(T, N, point["alpha"], pattern, nodes)
             moved = sum((to_ball(sums[i]) / ball(over[i]) for i in USED[claim] if over[i]), arb(0))
-            if moved > said / share:
-                return Outcome(False, moved, said, f"the visits {pattern}")
-        return Outcome(True, said, said)
+            if moved > defined_value / share:
+                return Outcome(False, moved, defined_value, f"the visits {pattern}")
+        return Outcome(True, defined_value, defined_value)
 
     return holds
 

@@ -49,7 +49,7 @@ class SandwichCheck(Check):
         if context.statement.variant == "printed":
             return self._outside(context)
         outputs = OUTPUTS[context.budget.name]
-        found = [
+        results = [
             sandwich(setting, context.rng(i), outputs, DOUBT) for i, setting in enumerate(self.settings, start=block)
         ]
         fault = sandwich(self.settings[0], context.rng(0, "short"), outputs, DOUBT, self.short)
@@ -62,36 +62,36 @@ class SandwichCheck(Check):
                 statistic=f"audited {fault.audited:.4g}, exact {fault.exact:.4g}",
             )
         ]
-        wrong = "; ".join(filter(None, (inversion(s, e) for s, e in zip(self.settings, found, strict=True))))
+        wrong = "; ".join(filter(None, (inversion(s, e) for s, e in zip(self.settings, results, strict=True))))
         missed = missed_controls(controls)
         status: Status = "inconclusive" if wrong or missed else "not refuted"
         return self.result(
             status=status,
-            message="; ".join(filter(None, [*(row(e) for e in found), missed])),
+            message="; ".join(filter(None, [*(row(e) for e in results), missed])),
             error=f"the order of the bounds on epsilon is upset: {wrong}" if wrong else "",
-            n=2 * outputs * len(found),
-            alpha=DOUBT * len(found),
+            n=2 * outputs * len(results),
+            alpha=DOUBT * len(results),
             detects=f"noise {self.short:g} times what it should be, in the first of the runs",
             region="; ".join(described(setting) for setting in self.settings),
             leaves_out=self.leaves_out or "floats, not real arithmetic",
             controls=controls,
-            figures=figure(found, self.settings[0].delta),
+            figures=figure(results, self.settings[0].delta),
         )
 
     def _outside(self, context: Context) -> CheckResult:
         """Show how much more the runs give away than is printed."""
         outputs = OUTPUTS[context.budget.name]
-        found = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
-        wrong = [described(s) for s, e in zip(self.outside, found, strict=True) if e.audited > e.exact]
-        beyond = [(s, e) for s, e in zip(self.outside, found, strict=True) if is_beyond(e)]
-        refuted = any(is_beyond(e._replace(printed=e.exact)) for e in found)
+        results = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
+        wrong = [described(s) for s, e in zip(self.outside, results, strict=True) if e.audited > e.exact]
+        beyond = [(s, e) for s, e in zip(self.outside, results, strict=True) if is_beyond(e)]
+        refuted = any(is_beyond(e._replace(printed=e.exact)) for e in results)
         neighbour = as_control("exact for printed", "the exact epsilon as the printed one", refuted=refuted)
         return self.result(
             status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
-            message="; ".join(row(e, " ; ") for e in found),
+            message="; ".join(row(e, " ; ") for e in results),
             error=f"audited above exact: {'; '.join(wrong)}" if wrong else "",
-            n=2 * outputs * len(found),
-            alpha=DOUBT * len(found),
+            n=2 * outputs * len(results),
+            alpha=DOUBT * len(results),
             detects="an epsilon that is larger than printed",
             region="; ".join(described(setting) for setting in self.outside),
             leaves_out=self.leaves_out or "floats, not real arithmetic",
@@ -100,22 +100,22 @@ class SandwichCheck(Check):
         )
 
 
-def is_beyond(found: Epsilons) -> bool:
+def is_beyond(eps: Epsilons) -> bool:
     """Whether a run gives away more than is printed, seen on linear losses; the exact value may be of no one loss."""
-    return found.audited > found.printed
+    return eps.audited > eps.printed
 
 
-def inversion(setting: AuditedRun, found: Epsilons) -> str:
+def inversion(setting: AuditedRun, eps: Epsilons) -> str:
     """Say where a value is above the one before it; empty where none is."""
-    for (upper, more), (lower, less) in pairwise(zip(NAMES, found, strict=True)):
-        if less > more:
-            return f"{described(setting)}: {lower} {less:.6g} is above {upper} {more:.6g}"
+    for (upper, larger), (lower, smaller) in pairwise(zip(NAMES, eps, strict=True)):
+        if smaller > larger:
+            return f"{described(setting)}: {lower} {smaller:.6g} is above {upper} {larger:.6g}"
     return ""
 
 
-def _counterexample(setting: AuditedRun, found: Epsilons) -> Counterexample:
+def _counterexample(setting: AuditedRun, eps: Epsilons) -> Counterexample:
     """The exact delta of linear losses at the printed epsilon, rounded up, against delta."""
-    epsilon = Fraction(math.ceil(found.printed * 10**6), 10**6)
+    epsilon = Fraction(math.ceil(eps.printed * 10**6), 10**6)
     exact = delta_of(replace(setting, smoothness=0.0).mu().lower, float(epsilon))
     values = {
         "N": Fraction(setting.examples),
@@ -133,7 +133,7 @@ def _counterexample(setting: AuditedRun, found: Epsilons) -> Counterexample:
         parameters=numbers(values),
         lhs=Number(float=exact),
         rhs=Number(float=setting.delta),
-        note=f"epsilon: {found.exact:.4g} exact, {found.audited:.4g} at least by an audit, {found.printed:.4g} printed",
+        note=f"epsilon: {eps.exact:.4g} exact, {eps.audited:.4g} at least by an audit, {eps.printed:.4g} printed",
     )
 
 
@@ -142,10 +142,10 @@ def _short(value: float) -> Fraction:
     return Fraction(value).limit_denominator(10**6)
 
 
-def row(found: Epsilons, between: str = " >= ") -> str:
+def row(eps: Epsilons, between: str = " >= ") -> str:
     """Write the four values and the gaps between them."""
-    gaps = [more / less if less > 0.0 else float("inf") for more, less in pairwise(found)]
-    values = [f"{name} {value:.4g}" for name, value in zip(NAMES, found, strict=True)]
+    gaps = [larger / smaller if smaller > 0.0 else float("inf") for larger, smaller in pairwise(eps)]
+    values = [f"{name} {value:.4g}" for name, value in zip(NAMES, eps, strict=True)]
     return between.join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
 
 
@@ -155,10 +155,10 @@ def described(setting: AuditedRun) -> str:
     return f"{setting.algorithm} {size}, {setting.ordering}"
 
 
-def figure(found: Sequence[Epsilons], delta: float) -> dict[str, dict[str, list[float]]]:
+def figure(results: Sequence[Epsilons], delta: float) -> dict[str, dict[str, list[float]]]:
     """Columns of the figure "epsilon"."""
-    columns = {name: [float(getattr(one, name)) for one in found] for name in NAMES}
-    return {"epsilon": {"x": [float(i + 1) for i in range(len(found))], **columns, "at:delta": [delta]}}
+    columns = {name: [float(getattr(eps, name)) for eps in results] for name in NAMES}
+    return {"epsilon": {"x": [float(i + 1) for i in range(len(results))], **columns, "at:delta": [delta]}}
 
 
 CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2})

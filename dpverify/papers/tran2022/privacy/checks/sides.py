@@ -26,9 +26,9 @@ from dpverify.symbolic.exact.statements import definitions
 
 @lru_cache(maxsize=20_000)
 def _worst_pattern(steps: int, examples: int, alpha: float, ordering: Ordering) -> Pattern:
-    found = tree_sum_of_squares(steps, examples, alpha, ordering, accuracy=1.01).pattern
-    assert found is not None, "patterns of short runs are written down"
-    return found
+    pattern = tree_sum_of_squares(steps, examples, alpha, ordering, accuracy=1.01).pattern
+    assert pattern is not None, "patterns of short runs are written down"
+    return pattern
 
 
 @lru_cache(maxsize=20_000)

@@ -43,12 +43,12 @@ def squares(weights: Weights, point: Point, ordering: Ordering, nodes: Nodes, us
     floats = tuple(_float(w) if i in used else 0.0 for i, w in enumerate(weights))
     pattern = _pattern(T, N, float(alpha), ordering, floats, nodes)
     total: Value = ZERO
-    for i, one in enumerate(_sums(T, N, alpha, pattern, nodes, ctx.prec)):
-        if i in used and (isinstance(one, arb) or one != 0):
+    for i, family_sum in enumerate(_sums(T, N, alpha, pattern, nodes, ctx.prec)):
+        if i in used and (isinstance(family_sum, arb) or family_sum != 0):
             weight = weights[i]
             if isinstance(weight, arb) and not weight.is_finite():
                 return OO
-            total = total + weight * one
+            total = total + weight * family_sum
     return total
 
 
@@ -66,12 +66,12 @@ def ratio(above: Value, below: Value) -> Value:
 
 def box_weights(point: Point, statement: Statement) -> Weights:
     """Give what the sums count for with the statement's own V and delta: 4 G^2 / (delta_G^2 V), and so on."""
-    known = {name: to_value(value) for name, value in definitions(statement, point).items()}
-    known |= {name: to_value(value) for name, value in point.items()}
-    first, later = known.get("V_first", ZERO), known.get("V_later", ZERO)
-    moved_g = 2 * known.get("G", ZERO)
-    moved = 2 * known["eta"] * known["N"] * known["L"]
-    g, delta, r = known.get("delta_G", ZERO), known.get("delta_Delta", ZERO), known.get("delta_r", ZERO)
+    constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
+    constants |= {name: to_value(value) for name, value in point.items()}
+    first, later = constants.get("V_first", ZERO), constants.get("V_later", ZERO)
+    moved_g = 2 * constants.get("G", ZERO)
+    moved = 2 * constants["eta"] * constants["N"] * constants["L"]
+    g, delta, r = constants.get("delta_G", ZERO), constants.get("delta_Delta", ZERO), constants.get("delta_r", ZERO)
     early = later if "V_later" in statement.let_names else first  # Delta inside [1, 2N]: the box and the proof differ
     return [
         ratio(moved_g**2, g**2 * first),
@@ -113,9 +113,9 @@ def _second_step(point: Point, statement: Statement) -> Value:
 
     The first step has the length eta whatever the noise, so that a loss which bends with L moves the node by 2 eta L.
     """
-    known = {name: to_value(value) for name, value in definitions(statement, point).items()}
-    known |= {name: to_value(value) for name, value in point.items()}
-    return ratio((2 * known["eta"] * known["L"]) ** 2, known["delta_r"] ** 2 * known["V_later"])
+    constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
+    constants |= {name: to_value(value) for name, value in point.items()}
+    return ratio((2 * constants["eta"] * constants["L"]) ** 2, constants["delta_r"] ** 2 * constants["V_later"])
 
 
 def second_step_divergence(point: Point, statement: Statement) -> Exact:

@@ -48,8 +48,8 @@ POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1
 def _spread(epoch: int) -> bias.GradientMoments:
     """Moments of the simulated gradients."""
     now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
-    change, rest = now - SCALES[max(epoch - 1, 0)], 1 - Fraction(1, EXAMPLES)
-    return bias.GradientMoments(now**2 * rest, now * change * rest, change**2 * rest)
+    change, factor = now - SCALES[max(epoch - 1, 0)], 1 - Fraction(1, EXAMPLES)
+    return bias.GradientMoments(now**2 * factor, now * change * factor, change**2 * factor)
 
 
 def _exact(which: bias.Sum, context: Context) -> float:

@@ -82,12 +82,12 @@ def _follows(point: Point, statement: Statement, ordering: str = "", gamma_off: 
     """m_hat_t - m_t of the run against 0 under one permutation, and against what is left over under fresh ones."""
     n, alpha, gamma = int(point["N"]), float(point["alpha"]), float(point["gamma"])
     run = _run(point, ordering or statement.reading["ordering"])
-    wanted = np.zeros((int(point["T"]), DIMENSION))
+    expected = np.zeros((int(point["T"]), DIMENSION))
     if statement.reading["ordering"] == "fresh":
-        wanted = _left_over(run, _problem(n), n, alpha, gamma + gamma_off)
-        if n > 1 and int(point["T"]) > 4 * n and not np.abs(wanted).max() > 1e-4:
+        expected = _left_over(run, _problem(n), n, alpha, gamma + gamma_off)
+        if n > 1 and int(point["T"]) > 4 * n and not np.abs(expected).max() > 1e-4:
             return Outcome(False, note="nothing is left over: the run shows nothing")
-    off = np.abs(run.released - run.momenta - wanted).max(axis=1)
+    off = np.abs(run.released - run.momenta - expected).max(axis=1)
     t = int(np.argmax(off)) + 1
     return Outcome(bool(off.max() <= 1e-12), note=f"step {t}: off by {off.max():.3g}")
 

@@ -74,10 +74,10 @@ def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.See
         form(nodes[0], examples=examples, alpha=1 / examples, gamma=0.05)  # compiles
     out = np.empty((2, plan.rounds, len(nodes)))
     for turn in range(plan.rounds):
-        for size, given in enumerate(nodes):
+        for size, families in enumerate(nodes):
             for place in (0, 1) if turn % 2 else (1, 0):
                 begin = thread_time()
-                forms[place](given, examples=examples, alpha=1 / examples, gamma=0.05)
+                forms[place](families, examples=examples, alpha=1 / examples, gamma=0.05)
                 out[place, turn, size] = thread_time() - begin
     return out
 
@@ -106,33 +106,33 @@ class RunTimeCheck(Check):
         plan = PLANS[context.budget.name]
         times = self.measured(self.examples, self.dimension, plan)
         sizes = np.array(plan.epochs, dtype=float) * self.examples
-        at, each = plan.epochs.index(64), plan.alpha / 3
+        at, level = plan.epochs.index(64), plan.alpha / 3
         literal, stream = exponents(times, sizes)
         ratio = times[0, :, at] / times[1, :, at]
         tests = {
-            f"stream's exponent below {STREAM_BELOW}": median_below(stream, STREAM_BELOW, each),
-            f"literal exponent above {LITERAL_ABOVE}": median_below(-literal, -LITERAL_ABOVE, each),
-            f"ratio above {RATIO:g} at T = 64 N": median_below(-ratio, -RATIO, each),
+            f"stream's exponent below {STREAM_BELOW}": median_below(stream, STREAM_BELOW, level),
+            f"literal exponent above {LITERAL_ABOVE}": median_below(-literal, -LITERAL_ABOVE, level),
+            f"ratio above {RATIO:g} at T = 64 N": median_below(-ratio, -RATIO, level),
         }
         controls = [
             _control(
                 f"the stream at the exponent {STREAM_BELOW}",
-                median_below(stream - np.median(stream) + STREAM_BELOW, STREAM_BELOW, each),
+                median_below(stream - np.median(stream) + STREAM_BELOW, STREAM_BELOW, level),
                 declared=True,
             ),
             _control(
                 f"the literal form at the exponent {LITERAL_ABOVE}",
-                median_below(np.median(literal) - literal - LITERAL_ABOVE, -LITERAL_ABOVE, each),
+                median_below(np.median(literal) - literal - LITERAL_ABOVE, -LITERAL_ABOVE, level),
                 declared=True,
             ),
             _control(
-                f"a ratio of {RATIO:g}", median_below(-ratio * RATIO / np.median(ratio), -RATIO, each), declared=True
+                f"a ratio of {RATIO:g}", median_below(-ratio * RATIO / np.median(ratio), -RATIO, level), declared=True
             ),
-            _control("the literal form in the stream's place", median_below(literal, STREAM_BELOW, each)),
-            _control("the stream in the literal form's place", median_below(-stream, -LITERAL_ABOVE, each)),
+            _control("the literal form in the stream's place", median_below(literal, STREAM_BELOW, level)),
+            _control("the stream in the literal form's place", median_below(-stream, -LITERAL_ABOVE, level)),
         ]
         fits = {name: median_interval(of) for name, of in (("literal", literal), ("stream", stream), ("ratio", ratio))}
-        told = ", ".join(f"{name} {mid:.3g} ({low:.3g} to {high:.3g})" for name, (mid, low, high) in fits.items())
+        summary = ", ".join(f"{name} {mid:.3g} ({low:.3g} to {high:.3g})" for name, (mid, low, high) in fits.items())
         failed = [name for name, passed in tests.items() if not passed]
         missed = missed_controls(controls)
         return self.result(
@@ -141,7 +141,7 @@ class RunTimeCheck(Check):
             n=plan.rounds,
             alpha=0.0,  # it never refutes
             detects="an exponent or a ratio on the wrong side of what is tested",
-            statistic=f"exponents in T and ratio at T = 64 N, medians with 99% intervals: {told}; tests together at "
+            statistic=f"exponents in T and ratio at T = 64 N, medians with 99% intervals: {summary}; tests together at "
             f"level {plan.alpha:g}",
             region=f"N = {self.examples}, d = {self.dimension}, T = {plan.epochs[0]} N to {plan.epochs[-1]} N; "
             f"{plan.rounds} rounds in turns, core seconds of one thread",

@@ -27,8 +27,8 @@ BOUNDS_ENOUGH = "the bounds are proved for all N and all T >= 4N (NOTES_run_time
 
 def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
     """(N, T) with T >= 4N, N a power of two and not, T a multiple of N and not."""
-    most = {"smoke": 64, "standard": 128, "full": 256}[budget.name]
-    for n in (n for n in WIDE if n <= most):
+    size_limit = {"smoke": 64, "standard": 128, "full": 256}[budget.name]
+    for n in (n for n in WIDE if n <= size_limit):
         for steps in (4 * n, 4 * n + 1, 7 * n + 2, 16 * n - 1, 33 * n):
             yield {"N": n, "T": steps}
 
@@ -49,8 +49,8 @@ def _between(
 
 
 def _kernel_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
-    most = {"smoke": 33, "standard": 100, "full": 256}[budget.name]
-    for n in (n for n in WIDE if n <= most):
+    size_limit = {"smoke": 33, "standard": 100, "full": 256}[budget.name]
+    for n in (n for n in WIDE if n <= size_limit):
         for steps in (max(1, n - 1), 2 * n, 5 * n + 2, 16 * n + 1):
             yield {"N": n, "T": steps}
 
@@ -65,15 +65,15 @@ def _counters(point: Point, statement: Statement, *, literal_off: int = 0, strea
     ):
         _, adds = run(nodes, examples=n, alpha=0.5, gamma=0.5)
         for t, counted in enumerate(adds.tolist(), 1):
-            said = count(t, n).adds + off * (t == steps)
-            if counted != said:
-                return Outcome(False, Fraction(counted), Fraction(said), f"{run.__name__} at step {t}")
+            expected = count(t, n).adds + off * (t == steps)
+            if counted != expected:
+                return Outcome(False, Fraction(counted), Fraction(expected), f"{run.__name__} at step {t}")
     return Outcome(True)
 
 
 def _box_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
-    most = {"smoke": 40, "standard": 120, "full": 300}[budget.name]
-    return ({"N": n, "T": steps} for n in (1, 2, 3, 5, 8, 13) for steps in range(1, most))
+    size_limit = {"smoke": 40, "standard": 120, "full": 300}[budget.name]
+    return ({"N": n, "T": steps} for n in (1, 2, 3, 5, 8, 13) for steps in range(1, size_limit))
 
 
 def _box_evaluations(steps: int, n: int, *, of_r: int = 2) -> int:
@@ -108,8 +108,8 @@ def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
 
     parameters = SrParameters(steps=steps, alpha=0.5, gamma=0.5, eta=0.1, sigma=0.0, lipschitz=2.0)
     SrNsgdCallable(gradient, n, np.zeros(2), parameters).advance()
-    said = counts.gradients_one_pass(steps, n)
-    return Outcome(asked == said - fewer and said <= 3 * steps, Fraction(asked), Fraction(said))
+    expected = counts.gradients_one_pass(steps, n)
+    return Outcome(asked == expected - fewer and expected <= 3 * steps, Fraction(asked), Fraction(expected))
 
 
 def _asked_sizes(budget: Budget) -> Iterable[dict[str, Any]]:

@@ -75,11 +75,15 @@ def _faces(claimed: Claimed, statement: Statement) -> list[Vector3]:
 def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, Any]]:
     """Edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
     faces = _faces(claimed, statement)
-    found = orders.directions([*faces, MODEST])
-    found += [(Fraction(1), Fraction(1), Fraction(0)), (Fraction(10), Fraction(10), Fraction(-1))]
-    for n, d, epsilon in (u for u in [*found, *orders.directions(faces)] if orders.within(faces, u)):
-        whole = lcm(n.denominator, d.denominator, epsilon.denominator)
-        yield {"exponent_of_N": n * whole, "exponent_of_d": d * whole, "exponent_of_epsilon": epsilon * whole}
+    directions = orders.directions([*faces, MODEST])
+    directions += [(Fraction(1), Fraction(1), Fraction(0)), (Fraction(10), Fraction(10), Fraction(-1))]
+    for n, d, epsilon in (u for u in [*directions, *orders.directions(faces)] if orders.within(faces, u)):
+        denominator = lcm(n.denominator, d.denominator, epsilon.denominator)
+        yield {
+            "exponent_of_N": n * denominator,
+            "exponent_of_d": d * denominator,
+            "exponent_of_epsilon": epsilon * denominator,
+        }
 
 
 def _in_words(direction: Vector3) -> str:
@@ -96,15 +100,15 @@ def _power(exponent: Fraction) -> str:
 def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, off: Order | None = None) -> Outcome:
     """Whether the claim, times ``off``, holds along a direction; both sides are exponents of x."""
     direction = _direction(point)
-    said = claimed.printed if statement.variant == "printed" else claimed.corrected
+    claim = claimed.printed if statement.variant == "printed" else claimed.corrected
     if off:
-        said = [term.times(off) for term in said]
-    bad = orders.exceeds(claimed.counted, said, direction, logs=claimed.logs)
+        claim = [term.times(off) for term in claim]
+    bad = orders.exceeds(claimed.counted, claim, direction, logs=claimed.logs)
     if statement.variant == "amended":
-        bad = bad or orders.exceeds(said, claimed.counted, direction, logs=claimed.logs)
-    took, wanted = (max(term.along(direction) for term in terms) for terms in (claimed.counted, said))
-    words = f"along {_in_words(direction)} it grows as {_power(took)}, the claim as {_power(wanted)}"
-    return Outcome(not bad, took, wanted, words + ("; a logarithm more" if bad and took == wanted else ""))
+        bad = bad or orders.exceeds(claim, claimed.counted, direction, logs=claimed.logs)
+    took, expected = (max(term.along(direction) for term in terms) for terms in (claimed.counted, claim))
+    words = f"along {_in_words(direction)} it grows as {_power(took)}, the claim as {_power(expected)}"
+    return Outcome(not bad, took, expected, words + ("; a logarithm more" if bad and took == expected else ""))
 
 
 @dataclass(frozen=True)
@@ -119,12 +123,12 @@ class OrdersCheck(RuleCheck):
         """Look along the edges of the statement's own cone."""
         faces = _faces(self.claimed, context.statement)
         along = list(_directions(self.claimed, context.statement))
-        own = replace(
+        cone_check = replace(
             self,
             points=lambda _: along,
             interior=lambda point: orders.within(faces, _direction(point), strictly=True),
         )
-        return RuleCheck.run_block(own, context, block)
+        return RuleCheck.run_block(cone_check, context, block)
 
 
 def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) -> OrdersCheck:

@@ -29,8 +29,8 @@ EPOCHS = 5  # Windows repeat from the third epoch on; see ``_windows``
 
 def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
     """Every window of the first epochs: the parts depend on t mod 2B and on N alone once t >= N, and 2B <= 2N."""
-    most = {"smoke": 24, "standard": 70, "full": 140}[budget.name]
-    return ({"N": n, "t": t} for n in range(1, most) for t in range(1, EPOCHS * n + 1))
+    size_limit = {"smoke": 24, "standard": 70, "full": 140}[budget.name]
+    return ({"N": n, "t": t} for n in range(1, size_limit) for t in range(1, EPOCHS * n + 1))
 
 
 def window_parts(t: int, n_examples: int) -> list[Node]:
@@ -56,14 +56,14 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
 def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
     """The stream's window against COMPOSE(t - N + 1, t), or COMPOSE(1, t) where t < N."""
     n, t = int(point["N"]), int(point["t"])
-    wanted = compose_intervals(max(t - n, 0) + 1, t)
-    found = window_parts(t, n)
+    expected = compose_intervals(max(t - n, 0) + 1, t)
+    parts = window_parts(t, n)
     if fault == "one step early" and t > n:
-        found = [(y - 1, z - 1) for y, z in window_parts(t, n)]
+        parts = [(y - 1, z - 1) for y, z in window_parts(t, n)]
     if fault == "no whole block" and t > 2:
         block = 1 << (n.bit_length() - 1)
-        found = [(y, z) for y, z in found if z - y + 1 < block or block == 1 or z == t]
-    return Outcome(found == wanted, Fraction(len(found)), Fraction(len(wanted)), f"{found} against {wanted}")
+        parts = [(y, z) for y, z in parts if z - y + 1 < block or block == 1 or z == t]
+    return Outcome(parts == expected, Fraction(len(parts)), Fraction(len(expected)), f"{parts} against {expected}")
 
 
 def _searched(budget: Budget) -> Iterable[dict[str, Any]]:

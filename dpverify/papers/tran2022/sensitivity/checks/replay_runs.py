@@ -121,7 +121,7 @@ def measured(
     Several statements are about the same nodes, which are measured once in a process, and several nodes are moved most
     in the same order of the examples, which is run once.
     """
-    found, of_order = [], dict[bytes, Any]()
+    movements, of_order = [], dict[bytes, Any]()
     reach = float(case.eta * case.T)
     make = problem.opposed if family in {"f", "g"} else problem.turning
     pair = make(case.N, reach, float(LIPSCHITZ), float(SMOOTHNESS))
@@ -130,8 +130,8 @@ def measured(
             schedule = worst_schedule(family, start, end, case, ordering, fault.early)
             if (order := schedule.tobytes()) not in of_order:
                 of_order[order] = _distances(family, pair, released(pair, case, schedule), schedule, case, fault)
-            found.append((start, end, float(of_order[order][row]) * fault.scale))
-    return tuple(found)
+            movements.append((start, end, float(of_order[order][row]) * fault.scale))
+    return tuple(movements)
 
 
 def released(pair: problem.Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0, seed: int = 0) -> Any:
@@ -154,9 +154,9 @@ def _distances(
     anchors = anchor_rows(case.N, case.T)
     anchors[:, 0] = np.minimum(anchors[:, 0] + fault.anchor, case.T - 1)
     alpha = min(float(case.alpha) * fault.alpha, 1.0)
-    here = replay(gradient, pair.x, pair.y, path, schedule, alpha=alpha, anchors=anchors)
-    there = replay(gradient, pair.x_other, pair.y_other, path, schedule, alpha=alpha, anchors=anchors)
-    return getattr(here.distances(there), family)
+    left = replay(gradient, pair.x, pair.y, path, schedule, alpha=alpha, anchors=anchors)
+    right = replay(gradient, pair.x_other, pair.y_other, path, schedule, alpha=alpha, anchors=anchors)
+    return getattr(left.distances(right), family)
 
 
 def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, str]:
@@ -175,8 +175,8 @@ def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) 
     for (start, end), distance in zip(node_intervals(T).tolist(), distances, strict=True):
         if family == "delta" and start <= N:
             continue
-        most = float(law(family, start, end, case, ordering))
-        largest = max(largest, distance / most if most else float(distance > 0.0) * np.inf)
+        exact = float(law(family, start, end, case, ordering))
+        largest = max(largest, distance / exact if exact else float(distance > 0.0) * np.inf)
     return largest, str(case)
 
 

@@ -142,7 +142,7 @@ def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
         yield {"N": N, "place": N, "eta": Fraction(1), "L": 0}
 
 
-def _terms_are_small(most: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:
+def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:
     """Whether a term of Delta, and one of r at a place of its epoch, move by at most 2L times eta times a number."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
@@ -150,7 +150,7 @@ def _terms_are_small(most: Callable[[int], int]) -> Callable[[Point, Statement],
         ordering = nodes.ordering_of(statement)
         delta = bounds.difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
         drifted = bounds.drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)
-        allowed = 2 * slope * eta * most(N)
+        allowed = 2 * slope * eta * steps_apart(N)
         inside = all(isinstance(moved, Fraction) and moved <= allowed for moved in (delta, drifted))
         return Outcome(inside, delta, allowed)
 

@@ -17,8 +17,8 @@ def is_released_node(point: Point) -> bool:
     for first, last in ENDS:
         if first in point and last in point:
             length = point[last] - point[first] + 1
-            whole = length.denominator == 1 and length >= 1
-            return whole and int(length).bit_count() == 1 and (point[first] - 1) % length == 0
+            is_integer = length.denominator == 1 and length >= 1
+            return is_integer and int(length).bit_count() == 1 and (point[first] - 1) % length == 0
     return True
 
 

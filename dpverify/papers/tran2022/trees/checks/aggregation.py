@@ -92,8 +92,8 @@ def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context
         if not redraw:
             noise[:, 1:] = noise[:, :-1]
         released = queries.release_many(data, rho, noise)
-        here, there = queries.replay_many(data, released), queries.replay_many(neighbour, released)
-        gaps = np.sum((released - there) ** 2 - (released - here) ** 2, axis=2)
+        means, means_neighbour = queries.replay_many(data, released), queries.replay_many(neighbour, released)
+        gaps = np.sum((released - means_neighbour) ** 2 - (released - means) ** 2, axis=2)
         losses = gaps * rho**2 / (2.0 * queries.sensitivities**2)
         return (losses[:, touched, np.newaxis] - rho**2 / 2.0) / rho
 

@@ -45,8 +45,8 @@ def _private(point: Point, statement: Statement, scale: int = 1) -> Outcome:
     box = statement.siblings["theorem-8-dp"].statement(statement.reading)
     root = (1 / ball(point["delta"])).log().sqrt()
     sigma = Fraction(float((4 * root / ball(point["epsilon"])).upper()))
-    rest = {"alpha": 1 / point["N"], "G": G, "eta": _eta(point), "sigma": sigma}
-    exact = second_step_delta({**point, **rest, "L": point["L"] / scale}, box)
+    parameters = {"alpha": 1 / point["N"], "G": G, "eta": _eta(point), "sigma": sigma}
+    exact = second_step_delta({**point, **parameters, "L": point["L"] / scale}, box)
     return Outcome(
         bool(ball(exact) <= ball(point["delta"])), exact, point["delta"], "exact delta, and the delta asked for"
     )

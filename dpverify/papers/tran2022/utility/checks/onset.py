@@ -68,20 +68,22 @@ def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, S
 
     def holds(point: Point, statement: Statement) -> Outcome:
         cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "L", "R")))
-        found = onsets(theorem, cell)
-        n = size(found.corrected)
+        cell_onsets = onsets(theorem, cell)
+        n = size(cell_onsets.corrected)
         for scale in (1, SCALE):
             ours, theirs = scale * corrected_bound(theorem, n, cell), _of_the_record(statement, theorem, n, cell, scale)
             if abs(ours - theirs) > 1e-9 * theirs:
                 return Outcome(
                     False, Fraction(ours), Fraction(theirs), f"the record says something else at G = {scale}"
                 )
-        for k, bound in zip(found, (printed_bound, corrected_bound, needed, least_bound), strict=True):
+        for k, bound in zip(cell_onsets, (printed_bound, corrected_bound, needed, least_bound), strict=True):
             at, before = bound(theorem, size(k), cell), bound(theorem, size(k - 1), cell)
             if not at < 1.0 <= before:
                 return Outcome(False, Fraction(at), Fraction(1), f"N = {size(k)} is not where the bound falls below G")
-        ordered = found.least <= found.needed <= found.corrected
-        return Outcome(ordered, Fraction(size(found.needed)), Fraction(size(found.corrected)), "onsets out of order")
+        ordered = cell_onsets.least <= cell_onsets.needed <= cell_onsets.corrected
+        return Outcome(
+            ordered, Fraction(size(cell_onsets.needed)), Fraction(size(cell_onsets.corrected)), "onsets out of order"
+        )
 
     return holds
 
@@ -108,7 +110,10 @@ def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
         "needed-x": [float(n) for n in short],
         "needed": [needed_bound(theorem, n, SHOWN) for n in short],
         **{f"cell-{name}": [float(getattr(cell, of)) for cell in CELLS] for name, of in FIELDS.items()},
-        **{f"cell-{name}": [float(size(getattr(found, name))) for found in table] for name in Onsets._fields},
+        **{
+            f"cell-{name}": [float(size(getattr(cell_onsets, name))) for cell_onsets in table]
+            for name in Onsets._fields
+        },
         "at:theorem": [6.0 if theorem == "theorem-6" else 9.0],
         "at:d": [float(SHOWN.d)],
         "at:epsilon": [SHOWN.epsilon],
@@ -121,20 +126,20 @@ def onset_table(theorem: Theorem) -> str:
     """All onsets in words, for the message of the check."""
     rows, spread = [], 1.0
     for cell in CELLS:
-        found = onsets(theorem, cell)
-        printed, corrected, needed, least = (f"{size(k):.2g}" for k in found)
+        cell_onsets = onsets(theorem, cell)
+        printed, corrected, needed, least = (f"{size(k):.2g}" for k in cell_onsets)
         needed = needed if needed == least else f"{least} to {needed}"
         rows.append(f"{_words(cell)}: {printed} / {corrected} / {needed}")
-        spread = max(spread, needed_share(theorem, size(found.needed), cell).ratio)
-    known = f"the needed noise is known to {100 * (spread - 1):.1g}% or better"
-    return f"below G from N = printed / corrected / corrected with the noise needed, {'; '.join(rows)}; {known}"
+        spread = max(spread, needed_share(theorem, size(cell_onsets.needed), cell).ratio)
+    precision = f"the needed noise is known to {100 * (spread - 1):.1g}% or better"
+    return f"below G from N = printed / corrected / corrected with the noise needed, {'; '.join(rows)}; {precision}"
 
 
 def _words(cell: Cell) -> str:
     """Name a row by d, epsilon and what is not as in the shown cell."""
     words = [f"d = {cell.d}", f"epsilon = {cell.epsilon:g}"]
-    others = (("delta", cell.delta, SHOWN.delta), ("L/G", cell.smoothness, 1.0), ("R/G", cell.gap, 1.0))
-    return ", ".join(words + [f"{name} = {value:g}" for name, value, usual in others if value != usual])
+    settings = (("delta", cell.delta, SHOWN.delta), ("L/G", cell.smoothness, 1.0), ("R/G", cell.gap, 1.0))
+    return ", ".join(words + [f"{name} = {value:g}" for name, value, usual in settings if value != usual])
 
 
 def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> OnsetCheck:

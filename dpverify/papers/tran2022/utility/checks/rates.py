@@ -78,8 +78,8 @@ GROWS = {
 
 def _walk(point: Point) -> Witness:
     """The three losses of the walk uphill: linear down to 1 below the start, then flat as fast as L = 1 allows."""
-    one = Fraction(1)
-    big, small = (LineLoss(((-one - abs(slope), 0 * slope), (-one, slope))) for slope in (uphill.BIG, uphill.SMALL))
+    unit = Fraction(1)
+    big, small = (LineLoss(((-unit - abs(slope), 0 * slope), (-unit, slope))) for slope in (uphill.BIG, uphill.SMALL))
     return Witness({big: 1, small: uphill.EXAMPLES - 1})
 
 
@@ -108,10 +108,10 @@ def _exponents(claim: str) -> ExponentsCheck:
 
 def _far(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
     """N = n, d = n^2 and epsilon = 1/sqrt(n) or 1, so that T is n^(1/3) or n in Theorem 9."""
-    rest = {"delta": Fraction(1, 10**6), "G": 1, "L": 1, "R": 1}
+    fixed = {"delta": Fraction(1, 10**6), "G": 1, "L": 1, "R": 1}
     for k in (10, 20, 40, 80, 160, 320, 640):
         n = 2 ** (6 * k)
-        yield from ({"N": n, "d": n**2, "epsilon": epsilon, **rest} for epsilon in (Fraction(1, 2 ** (3 * k)), 1))
+        yield from ({"N": n, "d": n**2, "epsilon": epsilon, **fixed} for epsilon in (Fraction(1, 2 ** (3 * k)), 1))
 
 
 def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:

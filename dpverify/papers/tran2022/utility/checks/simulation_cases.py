@@ -153,9 +153,9 @@ class SlopeFamily:
 
 def theorem_values(statement: Statement, case: SlopeCase) -> Mapping[str, float]:
     """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case."""
-    found = definitions(statement, case.point)
-    names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in found]
-    return {name: float(to_ball(to_value(found[name])).mid()) for name in names}
+    values = definitions(statement, case.point)
+    names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in values]
+    return {name: float(to_ball(to_value(values[name])).mid()) for name in names}
 
 
 def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT) -> RunMeans:

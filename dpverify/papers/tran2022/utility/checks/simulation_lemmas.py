@@ -87,25 +87,25 @@ def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
 def _noise_bound_6(statement: Statement, case: SlopeCase) -> float:
     """Right side of Lemma 12 at Theorem 6's sigma, which does not depend on t."""
     depth = levels(case.steps)
-    more = {
+    parameters = {
         "alpha": Fraction(1, case.examples),
         "sigma": Fraction(_sigma_6(case)),
         "depth": Fraction(depth),
         "V": printed_v(case.examples, case.steps, depth),
         "t": Fraction(case.steps),
     }
-    return printed_side(statement, {**case.point, **more})
+    return printed_side(statement, {**case.point, **parameters})
 
 
 def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
     """Right side of Lemma 7 at Theorem 9's epsilon, which does not depend on t."""
-    more = {
+    parameters = {
         "alpha": Fraction(1, case.examples),
         "eta": _eta(case),
         "epsilon": Fraction(_epsilon_9(case)),
         "t": Fraction(case.steps),
     }
-    return printed_side(statement, {**case.point, **more})
+    return printed_side(statement, {**case.point, **parameters})
 
 
 def _twice(bound: Callable[[Statement, SlopeCase], float]) -> Callable[[Statement, SlopeCase], float]:

@@ -84,8 +84,8 @@ def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
 
 def seconds(theorem: Theorem, size: Size) -> float:
     """Core seconds of one run: measured, and a fifth more."""
-    each = 12.0 + 5.0 * size.dimension if theorem == "theorem-6" else 600.0 + 30.0 * size.dimension
-    return 1e-9 * each * size.steps(theorem)
+    nanoseconds = 12.0 + 5.0 * size.dimension if theorem == "theorem-6" else 600.0 + 30.0 * size.dimension
+    return 1e-9 * nanoseconds * size.steps(theorem)
 
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -97,23 +97,23 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
 """Exponents of the first term of the rates; the second, 1/sqrt(N), is smaller at all sizes here."""
 
 
-def _terms(theorem: Theorem, sweeps: Sweeps[Size], found: Mapping[str, Values]) -> str:
+def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Values]) -> str:
     """Say which term of the bound dominates at the largest N, and how far the bound is above the runs."""
     largest = sweeps["N"][-1]
-    rest, noise = corrected_parts(theorem, largest.examples, largest.cell)
+    noise_free, noise = corrected_parts(theorem, largest.examples, largest.cell)
     last = 2.0 / np.sqrt(2 * largest.examples - 1) if theorem == "theorem-6" else 0.0
-    ratios = [size.bound(theorem) / found["N"][:, place].mean() for place, size in enumerate(sweeps["N"])]
+    ratios = [size.bound(theorem) / gradient_norms["N"][:, place].mean() for place, size in enumerate(sweeps["N"])]
     vacuous = sum(size.bound(theorem) >= 1.0 for size in sweeps["N"])
     trivial = f", and above the trivial bound G at {vacuous} of {len(ratios)} sizes" if vacuous else ""
-    kept = [
-        bool((found[name][:, place] >= (1.0 - ROUNDING) * worst_slope(theorem, size).slope).all())
+    fixed = [
+        bool((gradient_norms[name][:, place] >= (1.0 - ROUNDING) * worst_slope(theorem, size).slope).all())
         for name, sizes in sweeps.items()
         for place, size in enumerate(sizes)
     ]
-    stays = f"; at {sum(kept)} of {len(kept)} sizes no run leaves its slope, a multiple of sqrt(N/T)" * any(kept)
-    sampling = f", the term 1/sqrt(N) {last / (rest + noise):.0%}" if last else ""
+    stays = f"; at {sum(fixed)} of {len(fixed)} sizes no run leaves its slope, a multiple of sqrt(N/T)" * any(fixed)
+    sampling = f", the term 1/sqrt(N) {last / (noise_free + noise):.0%}" if last else ""
     return (
-        f"at N = {largest.examples} (T = {largest.steps(theorem)}) the noise is {noise / (rest + noise):.0%} "
+        f"at N = {largest.examples} (T = {largest.steps(theorem)}) the noise is {noise / (noise_free + noise):.0%} "
         f"of the corrected bound{sampling}: the exponents are those of the noise and of the way, sqrt(N/T); the "
         f"bound is {min(ratios):.3g} to {max(ratios):.3g} times the simulated gradient{trivial}{stays}"
     )

@@ -19,10 +19,10 @@ def slope_of(point: Point) -> Witness:
     start, end = point["slope"], -point["rise"]
     fall = -point["fall"]
     low = fall - (start - end) / point["bend"]
-    apart, examples = point["apart"], int(point["N"])
+    offset, examples = point["apart"], int(point["N"])
     pairs = examples // 2
-    up, down, plain = (LineLoss(((low, end + a), (fall, start + a))) for a in (apart, -apart, ZERO))
-    return Witness({up: pairs, down: pairs, plain: examples % 2} if apart else {plain: examples})
+    up, down, plain = (LineLoss(((low, end + a), (fall, start + a))) for a in (offset, -offset, ZERO))
+    return Witness({up: pairs, down: pairs, plain: examples % 2} if offset else {plain: examples})
 
 
 def steepest_slope(point: Point) -> Witness:

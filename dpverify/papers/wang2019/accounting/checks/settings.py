@@ -23,10 +23,10 @@ ENDS = ("box", "theorem", "needed")
 
 def _settings(budget: Budget) -> Iterator[PointLike]:
     """All twelve, or the first and the last of them."""
-    found: list[PointLike] = [
+    points: list[PointLike] = [
         {"n": n, "b": b, "epsilon": epsilon, "delta": "1/100000"} for n, epsilon in PASSES for b in BATCHES
     ]
-    yield from found[:: len(found) - 1 if budget.name == "smoke" else 1]
+    yield from points[:: len(points) - 1 if budget.name == "smoke" else 1]
 
 
 def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
@@ -39,19 +39,19 @@ def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: floa
     """Both ends of epsilon of each noise, of the printed ones times ``factor``."""
     run, e, d = _run(n, batch, epsilon), float(epsilon), float(delta)
     printed = {name: factor * printed_noise(run, e, d, 0.5, box=name == "box") for name in ENDS[:2]}
-    found = {name: bought(run, noise, d).epsilon for name, noise in printed.items()}
-    return found | {"needed": needed(run, e, d).epsilon}
+    epsilon_bounds = {name: bought(run, noise, d).epsilon for name, noise in printed.items()}
+    return epsilon_bounds | {"needed": needed(run, e, d).epsilon}
 
 
 def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
     """Whether each noise gives epsilon from above, and both ends are close; ``tracked``: the upper one as tracked."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        asked = point["epsilon"]
-        for name, ends in _bought(int(point["n"]), int(point["b"]), asked, point["delta"], factor).items():
-            upper = Fraction(asked) if tracked else Fraction(ends.upper)
-            if upper > asked:
-                return Outcome(False, upper, asked, f"the noise {name}: epsilon from above, and asked for")
+        target_epsilon = point["epsilon"]
+        for name, ends in _bought(int(point["n"]), int(point["b"]), target_epsilon, point["delta"], factor).items():
+            upper = Fraction(target_epsilon) if tracked else Fraction(ends.upper)
+            if upper > target_epsilon:
+                return Outcome(False, upper, target_epsilon, f"the noise {name}: epsilon from above, and asked for")
             if upper > Fraction(CLOSE) * Fraction(ends.lower):
                 return Outcome(False, upper, Fraction(ends.lower), f"the noise {name}: epsilon from above and below")
         return Outcome(True)
@@ -64,7 +64,7 @@ def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
     if context.budget.name == "smoke":
         return {}
     points = [(n, Fraction(epsilon), b) for n, epsilon in PASSES for b in BATCHES]
-    found = [_bought(n, b, epsilon, Fraction(1, 10**5)) for n, epsilon, b in points]
+    bounds_by_setting = [_bought(n, b, epsilon, Fraction(1, 10**5)) for n, epsilon, b in points]
     columns = {
         "x": [float(place) for place in range(1, len(points) + 1)],
         "n": [float(n) for n, _, _ in points],
@@ -74,8 +74,8 @@ def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
         "at:beta": [0.5],
     }
     for name in ENDS:
-        columns[f"{name}-low"] = [row[name].lower for row in found]
-        columns[f"{name}-high"] = [row[name].upper for row in found]
+        columns[f"{name}-low"] = [row[name].lower for row in bounds_by_setting]
+        columns[f"{name}-high"] = [row[name].upper for row in bounds_by_setting]
     return {"bought": columns}
 
 

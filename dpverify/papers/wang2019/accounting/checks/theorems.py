@@ -127,8 +127,8 @@ def trackable(part: Fraction = Fraction(1)) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         least = -ball(point["delta"]).log() / ball(point["epsilon"])
         spent = ball(part * point["b"] / point["n"]) * least * (least + 1)
-        most = 2 / (3 * arb(1).exp())
-        return Outcome(bool(spent <= most), spent, most, "tau alpha (alpha - 1) at the least order, and at most")
+        limit = 2 / (3 * arb(1).exp())
+        return Outcome(bool(spent <= limit), spent, limit, "tau alpha (alpha - 1) at the least order, and at most")
 
     return holds
 

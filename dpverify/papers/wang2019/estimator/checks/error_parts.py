@@ -56,11 +56,11 @@ def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Stat
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
     """Columns of "estimate-error-parts": each part's root mean square over the steps, attained and bounded."""
-    found = [error_parts(t, RUN) for t in range(1, STEPS)]
+    parts_by_step = [error_parts(t, RUN) for t in range(1, STEPS)]
     columns = {"x": [float(t) for t in range(1, STEPS)]}
     for name in PARTS:
-        columns[f"attained-{name}"] = [math.sqrt(parts[name].attained) for parts in found]
-        columns[f"corrected-{name}"] = [math.sqrt(parts[name].bound) for parts in found]
+        columns[f"attained-{name}"] = [math.sqrt(parts[name].attained) for parts in parts_by_step]
+        columns[f"corrected-{name}"] = [math.sqrt(parts[name].bound) for parts in parts_by_step]
     letters = {"n": "examples", "b": "batch", "b_0": "batch_0", "gamma": "gamma", "zeta": "zeta"}
     columns |= {f"at:{name}": [float(getattr(RUN, of))] for name, of in letters.items()}
     return {"estimate-error-parts": columns}
@@ -92,10 +92,10 @@ def _split(point: Point, statement: Statement, *, gradients: Gradients, size: st
     steps, p = int(point["T"]), RUN
     quiet = 0.0 if size == "changes" else 1.0  # noise could cut a step short
     std_0, std = (quiet * math.sqrt(value) for value in (p.variance_0, p.variance))
-    gamma, zeta, everyone, seen = float(p.gamma), float(p.zeta), np.arange(p.examples), list[Indices]()
+    gamma, zeta, everyone, batches = float(p.gamma), float(p.zeta), np.arange(p.examples), list[Indices]()
 
     def watched(w: Vector, batch: Indices) -> Matrix:
-        seen.append(batch.copy())
+        batches.append(batch.copy())
         return gradients(w, batch)
 
     d = 1 if size == "changes" else p.dimension
@@ -104,9 +104,9 @@ def _split(point: Point, statement: Statement, *, gradients: Gradients, size: st
     run = DpSrm(ExampleGradients(watched), p.examples, np.zeros(d), numbers, seed=steps, tape=tape, keep=True)
     parts, keep = {name: np.zeros(d) for name in PARTS}, 1.0 - gamma
     for t in range(steps):
-        seen.clear()
+        batches.clear()
         run.advance(1)
-        batch = next(one for one in seen if len(one) == (p.batch if t else p.batch_0))
+        batch = next(candidate for candidate in batches if len(candidate) == (p.batch if t else p.batch_0))
         w, old = run.iterates[t], run.iterates[max(t - 1, 0)]
         now, change = gradients(w, everyone), gradients(w, everyone) - gradients(old, everyone)
         parts = {name: (1.0 if name == fault else keep) * part for name, part in parts.items()}
@@ -121,9 +121,11 @@ def _split(point: Point, statement: Statement, *, gradients: Gradients, size: st
         off = run.v - now.mean(axis=0) - sum(parts.values())
         if not np.abs(off).max() < OFF:
             return Outcome(False, note=f"at step {t} the parts miss the error by {np.abs(off).max():.3g}")
-        apart = now - now.mean(axis=0) if size == "gradients" else change - change.mean(axis=0)
+        deviations = now - now.mean(axis=0) if size == "gradients" else change - change.mean(axis=0)
         length = 1.0 if size == "gradients" else zeta
-        if (t or size == "gradients") and not np.allclose(np.linalg.norm(apart, axis=1), length, rtol=0, atol=1e-9):
+        if (t or size == "gradients") and not np.allclose(
+            np.linalg.norm(deviations, axis=1), length, rtol=0, atol=1e-9
+        ):
             return Outcome(False, note=f"at step {t} {size} are not {length:g} off their mean")
     return Outcome(True)
 

@@ -90,7 +90,7 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
     total = recursive_sum(signed_slope)
     new, old = 7.0, -9.0
     for gamma, first, second, b in ((0.25, 1.0, 0.5, 1), (0.9921875, 1.5, 0.9921875, 1), (0.5, 1.0, 2.0, 3)):
-        rest = np.arange(b)
+        indices = np.arange(b)
         values = {"gamma": Fraction(gamma), "C_1": Fraction(first), "C_2": Fraction(second), "b": Fraction(b)}
         law = partial(clipped_sensitivity, values["gamma"], values["C_1"], values["C_2"], values["b"])
         clips = (second, first) if fault == "clip lengths exchanged" else (first, second)
@@ -100,15 +100,15 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
             rows = pad_rows(x, y)
             points = np.zeros((3, rows.shape[1]))
             points[0, 0], points[1, 0] = new, old
-            total(rows, rest, points[0], points[1], gamma, *clips, points[2])
+            total(rows, indices, points[0], points[1], gamma, *clips, points[2])
             by_rows.append(worse * points[2, 0] / b)
 
             def gradients(w: Vector, batch: Indices, y: Vector = y) -> Matrix:
-                found: Matrix = (9.0 * y[batch] * w[0])[:, np.newaxis]
-                return found
+                example_gradients: Matrix = (9.0 * y[batch] * w[0])[:, np.newaxis]
+                return example_gradients
 
             out = np.empty(1)
-            ExampleGradients(gradients, *clips).change(np.full(1, new), np.full(1, old), rest, gamma, out)
+            ExampleGradients(gradients, *clips).change(np.full(1, new), np.full(1, old), indices, gamma, out)
             by_examples.append(worse * out[0])
         yield Moved(values, abs(by_rows[0] - by_rows[1]), law, f"rows, gamma = {gamma}, b = {b}")
         yield Moved(values, abs(by_examples[0] - by_examples[1]), law, f"examples, gamma = {gamma}, b = {b}")
@@ -125,20 +125,20 @@ def _random(statement: Statement, rng: np.random.Generator, *, clipped: bool) ->
     length = float(np.linalg.norm(v))
     old = rng.normal(size=d)
     new = old - min(zeta / length, 0.5) * v
-    found = []
+    estimates = []
     for _ in range(2):
         out = np.empty(d)
         ExampleGradients(clipped_pulls(centres, signs, lipschitz), clip, change_clip).change(
             new, old, np.arange(b), gamma, out
         )
-        found.append(out)
+        estimates.append(out)
         centres[0], signs[0] = rng.normal(size=d), -signs[0]
     if clipped:
-        most = clipped_sensitivity(Fraction(gamma), Fraction(clip), Fraction(change_clip), Fraction(b))
+        limit = clipped_sensitivity(Fraction(gamma), Fraction(clip), Fraction(change_clip), Fraction(b))
     else:
         of_step = Fraction(zeta), Fraction(lipschitz), Fraction(length)
-        most = estimator_sensitivity(Fraction(gamma), *of_step, Fraction(b))
-    return float(np.linalg.norm(found[0] - found[1])) / float(most), f"gamma = {gamma:.3g}, b = {b}"
+        limit = estimator_sensitivity(Fraction(gamma), *of_step, Fraction(b))
+    return float(np.linalg.norm(estimates[0] - estimates[1])) / float(limit), f"gamma = {gamma:.3g}, b = {b}"
 
 
 def _replay(claim: str, replays: Any, faults: tuple[str, ...], *, clipped: bool) -> ReplayCheck:

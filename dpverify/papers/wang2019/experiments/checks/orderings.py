@@ -21,12 +21,12 @@ def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, but: t
     (table,) = (table for table in TABLES.values() if table.examples == point["n"])
     epsilon = float(point["epsilon"])
     mine, _ = table.rows[epsilon, "dp-srm"].gradient_norm
-    for other in BASELINES:
-        theirs, _ = table.rows[epsilon, other].gradient_norm
+    for baseline in BASELINES:
+        theirs, _ = table.rows[epsilon, baseline].gradient_norm
         left = Fraction(str(factor * mine))
         right = Fraction(str(theirs))
-        if left >= right and not (table.data == "a9a" and other in but):
-            return Outcome(False, left, right, f"on {table.data} DP-SRM has {mine}, {other.upper()} {theirs}")
+        if left >= right and not (table.data == "a9a" and baseline in but):
+            return Outcome(False, left, right, f"on {table.data} DP-SRM has {mine}, {baseline.upper()} {theirs}")
     return Outcome(True)
 
 
@@ -57,9 +57,9 @@ def _comparable(point: Point, statement: Statement, *, within: float = 2.0, but:
     """The printed test errors with CNN6 differ by less than this, ``but`` at one epsilon."""
     del statement
     epsilon = float(point["epsilon"])
-    mine, other = NETWORKS["cnn6"].errors[epsilon]
-    words = f"at epsilon = {epsilon:g} DP-SRM has {mine}% and DP-SGD {other}%"
-    return Outcome(epsilon == but or abs(mine - other) < within, note=words)
+    mine, sgd_error = NETWORKS["cnn6"].errors[epsilon]
+    words = f"at epsilon = {epsilon:g} DP-SRM has {mine}% and DP-SGD {sgd_error}%"
+    return Outcome(epsilon == but or abs(mine - sgd_error) < within, note=words)
 
 
 def _but_at_4(point: Point, statement: Statement) -> Outcome:

@@ -56,8 +56,10 @@ def _compositions(budget: Budget) -> Iterator[dict[str, Fraction]]:
 def _composed(*, worst: bool) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         second = [(point["p1"], point["q1"]), (point["p2"], point["q2"])]
-        joint, (one, *later) = composed_moment(int(point["order"]), (point["p"], point["q"]), second)
-        bound = one * (max(later) if worst else min(later))
+        joint, (first_moment, *conditional_moments) = composed_moment(
+            int(point["order"]), (point["p"], point["q"]), second
+        )
+        bound = first_moment * (max(conditional_moments) if worst else min(conditional_moments))
         return Outcome(joint <= bound, joint, bound, "moments: exp((alpha - 1) times the divergence)")
 
     return holds

@@ -40,8 +40,8 @@ WHY = (
 
 def _orders(budget: Budget) -> Iterator[dict[str, Fraction]]:
     """Orders between the whole ones, up to near the ends of the conditions."""
-    more = () if budget.name == "smoke" else ("7/4", "9/4", "20", "21/2")
-    for alpha in (Fraction(text) for text in ("1001/1000", "5/4", "3/2", "5/2", "7/2", *more)):
+    extra_orders = () if budget.name == "smoke" else ("7/4", "9/4", "20", "21/2")
+    for alpha in (Fraction(text) for text in ("1001/1000", "5/4", "3/2", "5/2", "7/2", *extra_orders)):
         for sigma in (Fraction(text) for text in ("21/25", "1", "2", "10")):
             for tau in (Fraction(text) for text in ("1/1000000", "1/1000", "1/100", "1/20", "1/8", "1/4", "1/2")):
                 if alpha <= 0.999 - 2 * sigma**2 / 3 * math.log(tau * alpha * (1 + sigma**2)):

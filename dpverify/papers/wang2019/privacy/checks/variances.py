@@ -32,8 +32,8 @@ ALGEBRA = "around one point; a derivation decides where the two sides are equal"
 
 def points_at(names: str, *changes: Values, base: Values = POINT) -> Callable[[Budget], list[Values]]:
     """Make the points of a claim's symbols: a base, and others with some of its values changed, each of them once."""
-    wanted = names.split()
-    points = [{name: (base | change)[name] for name in wanted} for change in changes]
+    symbol_names = names.split()
+    points = [{name: (base | change)[name] for name in symbol_names} for change in changes]
     return lambda _: [point for place, point in enumerate(points) if point not in points[:place]]
 
 

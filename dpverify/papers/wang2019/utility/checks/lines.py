@@ -33,7 +33,7 @@ def _sampled_mean_square(point: Point, statement: Statement) -> Exact:
     values = [Fraction(value) - Fraction(sum(raw), n) for value in raw]
     sums = [sum((values[i] for i in chosen), Fraction(0)) for chosen in combinations(range(n), b)]
     square = sum((value * value for value in values), Fraction(0)) / n
-    return sum((one * one for one in sums), Fraction(0)) / (len(sums) * b * b * square)
+    return sum((subset_sum * subset_sum for subset_sum in sums), Fraction(0)) / (len(sums) * b * b * square)
 
 
 for claim, build, variants in (

@@ -42,8 +42,8 @@ def _as_recursion(point: Point, statement: Statement, *, law: Law = noise_covari
     covariance = law(steps, gamma, G, gamma * G + (1.0 - gamma) * zeta)
     left, right = evaluate_statement(statement, point)
     formula, exact = (right, covariance.sum()) if "T" in point else (left, covariance[-1, -1])
-    found = math.nan if formula is None else float(ball(formula))
-    return Outcome(bool(abs(found / exact - 1.0) < CLOSE), note=f"formula {found:.12g}, law {exact:.12g}")
+    variance = math.nan if formula is None else float(ball(formula))
+    return Outcome(bool(abs(variance / exact - 1.0) < CLOSE), note=f"formula {variance:.12g}, law {exact:.12g}")
 
 
 def _independent(steps: int, gamma: float, std_0: float, std: float) -> Matrix:
@@ -73,7 +73,7 @@ def _beside(context: Context) -> dict[str, dict[str, list[float]]]:
         return BatchRun(kind, n, steps, batch, batch, WEIGHT if kind == "recursive" else 1.0, WEIGHT)
 
     runs = {"srm": run("recursive", T, b), "wide": run("descent", T, 2 * b), "long": run("descent", 2 * T, b)}
-    noise = {name: one.deviations(needed(one, EPSILON, DELTA).noise) for name, one in runs.items()}
+    noise = {name: batch_run.deviations(needed(batch_run, EPSILON, DELTA).noise) for name, batch_run in runs.items()}
     covariance = noise_covariance(T, WEIGHT, *noise["srm"])
     added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))  # of the first t estimates
     steps = np.unique(np.geomspace(1, T, AT_MOST).round().astype(int))

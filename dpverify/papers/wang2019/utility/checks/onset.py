@@ -69,16 +69,16 @@ def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcom
 
     def holds(point: Point, statement: Statement) -> Outcome:
         cell = OnsetSetting(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
-        found = onsets(cell)
-        at = size(found.corrected)
+        pair = onsets(cell)
+        at = size(pair.corrected)
         for scale in (1, SCALE):
-            if not _says(statement, at, cell, scale) or _says(statement, size(found.corrected - 1), cell, scale):
+            if not _says(statement, at, cell, scale) or _says(statement, size(pair.corrected - 1), cell, scale):
                 return Outcome(False, Fraction(at), note=f"the record begins elsewhere, G = {scale}")
-        for k, cost in zip(found, (printed_cost, needed), strict=True):
+        for k, cost in zip(pair, (printed_cost, needed), strict=True):
             if not bound(cost, size(k), cell) < 1.0 <= bound(cost, size(k - 1), cell):
                 return Outcome(False, Fraction(size(k)), note="not where the bound falls below G")
-        ordered = found.needed <= found.corrected
-        return Outcome(ordered, Fraction(size(found.needed)), Fraction(at), "onsets out of order")
+        ordered = pair.needed <= pair.corrected
+        return Outcome(ordered, Fraction(size(pair.needed)), Fraction(at), "onsets out of order")
 
     return holds
 
@@ -94,8 +94,8 @@ def onset_figure() -> dict[str, dict[str, list[float]]]:
         "needed-x": sizes,
         "needed": [bound(needed_cost, n, SHOWN) for n in sizes],
         **{f"cell-{name}": [float(getattr(cell, name)) for cell in CELLS] for name in OnsetSetting._fields},
-        **{f"cell-{name}": [float(size(getattr(found, name))) for found in table] for name in OnsetPair._fields},
-        "cell-least": [float(size(found.needed)) for found in table],
+        **{f"cell-{name}": [float(size(getattr(pair, name))) for pair in table] for name in OnsetPair._fields},
+        "cell-least": [float(size(pair.needed)) for pair in table],
         **{f"at:{name}": [float(getattr(SHOWN, name))] for name in ("d", "epsilon", "delta")},
     }
     return {"onset-of-drop": columns}
@@ -106,9 +106,9 @@ def onset_table() -> str:
     rows = []
     for cell in CELLS:
         printed, needed = (f"{size(k):.2g}" for k in onsets(cell))
-        others = (("delta", cell.delta, SHOWN.delta), ("L D_F/G^2", cell.drop, SHOWN.drop))
+        parameters = (("delta", cell.delta, SHOWN.delta), ("L D_F/G^2", cell.drop, SHOWN.drop))
         words = [f"d = {cell.d}, epsilon = {cell.epsilon:g}"]
-        words += [f"{name} = {value:g}" for name, value, usual in others if value != usual]
+        words += [f"{name} = {value:g}" for name, value, usual in parameters if value != usual]
         rows.append(f"{', '.join(words)}: {printed} / {needed}")
     return f"below G from n = printed noise / noise needed with full batches, {'; '.join(rows)}"
 

@@ -51,13 +51,13 @@ def _outgrown(
 
 
 def _one_example(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
-    rest: dict[str, int | str | Fraction] = {"n": 1, "d": 5, "epsilon": "1/2"}
-    yield from ({"delta": 1 - Fraction(1, 10**k), **rest} for k in (9, 15, 30))
+    base: dict[str, int | str | Fraction] = {"n": 1, "d": 5, "epsilon": "1/2"}
+    yield from ({"delta": 1 - Fraction(1, 10**k), **base} for k in (9, 15, 30))
 
 
 def _shrinking(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
-    rest: dict[str, int | str | Fraction] = {"G": 3, "L": 3, "d": 5, "epsilon": "1/2", "delta": "1/1000", "zeta": "1/3"}
-    yield from ({"n": 10**k, "gap": Fraction(1, 10**k), **rest} for k in (3, 9, 15, 30))
+    base: dict[str, int | str | Fraction] = {"G": 3, "L": 3, "d": 5, "epsilon": "1/2", "delta": "1/1000", "zeta": "1/3"}
+    yield from ({"n": 10**k, "gap": Fraction(1, 10**k), **base} for k in (3, 9, 15, 30))
 
 
 def _larger_budget(budget: Budget) -> Iterator[dict[str, int | str]]:
@@ -70,8 +70,8 @@ def _more_dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
-    rest: dict[str, int | str] = {"T": 3, "G": 3, "alpha": 4, "beta": "1/3", "epsilon": "1/2"}
-    yield from ({"n_party": 10**k, **rest} for k in (3, 9, 15, 30))
+    base: dict[str, int | str] = {"T": 3, "G": 3, "alpha": 4, "beta": "1/3", "epsilon": "1/2"}
+    yield from ({"n_party": 10**k, **base} for k in (3, 9, 15, 30))
 
 
 for claim in (

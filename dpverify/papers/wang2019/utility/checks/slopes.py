@@ -91,8 +91,8 @@ def mean_gradient(size: AccurateSize, seed: int) -> float:
     return float(np.mean([problem.at(w[0]) for w in run.iterates[:-1]]))
 
 
-def _words(sweeps: Sweeps[AccurateSize], found: Mapping[str, Values]) -> str:
-    ratios = [size.bound / found["n"][:, place].mean() for place, size in enumerate(sweeps["n"])]
+def _words(sweeps: Sweeps[AccurateSize], gradients: Mapping[str, Values]) -> str:
+    ratios = [size.bound / gradients["n"][:, place].mean() for place, size in enumerate(sweeps["n"])]
     return f"the corrected bound is {min(ratios):.3g} to {max(ratios):.3g} times the simulated gradient"
 
 

@@ -68,12 +68,12 @@ def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1
     most zeta/L times (G + |e_1|)/|e'|, where e' is the noise of the other coordinates and e_1 the first one's: normal,
     independent, with one deviation that is at least sigma. E 1/|e'| is at most 1/(sigma sqrt(d - 3)).
     """
-    known = {name: ball(value) for name, value in definitions(statement, point, precision=512).items()}
+    values = {name: ball(value) for name, value in definitions(statement, point, precision=512).items()}
     start = (2 * ball(point["L"] * point["gap"])).sqrt()
     if not start < ball(point["G"]):
         raise ValueError(f"the start must lie where the loss is a parabola, got {dict(point)}.")
-    least = known["variance"].min(known["variance_0"]).sqrt()
-    moved = ball(point["T"]) * known["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
+    least = values["variance"].min(values["variance_0"]).sqrt()
+    moved = ball(point["T"]) * values["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
     limit = MILLION * ball(times) * ball(evaluate_statement(statement, point)[1])
     return Outcome(not start - moved > limit, start - moved, limit, "right side: a million times what is printed")
 
@@ -94,9 +94,9 @@ def _together(budget: Budget) -> Iterator[dict[str, Any]]:
 
 def _by_party(budget: Budget) -> Iterator[dict[str, Any]]:
     for point in DROWNED:
-        rest = {name: value for name, value in point.items() if name != "n"}
-        whole = {**rest, "m": 10, "n_party": point["n"] // 10, "beta": point["beta"] / 10**34}
-        yield _with_choices(whole, point["n"])
+        values = {name: value for name, value in point.items() if name != "n"}
+        party_point = {**values, "m": 10, "n_party": point["n"] // 10, "beta": point["beta"] / 10**34}
+        yield _with_choices(party_point, point["n"])
 
 
 CHECKS.add(

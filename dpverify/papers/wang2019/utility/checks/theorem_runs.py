@@ -95,9 +95,9 @@ class RampOracle:
         self._ramp, self._apart, self._wave = ramp, 1.0 - float(ramp.slope), float(ramp.wave)
 
     def _slope(self, x: float, excess: float) -> float:
-        apart = excess * self._apart
+        amplitude = excess * self._apart
         turned = math.cos(self._wave * x / self._apart) if self._wave else 1.0
-        return self._ramp.mean_slope(x) + apart * turned
+        return self._ramp.mean_slope(x) + amplitude * turned
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean gradient at w."""
@@ -115,9 +115,9 @@ def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: Optimizer
     point, start = case.point, np.zeros(case.dimension)
     if requires_hold(statement, point) is not True:
         raise ValueError(f"the theorem's conditions must hold on {case.all_words}")
-    found = definitions(statement, point)
+    values = definitions(statement, point)
     gamma, variance, variance_0 = (
-        float(to_ball(to_value(found[k])).mid()) for k in ("gamma", "variance", "variance_0")
+        float(to_ball(to_value(values[k])).mid()) for k in ("gamma", "variance", "variance_0")
     )
     start[0] = float(case.start)
     steps, batch_0, batch = (int(point[name]) for name in ("T", "b_0", "b"))

@@ -46,8 +46,8 @@ def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
     for q in map(Fraction, rates):
         for delta in map(Fraction, deltas):
             for part in map(Fraction, ("1", "1/10")):
-                most = Fraction(-math.log(delta)) * Fraction(999_999, 10**6)
-                epsilon = (part * most).limit_denominator(10**9)
+                largest_epsilon = Fraction(-math.log(delta)) * Fraction(999_999, 10**6)
+                epsilon = (part * largest_epsilon).limit_denominator(10**9)
                 least = math.floor(epsilon / q**2) + 1
                 for steps in (least, 20 * least):
                     yield {"q": q, "delta": delta, "epsilon": epsilon, "T": Fraction(steps)}
@@ -59,9 +59,9 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         q, epsilon, delta = (float(point[name]) for name in ("q", "epsilon", "delta"))
         steps = printed_steps(float(constant), q, int(point["T"]), epsilon, delta, sampling)
-        found = batch_delta([steps], epsilon, delta)
-        answer = True if found.upper <= delta else False if found.lower > delta else None
-        return Outcome(answer, Fraction(found.upper), point["delta"], "delta from above, and promised")
+        bounds = batch_delta([steps], epsilon, delta)
+        answer = True if bounds.upper <= delta else False if bounds.lower > delta else None
+        return Outcome(answer, Fraction(bounds.upper), point["delta"], "delta from above, and promised")
 
     return holds
 
@@ -73,9 +73,9 @@ def _needed(constant: Fraction, sampling: Sampling, context: Context) -> dict[st
     rate, steps, delta = 0.1, 30_000, 1e-5
     end = -math.log(delta)
     x = [0.05, 0.2, 1.0, 3.0, end, 30.0, 100.0]
-    found = [least_constant(rate, steps, epsilon, delta, sampling) for epsilon in x]
+    constants = [least_constant(rate, steps, epsilon, delta, sampling) for epsilon in x]
     fixed = {"at:q": [rate], "at:T": [float(steps)], "at:delta": [delta]}
-    columns = {"low": [each.lower for each in found], "high": [each.upper for each in found]}
+    columns = {"low": [bounds.lower for bounds in constants], "high": [bounds.upper for bounds in constants]}
     region = {"region": [x[0], end], "proved": [float(constant)] * 2}
     return {"constants": {"x:epsilon": x, **columns, **region, **fixed}}
 

@@ -36,20 +36,20 @@ def _moves(stages: tuple[Stage, ...], rho: Fraction) -> list[float]:
 
 def _expected(K: int, T_0: int, t_0: int, rho: Fraction, carried: bool, halved: bool) -> list[float]:
     """The same from the boxes: in a stage v = eta + rho_t v, and v = 0 before t = 1 unless it is carried."""
-    found, move = [], Fraction(0)
+    moves, move = [], Fraction(0)
     for k in range(1, K + 1):
         move *= carried
         for t in range(1, (T_0 << k) + 1):
             move = Fraction(1, 1 << k if halved else 2) + (rho if t <= t_0 << k else 0) * move
-            found.append(float(move))
-    return found
+            moves.append(float(move))
+    return moves
 
 
 def _same(point: Point, statement: Statement, *, late: int = 0, carried: bool = False, halved: bool = True) -> Outcome:
     K, T_0, t_0 = (int(point[name]) for name in ("K", "T_0", "t_0"))
-    found = _moves(stagewise(K, T_0, t_0, 1.0), point["rho"])
+    moves = _moves(stagewise(K, T_0, t_0, 1.0), point["rho"])
     expected = _expected(K, T_0, t_0 + late, point["rho"], carried, halved)
-    far = max(abs(a - b) for a, b in zip(found, expected, strict=True))
+    far = max(abs(a - b) for a, b in zip(moves, expected, strict=True))
     return Outcome(far < 1e-9, Fraction(far), Fraction(1, 10**9), "largest difference of a step, and rounding")
 
 
@@ -111,11 +111,11 @@ class _Recorded:
         self.batches.append(tuple(batch.tolist()))
 
 
-def _drawn(n: int, size: int, kept: bool) -> list[tuple[int, ...]]:
-    """The batches of a run; ``kept``: every other step takes the batch before it again."""
+def _drawn(n: int, size: int, reuses_batches: bool) -> list[tuple[int, ...]]:
+    """The batches of a run; ``reuses_batches``: every other step takes the batch before it again."""
     oracle = _Recorded()
     StagedDescent(oracle, n, np.zeros(1), StageSchedule((Stage(DRAWS, 0, 1.0),), size), seed=1).advance()
-    return [oracle.batches[t - t % 2] for t in range(DRAWS)] if kept else oracle.batches
+    return [oracle.batches[t - t % 2] for t in range(DRAWS)] if reuses_batches else oracle.batches
 
 
 def _fresh(point: Point, statement: Statement, *, kept: bool = False, twice: bool = False) -> Outcome:

@@ -32,12 +32,12 @@ MILLION = 10**6
 def _constants(budget: Budget) -> Iterator[Values]:
     """Settings of a run on constant losses, the smallest values and larger ones."""
     least: Values = {"K": 1, "T_0": 1, "t_0": 0, "rho": 0, "d": 1, "n": 1, "B": 1, "sigma": 0, "gap": 0}
-    rest: Values = {"theta": 1, "mu": "1/2", "beta": 1, "a": 1, "c_2": 6, "L": 1, "delta": "1/100", "epsilon": 1}
+    constants: Values = {"theta": 1, "mu": "1/2", "beta": 1, "a": 1, "c_2": 6, "L": 1, "delta": "1/100", "epsilon": 1}
     for c_4 in ("1/20", "1", "19/10"):
-        yield {**least, **rest, "c_4": c_4}
+        yield {**least, **constants, "c_4": c_4}
         yield {
             **least,
-            **rest,
+            **constants,
             "c_4": c_4,
             "K": 6,
             "T_0": 100,
@@ -47,7 +47,7 @@ def _constants(budget: Budget) -> Iterator[Values]:
             "n": 10**6,
             "B": 100,
         }
-        yield {**least, **rest, "c_4": c_4, "T_0": 100, "n": 10**6}
+        yield {**least, **constants, "c_4": c_4, "T_0": 100, "n": 10**6}
 
 
 def _excess(point: Point, statement: Statement, *, curvature: Fraction = Fraction(0)) -> Exact:
@@ -58,7 +58,7 @@ def _excess(point: Point, statement: Statement, *, curvature: Fraction = Fractio
 
 def _local(budget: Budget) -> Iterator[Values]:
     """Schedules at which a stage leaves most, batches add most, and short steps show the factor eta^0."""
-    rest: Values = {
+    constants: Values = {
         "t_0": 0,
         "rho": 0,
         "d": 1,
@@ -71,9 +71,9 @@ def _local(budget: Budget) -> Iterator[Values]:
     }
     loss: Values = {"theta": 2, "r": "4/5", "L": "81/100", "gap": "2/25"}
     for K in (1, 2) if budget.name == "smoke" else (1, 2, 4):
-        yield {**rest, **loss, "K": K, "T_0": 100, "c_4": "19/10", "mu": 1, "B": 100, "sigma": "1/100"}
-        yield {**rest, **loss, "K": K, "T_0": 100, "c_4": "1/20", "mu": "1/10", "B": 1, "sigma": "1/100"}
-        yield {**rest, **loss, "K": K, "T_0": 100, "c_4": 1, "mu": 1, "B": 100, "sigma": "1/100"}
+        yield {**constants, **loss, "K": K, "T_0": 100, "c_4": "19/10", "mu": 1, "B": 100, "sigma": "1/100"}
+        yield {**constants, **loss, "K": K, "T_0": 100, "c_4": "1/20", "mu": "1/10", "B": 1, "sigma": "1/100"}
+        yield {**constants, **loss, "K": K, "T_0": 100, "c_4": 1, "mu": 1, "B": 100, "sigma": "1/100"}
 
 
 def _at_least(*parts: str) -> LeftSide:
@@ -113,7 +113,7 @@ def _no_excess(point: Point, statement: Statement, *, with_data: bool, excess: i
 
 def _growing(budget: Budget) -> Iterator[Values]:
     """Growing n, K = log2 of the inverse of the rate, rounded up, and balls that shrink like 1/K."""
-    rest: Values = {"T_0": 100, "t_0": 0, "rho": 0, "c_4": 1, "eta_0": "1/200", "B": 1, "d": 1, "c_2": 6}
+    constants: Values = {"T_0": 100, "t_0": 0, "rho": 0, "c_4": 1, "eta_0": "1/200", "B": 1, "d": 1, "c_2": 6}
     loss: Values = {
         "epsilon": 1,
         "delta": "1/1000000",
@@ -128,7 +128,7 @@ def _growing(budget: Budget) -> Iterator[Values]:
     for digits in (9, 30, 40):
         inverse = 4 * 10 ** (2 * digits) / (6 * math.log(10))
         K = math.ceil(math.log2(inverse))
-        yield {**rest, **loss, "n": 10**digits, "K": K, "r": Fraction(1, 10 * K)}
+        yield {**constants, **loss, "n": 10**digits, "K": K, "r": Fraction(1, 10 * K)}
 
 
 for claim, parts in PARTS.items():

@@ -148,13 +148,13 @@ def simulated(point: Point, runs: int) -> tuple[float, float]:
     problem = Waves(np.full(d, a), 0.0, offsets)
     stages = stagewise(int(point["K"]), int(point["T_0"]), int(point["t_0"]), float(point["eta_0"]))
     schedule = StageSchedule(stages, int(point["B"]), float(point["rho"]), math.sqrt(float(noise_of(point).mid()) / d))
-    start, found = np.full(d, math.sqrt(2 * float(point["gap"]) / (a * d))), list[float]()
+    start, losses = np.full(d, math.sqrt(2 * float(point["gap"]) / (a * d))), list[float]()
     for seed in range(runs):
         run = StagedDescent(problem, n, start, schedule, seed=seed)
         run.advance()
-        found.append(problem.loss(run.output))
-    half = float(special.stdtrit(runs - 1, 0.995)) * float(np.std(found, ddof=1)) / math.sqrt(runs)
-    mean = float(np.mean(found))
+        losses.append(problem.loss(run.output))
+    half = float(special.stdtrit(runs - 1, 0.995)) * float(np.std(losses, ddof=1)) / math.sqrt(runs)
+    mean = float(np.mean(losses))
     return mean - half, mean + half
 
 

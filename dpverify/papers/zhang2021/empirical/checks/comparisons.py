@@ -75,9 +75,9 @@ def _bounded(point: Point, statement: Statement, *, constant: Constant, falls: i
     free = {name: point[name] for name in statement.free}
     left, right = evaluate_statement(statement, free)
     assert left is not None
-    most = constant(point) * ball(right) / ball(point["n"]) ** falls
+    limit = constant(point) * ball(right) / ball(point["n"]) ** falls
     return Outcome(
-        not ball(left) > most * (1 + arb(2) ** -100), left, most, "right side: with the constant of the argument"
+        not ball(left) > limit * (1 + arb(2) ** -100), left, limit, "right side: with the constant of the argument"
     )
 
 
@@ -97,8 +97,8 @@ def _outgrows(point: Point, statement: Statement, *, share: Fraction = Fraction(
     """Compare the left side at the point of a bound with that bound times the right side."""
     left, right = evaluate_statement(statement, {name: point[name] for name in statement.free})
     assert left is not None
-    most = ball(point["bound"] * share) * ball(right)
-    return Outcome(False if ball(left) > most else None, left, most, "right side: the bound times it")
+    limit = ball(point["bound"] * share) * ball(right)
+    return Outcome(False if ball(left) > limit else None, left, limit, "right side: the bound times it")
 
 
 def _dominated(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:

@@ -37,13 +37,13 @@ def _grows(point: Point, statement: Statement, *, slack: int = 0) -> Outcome:
     """The bracket at one iteration with momentum, rho = 8^-(bound + 2), against the bound."""
     inverse = Fraction(8 ** int(point["bound"] + 2))
     bracket = (1 + ball(inverse) / 2).log() - (1 + ball(inverse)).log() / 2
-    most = ball(point["bound"] * (1 + slack))
-    return Outcome(False if bracket > most else None, bracket, most, "rho = 8^-(bound + 2), t = 1")
+    limit = ball(point["bound"] * (1 + slack))
+    return Outcome(False if bracket > limit else None, bracket, limit, "rho = 8^-(bound + 2), t = 1")
 
 
 def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
-    rest: dict[str, int | str] = {"L": 3, "theta": 1, "mu": "1/10", "d": 5, "delta": "1/1000", "epsilon": "1/2"}
-    yield from ({"n": 10**k, "T_0": 2, "B": 3, **rest} for k in (3, 9, 15, 30))
+    constants: dict[str, int | str] = {"L": 3, "theta": 1, "mu": "1/10", "d": 5, "delta": "1/1000", "epsilon": "1/2"}
+    yield from ({"n": 10**k, "T_0": 2, "B": 3, **constants} for k in (3, 9, 15, 30))
 
 
 def _outgrown(point: Point, statement: Statement, *, slower: int = 0) -> Outcome:

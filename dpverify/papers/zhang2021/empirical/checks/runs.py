@@ -57,15 +57,15 @@ class WavyRun:
     @cached_property
     def point(self) -> Point:
         """Values of the claim's symbols: the longest steps, and stages that leave about half of what is left."""
-        found = self.problem.constants(self.radius)
-        theta, mu, beta = (Fraction(x) for x in (found.theta, found.mu, found.smoothness))
+        constants = self.problem.constants(self.radius)
+        theta, mu, beta = (Fraction(x) for x in (constants.theta, constants.mu, constants.smoothness))
         eta_0 = theta * (1 - self.rho) ** 2 / beta
         T_0 = math.floor(16 * (1 + self.rho) / (mu * theta * eta_0)) + 1
         return as_point(
             {
                 "K": STAGES, "T_0": T_0, "t_0": math.floor(self.part * T_0), "rho": self.rho, "eta_0": eta_0,
-                "theta": theta, "mu": mu, "beta": beta, "L": Fraction(found.lipschitz), "n": EXAMPLES, "B": BATCH,
-                "sigma": Fraction(math.nextafter(math.sqrt(found.variance), math.inf)), "c_2": 1,
+                "theta": theta, "mu": mu, "beta": beta, "L": Fraction(constants.lipschitz), "n": EXAMPLES, "B": BATCH,
+                "sigma": Fraction(math.nextafter(math.sqrt(constants.variance), math.inf)), "c_2": 1,
                 "d": len(self.curvatures), "epsilon": self.epsilon, "delta": Fraction(1, 10**5),
                 "gap": Fraction(self.problem.loss(self.start) * (1 + 1e-12)),
             }

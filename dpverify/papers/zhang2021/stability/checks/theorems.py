@@ -64,19 +64,21 @@ def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction
     n, size = int(point["n"]), int(point["size"])
     table = table_of(int(point["table"]), n, size)
     alpha = stability(table, n, size)
-    both = max(alpha, stability({key: -value for key, value in table.items()}, n, size))
-    return Outcome(both <= share * alpha, both, share * alpha, "largest absolute difference, and alpha")
+    largest_difference = max(alpha, stability({key: -value for key, value in table.items()}, n, size))
+    return Outcome(
+        largest_difference <= share * alpha, largest_difference, share * alpha, "largest absolute difference, and alpha"
+    )
 
 
-def _eta(point: Point, more: int = 0) -> arb:
+def _eta(point: Point, extra_steps: int = 0) -> arb:
     """eta^0 by the identity of Theorem 3.2, with so many more steps with momentum."""
-    on = point["t_0"] + more
+    on = point["t_0"] + extra_steps
     return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - on + on / (2 * (1 - point["rho"]))))
 
 
-def _difference(point: Point, eta: arb, output: str, more: int = 0) -> arb:
+def _difference(point: Point, eta: arb, output: str, extra_steps: int = 0) -> arb:
     stages, steps, on = (int(point[name]) for name in ("K", "T_0", "t_0"))
-    return mean_difference(point["a"], stages, steps, on + more, point["rho"], eta, output)
+    return mean_difference(point["a"], stages, steps, on + extra_steps, point["rho"], eta, output)
 
 
 def _unstable(point: Point, statement: Statement) -> Exact:
@@ -98,8 +100,8 @@ def _grid(budget: Budget) -> Iterator[Values]:
         letters = [Fraction(x) for x in (theta, mu, a, c_4, rho, root)]
         counted = min(T_0 - on + on / (2 * (1 - letters[4])) for on in (t_0, t_0 + 1))
         if letters[2] <= 2 * letters[0] * letters[1] * letters[3] * counted * (1 - letters[5]) ** 2:
-            rest: Values = {"n": 1000, "B": 1, "L": 1, "theta": theta, "mu": mu, "beta": beta, "a": a}
-            yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "c_4": c_4, **rest}
+            constants: Values = {"n": 1000, "B": 1, "L": 1, "theta": theta, "mu": mu, "beta": beta, "a": a}
+            yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "c_4": c_4, **constants}
 
 
 def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fraction(1)) -> Outcome:
@@ -123,15 +125,15 @@ def _settled(point: Point, statement: Statement, *, slope: Fraction = Fraction(0
     """Stability on constant losses with one more step with momentum against that without, on losses of a slope."""
     flat = {**point, "a": Fraction(0)}
     eta = _eta(flat) if statement.reading["step"] == "fixed" else _eta(flat, 1)
-    after = _stabilities(flat, eta, Fraction(0), more=1)
+    after = _stabilities(flat, eta, Fraction(0), extra_steps=1)
     before = _stabilities(flat, _eta(flat), slope)
     grows = all(with_more >= without for with_more, without in zip(after, before, strict=True))
     return Outcome(grows, after[-1], before[-1], "stability at the last iterates with one more, and without")
 
 
-def _stabilities(point: Point, eta: arb, slope: Fraction, more: int = 0) -> list[arb]:
+def _stabilities(point: Point, eta: arb, slope: Fraction, extra_steps: int = 0) -> list[arb]:
     """Uniform stability on losses with slopes up to a number, for each way to hand on iterates."""
-    return [ball(slope**2 / point["n"]) * _difference(point, eta, output, more) for output in OUTPUTS]
+    return [ball(slope**2 / point["n"]) * _difference(point, eta, output, extra_steps) for output in OUTPUTS]
 
 
 def _room_for_more(points: Iterator[Values]) -> Iterator[Values]:
@@ -153,10 +155,10 @@ def _settings(budget: Budget) -> Iterator[Values]:
 
 def _constants(budget: Budget) -> Iterator[Values]:
     """Settings of runs on constant losses, the smallest values and larger ones."""
-    rest: Values = {"L": 1, "theta": 2, "mu": 1, "beta": 1, "c_4": "19/10"}
-    yield {**rest, "n": 1, "B": 1, "K": 1, "T_0": 1, "t_0": 0, "rho": 0}
-    yield {**rest, "n": 2, "B": 1, "K": 1, "T_0": 1, "t_0": 1, "rho": "1/2"}
-    yield {**rest, "n": 60000, "B": 64, "K": 2, "T_0": 10, "t_0": 1, "rho": "1/10"}
+    constants: Values = {"L": 1, "theta": 2, "mu": 1, "beta": 1, "c_4": "19/10"}
+    yield {**constants, "n": 1, "B": 1, "K": 1, "T_0": 1, "t_0": 0, "rho": 0}
+    yield {**constants, "n": 2, "B": 1, "K": 1, "T_0": 1, "t_0": 1, "rho": "1/2"}
+    yield {**constants, "n": 60000, "B": 64, "K": 2, "T_0": 10, "t_0": 1, "rho": "1/10"}
 
 
 SHOWN: Values = {
