@@ -37,7 +37,8 @@ def read(file: Path) -> bytes | None:
         content = file.read_bytes()
     except OSError:
         return None
-    digest, payload = content[:32], content[32:]
+    digest = content[:32]
+    payload = content[32:]
     return payload if hashlib.sha256(payload).digest() == digest else None
 
 

@@ -148,11 +148,18 @@ class SpecFile(pytest.File):
 
         for job in case.jobs:
             item: CheckItem = CheckItem.from_parent(self, name=job.label)
-            item.evidence, item.job, item.case, item.claim, item.line = evidence, job, case, case.claim, line
+            item.evidence = evidence
+            item.job = job
+            item.case = case
+            item.claim = case.claim
+            item.line = line
             item.add_marker(pytest.mark.xdist_group(case.claim.key))  # each check runs once, for the pin as well
             yield item
         pin: PinItem = PinItem.from_parent(self, name=item_id(case.claim.key, case.reading, "printed", PIN))
-        pin.evidence, pin.case, pin.claim, pin.line = evidence, case, case.claim, line
+        pin.evidence = evidence
+        pin.case = case
+        pin.claim = case.claim
+        pin.line = line
         pin.add_marker(pytest.mark.xdist_group(case.claim.key))
         yield pin
 
@@ -200,14 +207,16 @@ class CheckItem(ClaimItem):
         result = self.evidence.check(self.job, self.case)
         figures = ("status", "n", "alpha", "power", "detects", "seconds")
         self.user_properties += [(name, getattr(result, name)) for name in figures]  # for --junitxml
-        statement, against = self.job.context.statement, []
+        statement = self.job.context.statement
+        against = []
         pinned = self.claim.pinned(statement.reading, statement.variant)
         if result.error:
             against.append(f"error: {result.error}")
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
         # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
-        refuted, holds = result.status == "refuted", pinned in HOLDS
+        refuted = result.status == "refuted"
+        holds = pinned in HOLDS
         if (refuted and holds) or (result.status in HOLDS[:-1] and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
         against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
@@ -258,7 +267,8 @@ def describe(job: Job, result: CheckResult) -> list[str]:
     lines.append(f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}")
     for found in result.counterexamples:
         point = ", ".join(f"{name} = {number.exact or number.float}" for name, number in found.parameters.items())
-        lhs, rhs = found.lhs.exact or found.lhs.float, found.rhs.exact or found.rhs.float
+        lhs = found.lhs.exact or found.lhs.float
+        rhs = found.rhs.exact or found.rhs.float
         lines.append(f"{found.kind} counterexample: {point}: left {lhs}, right {rhs} {found.note}".rstrip())
     for control in result.controls:
         seen = "refuted" if control.refuted else "MISSED"

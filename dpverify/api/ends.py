@@ -25,7 +25,8 @@ def interval(statement: Statement, letter: str, point: Mapping[str, Fraction], n
         if letter in part.names:
             allowed = allowed.cut(*_end(part, letter, point))
     allowed = allowed.rounded() if allowed.integer else allowed
-    low, high = _above(allowed.lo), _below(allowed.hi)
+    low = _above(allowed.lo)
+    high = _below(allowed.hi)
     if low > high:
         raise ConditionError(name, [f"no value of {letter} meets all conditions"])
     return low, high

@@ -93,7 +93,8 @@ class ClaimFormula:
     @property
     def letters(self) -> dict[str, str]:
         """Letters that need a value, each with its domain and its meaning."""
-        needed, symbols = self._needed, self.statement.symbols
+        needed = self._needed
+        symbols = self.statement.symbols
         return {name: f"{needed.domains[name]} ({symbols[name].meaning})" for name in needed.free}
 
     @property

@@ -159,9 +159,17 @@ def verify_run(
     proofs = None if fresh or budget != "smoke" else RecordedRun()
     source = checks or PAPERS
     options: dict[str, Any] = {
-        "specs": loaded, "claims": chosen, "budget": budget, "seed": seed, "jobs": jobs, "source": source,
-        "spare": spare, "proofs": proofs, "fresh": fresh, "renew": None if renew is None else RecordedRun(renew),
-    }  # fmt: skip
+        "specs": loaded,
+        "claims": chosen,
+        "budget": budget,
+        "seed": seed,
+        "jobs": jobs,
+        "source": source,
+        "spare": spare,
+        "proofs": proofs,
+        "fresh": fresh,
+        "renew": None if renew is None else RecordedRun(renew),
+    }
     if limit <= 0.0:
         return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole=whole)
     if early is not None:  # it would do nothing, and hold memory
@@ -245,8 +253,13 @@ def audit(
 
     check_timeout(timeout)
     options: dict[str, Any] = {
-        "epsilon": epsilon, "delta": delta, "n": n, "confidence": confidence, "law": law, "seed": seed
-    }  # fmt: skip
+        "epsilon": epsilon,
+        "delta": delta,
+        "n": n,
+        "confidence": confidence,
+        "law": law,
+        "seed": seed,
+    }
     if timeout == 0.0:
         result = run(mechanism, datasets, score=score, **options)
     else:

@@ -90,7 +90,8 @@ def rank_test(x: Array, y: Array) -> Array:
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's correction: values that may be compared with the level that all tests together have, in the same order."""
-    out, largest = [1.0] * len(p), 0.0
+    out = [1.0] * len(p)
+    largest = 0.0
     for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
         largest = max(largest, min(1.0, (len(p) - rank) * p[place]))
         out[place] = largest
@@ -110,6 +111,8 @@ def shift_interval(x: Array, y: Array) -> tuple[float, float, float]:
 @cache
 def _cut(n: int, m: int) -> int:
     """How many differences of n and m values are left out at each end of the interval."""
-    x, y = m * np.arange(n, dtype=np.float64), np.arange(m, dtype=np.float64)  # differences -m + 1, ..., m (n - 1)
+    # differences -m + 1, ..., m (n - 1)
+    x = m * np.arange(n, dtype=np.float64)
+    y = np.arange(m, dtype=np.float64)
     refused = (bool(rank_test(x + m - 0.5 - beyond, y) <= 1 - LEVEL) for beyond in range(n * m // 2))
     return max(sum(refused) - 1, 0)

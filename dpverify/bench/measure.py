@@ -83,7 +83,9 @@ def _in_turns(
     forms: Mapping[str, Form], case: BenchCase, rounds: int, turn: int, times_of: dict[str, FormTimes]
 ) -> None:
     """Time the forms round by round; the order rotates from round to round and from pass to pass."""
-    clock, calls, round_seconds = CLOCKS[case.clock], dict[str, int](), 0.0
+    clock = CLOCKS[case.clock]
+    calls = dict[str, int]()
+    round_seconds = 0.0
     for name, form in forms.items():
         begin = perf_counter()
         calls[name] = 1
@@ -146,7 +148,8 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-_STATUS, _REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")
+_REFS = Path("/proc/self/clear_refs")
 
 
 def added_memory(form: Form) -> int | None:

@@ -47,7 +47,8 @@ class _Passes:
     seed: int
     found: list[Measured] = field(default_factory=list)
     error: str = ""  # what went wrong; the case is not measured again then
-    terms, parts = (), ()
+    terms = ()
+    parts = ()
 
     @property
     def label(self) -> str:
@@ -63,15 +64,21 @@ class _Passes:
 
 
 def run(
-    groups: Sequence[Group], amount: Amount = USUAL, *, seed: int = 0, progress: Progress | None = None,
-    store: Store | None = None, fresh: bool = False,
-) -> Bench:  # fmt: skip
+    groups: Sequence[Group],
+    amount: Amount = USUAL,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    store: Store | None = None,
+    fresh: bool = False,
+) -> Bench:
     """Measure. All that was measured; after Ctrl-C, until then.
 
     ``store``: keeps each pass of a case until all are measured, so that a run on the same machine, by the same code,
     goes on where one was ended; ``fresh``: take none from it.
     """
-    watch, interrupted = Watch(), False
+    watch = Watch()
+    interrupted = False
     cases = [_Passes(group.name, case, amount, seed) for group in groups for case in group.cases]
     kept_blocks = None if store is None else KeptBlocks(store, cases, [_evidence()] * len(cases), fresh)
     earlier = 0
@@ -131,7 +138,8 @@ def _measure(
                     passes_of_case.found.append(
                         msgspec.json.decode(finished_passes[passes_of_case.asked][turn].part, type=Measured)
                     )
-                    done, earlier = done + 1, earlier + 1
+                    done = done + 1
+                    earlier = earlier + 1
             due_cases = [
                 (place, passes_of_case)
                 for place, passes_of_case in due_cases

@@ -90,7 +90,8 @@ class VerifyRun:
 def verify(*words: str, cache: Path) -> VerifyRun:
     """Run ``dpverify verify``."""
     with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
-        file, store = Path(folder) / "run.json", Path(folder) / "evidence.sqlite"
+        file = Path(folder) / "run.json"
+        store = Path(folder) / "evidence.sqlite"
         store_options = "--json", str(file), "--store", str(store)  # nothing is taken from an earlier run
         used = run_python("-m", "dpverify", "verify", *words, *store_options, cache=cache, codes=JUDGED)
         return VerifyRun(used, *read_results(json.loads(file.read_bytes())["results"]))

@@ -231,7 +231,9 @@ class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
 
 def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     """Calibrate the noise of a run to (epsilon, delta), for replacing one example."""
-    run, epsilon, delta = request.run(), request.epsilon, request.delta
+    run = request.run()
+    epsilon = request.epsilon
+    delta = request.delta
     rows = request.noises(run)
     rows["exact"] = needed(run, epsilon, delta)
     return BatchCalibration(

@@ -86,7 +86,8 @@ def _trio(values: Mapping[str, float], unit: float = 1.0) -> Trio:
 
 def _warnings(request: CalibrateRequest, setting: AccountedRun) -> list[str]:
     """Conditions of the privacy theorems, printed or needed, that fail."""
-    N, T = setting.examples, setting.steps
+    N = setting.examples
+    T = setting.steps
     warnings = []
     if setting.alpha * N < 1.0 - 1e-9:
         warnings.append(f"alpha = {setting.alpha:.4g} is below 1/N, on which the printed sensitivities rest")

@@ -74,7 +74,8 @@ def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
         )
         for name in ROWS
     }
-    rows, first = {}, ready["exact"]
+    rows = {}
+    first = ready["exact"]
     for name, p in ready.items():
         ends = shared_epsilon(spends(p, n), request.delta)
         rows[name] = BudgetRow(

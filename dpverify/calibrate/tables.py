@@ -20,13 +20,15 @@ def calibration_table(result: Calibration) -> ResultTable:
     rows: list[dict[str, Cell]] = []
     for name in ("printed", "proof", "exact"):
         deviations = {f"deviation_{node}": float(getattr(trio, name)) for node, trio in result.node_std.items()}
-        rows.append({
-            "source": name,
-            "sigma": float(getattr(result.sigma, name)),
-            **deviations,
-            "epsilon": float(getattr(result.bought, name)),
-            "certified": result.certified[name],
-        })  # fmt: skip
+        rows.append(
+            {
+                "source": name,
+                "sigma": float(getattr(result.sigma, name)),
+                **deviations,
+                "epsilon": float(getattr(result.bought, name)),
+                "certified": result.certified[name],
+            }
+        )
     certified = f"sigma {show_float(float(result.sigma.exact))} is certified"
     printed = f"the paper prints {show_float(float(result.sigma.printed))}"
     run = f"N = {result.run.n}, T = {result.run.steps}"

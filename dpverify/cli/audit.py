@@ -192,10 +192,17 @@ def results(
                 means.store = None
             origin = partial(_mechanism_and_datasets, mechanism, datasets, delta)
             result = run(
-                target.mechanism, target.datasets, epsilon=target.epsilon if epsilon is None else epsilon,
-                law=law or target.law, score=target.score, name=mechanism, remarks=target.remarks, report=report,
-                elsewhere=Elsewhere(means.outcomes, asked or "", origin), **options,
-            )  # fmt: skip
+                target.mechanism,
+                target.datasets,
+                epsilon=target.epsilon if epsilon is None else epsilon,
+                law=law or target.law,
+                score=target.score,
+                name=mechanism,
+                remarks=target.remarks,
+                report=report,
+                elsewhere=Elsewhere(means.outcomes, asked or "", origin),
+                **options,
+            )
     except AuditError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     yield result, _peer(mechanism, result) if is_recorded else None

@@ -165,13 +165,27 @@ def verify(
             from dpverify.cli.progress import progress_on_stderr
 
             with connected(cluster) as remote, progress_on_stderr() as progress:
-                most, spare = jobs or usable_cores(), jobs is None
+                most = jobs or usable_cores()
+                spare = jobs is None
                 limit = _limit(loaded, checks) if timeout is None else timeout
                 run = verify_run(
-                    *claims, paper=paper, specs=loaded, budget=budget, seed=seed, jobs=most, progress=progress,
-                    spare=spare, early=early, fresh=fresh, store=blocks, checks=checks, cluster=remote, limit=limit,
-                    whole=whole, renew=report if renew else None,
-                )  # fmt: skip
+                    *claims,
+                    paper=paper,
+                    specs=loaded,
+                    budget=budget,
+                    seed=seed,
+                    jobs=most,
+                    progress=progress,
+                    spare=spare,
+                    early=early,
+                    fresh=fresh,
+                    store=blocks,
+                    checks=checks,
+                    cluster=remote,
+                    limit=limit,
+                    whole=whole,
+                    renew=report if renew else None,
+                )
         if remote is not None and remote.failure:
             complain(remote.failure)
     if blocks is not None and blocks.failure:

@@ -22,9 +22,14 @@ from dpverify.report.terminal import rounds_on_stderr
 
 
 def run_compare(
-    *, experiment: str | None = None, json: str | None = None, figure: Path | None = None, report: Path | None = None,
-    means: Means | None = None, **asked: Any,
-) -> int:  # fmt: skip
+    *,
+    experiment: str | None = None,
+    json: str | None = None,
+    figure: Path | None = None,
+    report: Path | None = None,
+    means: Means | None = None,
+    **asked: Any,
+) -> int:
     """Compare as asked, and write JSON (``-``: to stdout), an SVG figure, and a report's page; the exit code.
 
     With ``experiment`` a paper's table is made again instead. What is None has its default. ``means``: where runs are

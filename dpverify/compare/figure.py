@@ -11,17 +11,25 @@ from dpverify.report import style
 from dpverify.report.numbers import show_float
 
 HEIGHT = 5.6
-LEFT, RIGHT, TOP, BOTTOM, GAP, ROOM = 0.5, 0.15, 0.85, 0.72, 0.55, 0.5  # margins in inches
+# margins in inches
+LEFT = 0.5
+RIGHT = 0.15
+TOP = 0.85
+BOTTOM = 0.72
+GAP = 0.55
+ROOM = 0.5
 COLORS = (style.GREY, style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, style.SKY)
 
 
 def draw(result: CompareResult) -> Figure:
     """Draw the measures, two by two: every seed as a pale dot, the mean as a full one, its interval as a line."""
     figure = Figure(figsize=(style.WIDTH, HEIGHT))
-    width, tall = (style.WIDTH - LEFT - RIGHT - GAP) / 2, (HEIGHT - TOP - BOTTOM - ROOM) / 2
+    width = (style.WIDTH - LEFT - RIGHT - GAP) / 2
+    tall = (HEIGHT - TOP - BOTTOM - ROOM) / 2
     for place, measure in enumerate(MEASURES):
         row, column = divmod(place, 2)
-        left, bottom = LEFT + column * (width + GAP), BOTTOM + (1 - row) * (tall + ROOM)
+        left = LEFT + column * (width + GAP)
+        bottom = BOTTOM + (1 - row) * (tall + ROOM)
         axes = figure.add_axes((left / style.WIDTH, bottom / HEIGHT, width / style.WIDTH, tall / HEIGHT))
         _panel(axes, result, measure, named=row == 1)
     heading = f"Methods compared on {result.data.name}"

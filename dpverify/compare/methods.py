@@ -169,11 +169,13 @@ def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:
 
 def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
     """Prepare plain descent with as many gradients of examples, up to a step, as the normalized methods have."""
-    n, G = len(problem.x), problem.lipschitz
+    n = len(problem.x)
+    G = problem.lipschitz
     epsilon, delta = _budget(request)
     gradients = request.settle(n).steps
     steps = max(1, round(gradients / batch))
-    std, how = full_batch_std(batch, steps, G, epsilon, delta), "by exact composition in real arithmetic"
+    std = full_batch_std(batch, steps, G, epsilon, delta)
+    how = "by exact composition in real arithmetic"
     if batch < n:
         how = "by composition as if the example were in every batch; less noise may do"
         start = sampled_std(n, batch, steps, G, epsilon, delta)
@@ -181,7 +183,8 @@ def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, b
             ratio = start * batch / (2.0 * G)
             factor = least_factor(lambda f: [BatchSteps(batch / n, f * ratio, steps)], epsilon, delta)
             if factor * start < std:
-                std, how = factor * start, "by composing the whole privacy loss of sampled batches"
+                std = factor * start
+                how = "by composing the whole privacy loss of sampled batches"
     numbers = Descent(batch, steps, std, step_length(problem, batch, steps, std))
 
     def run(problem: Regression, seed: int) -> Iterates:
@@ -205,7 +208,8 @@ def _budget(request: Request) -> tuple[float, float]:
 
 def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
     """Give the zeta of DP-SRM that Theorem 4.4 of wang2019 chooses, its constant being 1, at most G."""
-    n, d = len(problem.x), len(problem.start)
+    n = len(problem.x)
+    d = len(problem.start)
     reach = problem.smoothness * problem.gap * d * math.log(1.0 / delta)
     return min(problem.lipschitz, math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(reach)))
 
@@ -219,7 +223,8 @@ def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: i
     return replace(made, sigma=None)
 
 
-WITHOUT_NOISE, FULL_BATCHES = "nsgd", DP_GD.name
+WITHOUT_NOISE = "nsgd"
+FULL_BATCHES = DP_GD.name
 
 PREPARE: Final[dict[str, Prepare]] = {
     WITHOUT_NOISE: _without_noise,

@@ -175,9 +175,11 @@ def figure_names(comparisons: Comparisons) -> list[str]:
     names: list[str] = []
     for comparison in comparisons.comparisons:
         stem = slug("comparison", comparison.result.data.name, "epsilon", show_float(comparison.result.epsilon))
-        name, number = f"{stem}.svg", 2
+        name = f"{stem}.svg"
+        number = 2
         while name in names:
-            name, number = f"{stem}-run-{number}.svg", number + 1
+            name = f"{stem}-run-{number}.svg"
+            number = number + 1
         names.append(name)
     return names
 

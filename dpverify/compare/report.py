@@ -19,7 +19,8 @@ from dpverify.report.pages.folder import finish, outdated, update
 from dpverify.report.pages.ownership import check_names
 
 STEM = "comparison"  # name of the page and of its data, without their endings
-PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
+PAGE = f"{STEM}.md"
+DATA = f"data/{STEM}.json"
 NAME = "report"  # what the folder is called in messages
 
 

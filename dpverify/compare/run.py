@@ -120,10 +120,14 @@ def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
 class Comparison:
     """All runs of a comparison by number: seed by seed, and for each seed method by method."""
 
-    label, terms, parts = "a comparison", (), (SeedOutcome,)
+    label = "a comparison"
+    terms = ()
+    parts = (SeedOutcome,)
 
     def __init__(self, request: CompareRequest, dataset: Dataset, batch: int) -> None:
-        self.request, self.dataset, self.batch = request, dataset, batch
+        self.request = request
+        self.dataset = dataset
+        self.batch = batch
         self.names = (*METHODS, *request.also)
         same = replace(
             request, data=None, seeds=2
@@ -149,7 +153,9 @@ class Comparison:
 
 def _run(work: Comparison, report: Report | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
-    count, outcomes, interrupted = len(work.names), dict[int, SeedOutcome](), False
+    count = len(work.names)
+    outcomes = dict[int, SeedOutcome]()
+    interrupted = False
     total = work.request.seeds * count
     try:
         for number, outcome in means.outcomes(work, total):
@@ -236,10 +242,12 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
     n = len(dataset.x)
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
-    x, x_test = dataset.x[~held_out], dataset.x[held_out]
+    x = dataset.x[~held_out]
+    x_test = dataset.x[held_out]
     if dataset.standardised and not isinstance(x, CsrRows) and not isinstance(x_test, CsrRows):  # refused before
         x, x_test = _standardised(x, x_test)
-    rows, y = scaled(x, scale), dataset.y[~held_out]
+    rows = scaled(x, scale)
+    y = dataset.y[~held_out]
     problem = regression_problem(rows, y, len(dataset.classes), lam=lam, radius=1.0)
     return Split(problem, scaled(x_test, scale), dataset.y[held_out])
 

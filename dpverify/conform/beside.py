@@ -65,7 +65,8 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
     if optimizer.batches is None or sampling == "epochs":
         return
     axis = np.eye(1, promise.dimension)
-    rate, mark = promise.batch / promise.examples, 1e6 * promise.clip * axis
+    rate = promise.batch / promise.examples
+    mark = 1e6 * promise.clip * axis
 
     def of_runs(delta: float) -> float:
         return epsilon(promise.joint_multiplier, delta, steps=promise.steps, rate=rate, sampling=sampling).upper

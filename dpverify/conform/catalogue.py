@@ -13,9 +13,16 @@ from dpverify.report.peer_records import Answer, CatalogueEntry
 
 
 def judge(
-    target: str, name: str, optimizer: PrivateOptimizer, promise: Promise, *, seed: int, seeds: int, alpha: float,
+    target: str,
+    name: str,
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    *,
+    seed: int,
+    seeds: int,
+    alpha: float,
     auditors: Mapping[str, Auditor],
-) -> CatalogueEntry:  # fmt: skip
+) -> CatalogueEntry:
     """Run the kit with each seed until it finds a fault, and each auditor with the first seed; seconds of processor."""
     began = time.process_time()
     failed_tests = list[str]()
@@ -44,11 +51,13 @@ def judge(
 def _ask(
     auditor: str, audit: Auditor, optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int
 ) -> Answer:
-    began, broken = time.process_time(), False
+    began = time.process_time()
+    broken = False
     try:
         with foreign_code(f"auditor {auditor}"):
             answer = str(audit(given(optimizer, promise, alpha, seed)))
     except ForeignError as error:  # what an optimizer raises may be its mistake; the page says so
-        answer, broken = error.reason.removeprefix("raised "), True
+        answer = error.reason.removeprefix("raised ")
+        broken = True
     answer = " ".join(answer.split())[:200]
     return Answer(auditor=auditor, says=answer, broken=broken, seconds=time.process_time() - began)

@@ -14,17 +14,41 @@ if TYPE_CHECKING:
     from dpverify.conform.results import ConformanceTest
 
 SAMPLING = (
-    "batches", "seeds of batches", "inclusion", "small batches", "large batches", "pairs", "each pair", "next step",
-    "common", "any two steps", "next epoch", "pairs of the next epoch",
-)  # fmt: skip
+    "batches",
+    "seeds of batches",
+    "inclusion",
+    "small batches",
+    "large batches",
+    "pairs",
+    "each pair",
+    "next step",
+    "common",
+    "any two steps",
+    "next epoch",
+    "pairs of the next epoch",
+)
 CORRELATIONS = ("noise of two steps", "noise of two coordinates", "noise of two numbers")
 LAW = ("precision", "mean of noise", "scale of noise", *CORRELATIONS, "shape of noise")
 STEPS = ("number of steps", "number of records and steps")
 OF_SIZES = ("number of records and rate", "empty batches", "number of records and noise")
 ORDER = (
-    "calls", "ranks", "every batch", "finite numbers", "generator", *STEPS, "fresh numbers", "sensitivity",
-    "contribution", "number of records and divisor", "state", *SAMPLING, "last batch", *LAW, *OF_SIZES, "outputs",
-)  # fmt: skip
+    "calls",
+    "ranks",
+    "every batch",
+    "finite numbers",
+    "generator",
+    *STEPS,
+    "fresh numbers",
+    "sensitivity",
+    "contribution",
+    "number of records and divisor",
+    "state",
+    *SAMPLING,
+    "last batch",
+    *LAW,
+    *OF_SIZES,
+    "outputs",
+)
 """What a test is about, causes before consequences."""
 
 CONSEQUENCES = {

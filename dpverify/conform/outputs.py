@@ -32,7 +32,10 @@ def output_tests(
         yield not_tested("outputs", "the noise of a step may depend on earlier ones")
         return
     allowed = epsilon(promise.deviation / promise.joint_sensitivity, DELTA, steps=STEPS).upper
-    largest, where, power, refuted = -1.0, "", math.inf, False
+    largest = -1.0
+    where = ""
+    power = math.inf
+    refuted = False
     pairs = list(pairs_of_batches(promise))
 
     last = max(0, tested_steps(promise)[-1] + 1 - STEPS)
@@ -59,7 +62,8 @@ def output_tests(
         refuted = refuted or audited.verdict == "refuted"
         power = min(power, float(audited.power.largest_epsilon) if audited.power else 0.0)
         if audited.epsilon > largest:
-            largest, where = audited.epsilon, words
+            largest = audited.epsilon
+            where = words
     if power <= allowed and not refuted:
         words = f"so few outputs cannot show an epsilon above {power:.3g}, and {allowed:.3g} is promised for two steps"
         yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
@@ -87,7 +91,9 @@ def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
 
     Poisson samples are a single example, the promised size and a large one; other batches have the promised size.
     """
-    d, clip, batch = promise.dimension, promise.clip, promise.batch
+    d = promise.dimension
+    clip = promise.clip
+    batch = promise.batch
     axis = np.eye(1, d)
     exact = promise.sampling != "poisson" or batch == promise.examples
     many = batch - 1 if exact else min(8 * batch, promise.examples - 1)

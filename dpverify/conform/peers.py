@@ -18,7 +18,9 @@ from dpverify.conform.results import Conformance
 from dpverify.privacy import epsilon
 from dpverify.report.peer_records import CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest, SeededRun
 
-STEPS, DELTA = 1000, 1e-5  # of the epsilon that a page shows
+# of the epsilon that a page shows
+STEPS = 1000
+DELTA = 1e-5
 
 
 def short_target(target: str) -> str:
@@ -42,7 +44,8 @@ def with_tests(peer: Peer, conformance: Conformance) -> Peer:
 
 def described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
     """What a page has of an optimizer, without its tests."""
-    rate, bounds = promise.batch / promise.examples, list[float]()
+    rate = promise.batch / promise.examples
+    bounds = list[float]()
     usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
     if (
         promise.sampling != "epochs"
@@ -65,7 +68,8 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
 
 def versions_of(module: ModuleType) -> dict[str, str]:
     """The distributions that a module's source imports, also in functions, and that are loaded, without dpverify."""
-    version_of, distributions = {}, packages_distributions()
+    version_of = {}
+    distributions = packages_distributions()
     try:
         tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError, SyntaxError):  # there is no source

@@ -15,7 +15,9 @@ from dpverify.conform.rounding import DTYPES, Dtype
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
 NEIGHBOURS = ("add-remove", "replace-one")
-LEAST_EXAMPLES, MOST_EXAMPLES = 64, 10_000  # of a promise that an event makes
+# of a promise that an event makes
+LEAST_EXAMPLES = 64
+MOST_EXAMPLES = 10_000
 
 Step: TypeAlias = Callable[[Any, "np.ndarray[Any, Any]", np.random.Generator], tuple[Any, Any]]
 Batches: TypeAlias = Callable[[int, int, np.random.Generator], Iterable["np.ndarray[Any, Any]"]]

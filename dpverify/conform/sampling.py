@@ -66,7 +66,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
 
     Nothing where that is too long to draw, or where there is no second epoch.
     """
-    n, b = promise.examples, promise.batch
+    n = promise.examples
+    b = promise.batch
     epoch = -(-n // b)
     if 2 * runs * n > MOST_INDICES:
         return []
@@ -84,7 +85,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
         same += after - before == epoch
         together += mate in batches_of_run[after]
     sizes = np.array([min(b, n - t * b) for t in range(epoch)])
-    place, pair = np.sum((sizes / n) ** 2), np.sum(sizes * (sizes - 1)) / (n * (n - 1))
+    place = np.sum((sizes / n) ** 2)
+    pair = np.sum(sizes * (sizes - 1)) / (n * (n - 1))
     words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
     return [
         _binomial("next epoch", np.array([same]), runs, float(place), alpha / 2, words[0]),
@@ -160,11 +162,14 @@ class _Counts:
 
 def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
     """Exact binomial tests of counts, each of independent events whose probability the sampling gives."""
-    n, steps = promise.examples, promise.steps
-    b, kind = promise.batch, promise.sampling
+    n = promise.examples
+    steps = promise.steps
+    b = promise.batch
+    kind = promise.sampling
     rate = b / n
     pair = rate**2 if kind == "poisson" else b * (b - 1) / (n * (n - 1))
-    few, usable = counts.few, counts.usable
+    few = counts.few
+    usable = counts.usable
     flat = counts.flat.reshape(-1, len(few)).astype(float)
     together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
     tests = [
@@ -181,9 +186,12 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
     if kind == "poisson":
         sizes = counts.sizes.ravel()
         for far in FAR:
-            low, high = int(binom.ppf(far, n, rate)) - 1, int(binom.isf(far, n, rate)) + 1
-            of, words = f", beyond {far:.0%}", "sizes that vary less, or are cut off"
-            few_in, many_in = np.array([(sizes <= low).sum()]), np.array([(sizes >= high).sum()])
+            low = int(binom.ppf(far, n, rate)) - 1
+            high = int(binom.isf(far, n, rate)) + 1
+            of = f", beyond {far:.0%}"
+            words = "sizes that vary less, or are cut off"
+            few_in = np.array([(sizes <= low).sum()])
+            many_in = np.array([(sizes >= high).sum()])
             tests += [
                 (f"small batches{of}", few_in, sizes.size, binom.cdf(low, n, rate), words),
                 (f"large batches{of}", many_in, sizes.size, binom.sf(high - 1, n, rate), words),
@@ -209,7 +217,8 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
 def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:
     """The most surprising of some counts, each two-sided, at a level for all of them."""
     level = alpha / len(counts) / 2
-    low, high = binom.ppf(level, of, probability), binom.isf(level, of, probability)
+    low = binom.ppf(level, of, probability)
+    high = binom.isf(level, of, probability)
     bad = counts[(counts < low) | (counts > high)]
     count = bad[0] if len(bad) else counts[np.argmax(np.abs(counts - of * probability))]
     finding = f"{count} of {of}; {of * probability:.6g} expected, {low:.0f} to {high:.0f} allowed"

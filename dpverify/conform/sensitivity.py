@@ -40,7 +40,8 @@ class NeighbouringBatches(NamedTuple):
         example = self.length * self.direction
         neighbour = example[:0] if self.factor is None else self.factor * example
         place = len(self.others) if self.place is None else self.place
-        before, after = self.others[:place], self.others[place:]
+        before = self.others[:place]
+        after = self.others[place:]
         return np.concatenate([before, example, after]), np.concatenate([before, neighbour, after])
 
     def at_other_places(self) -> Iterator[NeighbouringBatches]:

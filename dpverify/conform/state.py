@@ -164,7 +164,8 @@ def _replayed(
         original, release = optimizer.step(original, case.later * (t - case.at), Tape(numbers))
         moved, two = optimizer.step(moved, case.later * (t - case.at), Tape(numbers))
         lengths = clip_length(original), clip_length(moved)
-        original, moved = copied(original), copied(moved)
+        original = copied(original)
+        moved = copied(moved)
         if not (np.isfinite(release).all() and np.isfinite(two).all()):
             return _not_tested(f"what is released in step {t + 1} is not finite")
         largest = max(largest, float(np.abs(release).max()))

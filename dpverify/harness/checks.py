@@ -57,7 +57,9 @@ class Check:
 
     def beyond_share(self, context: Context) -> str:
         """Say what the check needs beyond its share of the budget; empty where it fits."""
-        needs, share, budget = self.cost(context), context.share, context.budget.name
+        needs = self.cost(context)
+        share = context.share
+        budget = context.budget.name
         if needs <= share:
             return ""
         return f"it needs {needs:.3g} core seconds, and its share of the {budget} budget is {share:.3g}"

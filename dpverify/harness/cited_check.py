@@ -21,7 +21,8 @@ MOST_TRIED = 12  # moved constants that are tried before a chain counts as one t
 
 def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
     """The faulty step and the next one: if they are refused, the whole chain is."""
-    clean, steps = prepared(chain), fault.derivation.steps
+    clean = prepared(chain)
+    steps = fault.derivation.steps
     place = next(k for k, (old, new) in enumerate(zip(clean.steps, steps, strict=True)) if old != new)
     start = clean.steps[place - 1].expr if place else clean.start
     return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))

@@ -75,7 +75,9 @@ class DerivationCheck(Check):
         from dpverify.symbolic.derive.derivation import check_derivation
 
         del block
-        statement, points, seed = reworded(context.statement), context.budget.points, context.seed
+        statement = reworded(context.statement)
+        points = context.budget.points
+        seed = context.seed
         derivation = self.build(statement)
         checked = check_derivation(derivation, points=points, seed=seed)
         conclusion = compare_with(derivation, statement)
@@ -84,7 +86,8 @@ class DerivationCheck(Check):
         under = [checked_once(chain, points, seed) for chain in cited]
         broken = [checked_part.name for checked_part in under if not checked_part.complete]
         proves = checked.complete and relation in IMPLIED and not broken
-        controls, slack = list[ControlResult](), list[str]()
+        controls = list[ControlResult]()
+        slack = list[str]()
         if proves:
             controls, slack = self._controls(context, derivation)
         missed = missed_controls(controls) if proves else ""

@@ -87,7 +87,9 @@ class FiniteCheck(Check):
 
 def _go_through(statement: Statement) -> tuple[Findings, int]:
     """Probe every point of the domain; with how many of which it is not decided whether they belong to it."""
-    findings, prober, unsure = Findings(), Prober(statement, None), 0
+    findings = Findings()
+    prober = Prober(statement, None)
+    unsure = 0
     for point in Box(statement).points():
         inside = _belongs(point, statement)
         if inside is not True:

@@ -175,7 +175,8 @@ def _sizes(node: Node) -> frozenset[str]:
 def _end(statement: Statement, name: str, length: int) -> str:
     """So far beyond the least value of an integer, by its domain and the conditions; by default 0. A formula."""
     conditions = (*statement.domains[name].constraints, *statement.requires)
-    start, formulas = 0, []
+    start = 0
+    formulas = []
     for link in (link for condition in conditions for link in links(condition)):
         small, large = (link.left, link.right) if link.op[0] == "<" else (link.right, link.left)
         if link.op == "==" and small == Name(name):

@@ -141,7 +141,8 @@ def _as_neighbour(neighbour: TrueNeighbour, findings: Findings) -> ControlResult
 
 def searched_again(statement: Statement, findings: Findings, lhs: LeftSide | None) -> Findings:
     """Decide a changed statement at the points of a search."""
-    prober, new_findings = Prober(statement, lhs), Findings()
+    prober = Prober(statement, lhs)
+    new_findings = Findings()
     for point in (probe.point for probe in findings.probes):
         if (probe := prober.probe(point)) is not None:
             new_findings.probes.append(probe)

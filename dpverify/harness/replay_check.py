@@ -79,7 +79,8 @@ class ReplayCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Measure, compare, and plant the faults; "refuted" where a measured output is beyond the statement."""
-        statement, runs = context.statement, self.random_runs[context.budget.name]
+        statement = context.statement
+        runs = self.random_runs[context.budget.name]
         replays = list(self.replays(statement))
         low, high, disagreement = _compare(replays)
 
@@ -112,11 +113,14 @@ class ReplayCheck(Check):
 
 def _compare(measured: Iterable[Moved]) -> tuple[float, float, str]:
     """Smallest and largest measured/exact, and the first output that is off, in words."""
-    low, high, off = 1.0, 1.0, ""
+    low = 1.0
+    high = 1.0
+    off = ""
     for moved in measured:
         exact = float(moved.law())
         ratio = moved.ratio(exact)
-        low, high = min(low, ratio), max(high, ratio)
+        low = min(low, ratio)
+        high = max(high, ratio)
         if abs(ratio - 1.0) > TOLERANCE and not off:
             off = f"{moved.where}: measured {moved.measured!r}, exact {exact!r}"
     return low, high, off

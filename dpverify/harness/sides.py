@@ -84,7 +84,8 @@ class Prober:
         left, right, is_true = self._sides(point, side)
         if is_true is None:  # the balls overlap at that precision: with more bits, perhaps they do not
             is_true = decide_statement(self.statement, point, side)
-        lhs, rhs = to_number(left), to_number(right)
+        lhs = to_number(left)
+        rhs = to_number(right)
         return Probe(point, is_true, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
 
     def _sides(
@@ -128,7 +129,8 @@ def _is_sharp(value: Exact) -> bool:
 
 def used_up(lhs: Number, relation: str, rhs: Number) -> float:
     """How far an inequality is used up: lhs/rhs for positive sides of ``<=``; for ``==`` the larger of both ratios."""
-    small, large = float(lhs.float), float(rhs.float)
+    small = float(lhs.float)
+    large = float(rhs.float)
     if relation in {">=", ">"}:
         small, large = large, small
     if relation == "=":

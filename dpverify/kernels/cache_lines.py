@@ -31,7 +31,8 @@ def write_row(values: Vector, first: int, row: Vector) -> None:
 
     Other threads see it, as anything that a kernel wrote, once they have taken a lock after the kernel returned.
     """
-    n, number = row.shape[0], np.int64(values.ctypes.data >> 3) + first
+    n = row.shape[0]
+    number = np.int64(values.ctypes.data >> 3) + first
     j = min(n, -number & (LINE - 1))  # of the first whole line
     for i in range(j):
         values[first + i] = row[i]

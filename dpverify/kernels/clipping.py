@@ -44,15 +44,24 @@ _LANES = tuple(np.uint64(k) for k in range(8))
 def fold_products(rows: Vector, at: np.uint64, w: Vector, q: np.uint64, out: Vector) -> None:
     """Write the products of a row, ``rows[at : at + 4q]``, and ``w``, four added up, into ``out``, shape (q,)."""
     for j in range(q):
-        k, m = j + q, at + j + q
-        n, r = k + q, m + q
+        k = j + q
+        m = at + j + q
+        n = k + q
+        r = m + q
         out[j] = (rows[at + j] * w[j] + rows[m] * w[k]) + (rows[r] * w[n] + rows[r + q] * w[n + q])
 
 
 @kernel
 def add_up(v: Vector, q: np.uint64) -> float:
     """Sum of ``v``, shape (q,) with q a multiple of 8, in eight parts and a fixed order."""
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    a = 0.0
+    b = 0.0
+    c = 0.0
+    d = 0.0
+    e = 0.0
+    f = 0.0
+    g = 0.0
+    h = 0.0
     for j in range(_LANES[0], q, np.uint64(8)):
         a += v[j]
         b += v[j + _LANES[1]]
@@ -68,9 +77,14 @@ def add_up(v: Vector, q: np.uint64) -> float:
 @kernel
 def add_four(rows: Vector, at: Indices, weights: Vector, first: int, p: np.uint64, out: Vector) -> None:
     """Add four rows, the ``first``, ... of those that begin at ``at``, times their weights, to ``out``, shape (p,)."""
-    a, b, c, d = weights[first], weights[first + 1], weights[first + 2], weights[first + 3]
-    i, k = np.uint64(at[first]), np.uint64(at[first + 1])
-    m, n = np.uint64(at[first + 2]), np.uint64(at[first + 3])
+    a = weights[first]
+    b = weights[first + 1]
+    c = weights[first + 2]
+    d = weights[first + 3]
+    i = np.uint64(at[first])
+    k = np.uint64(at[first + 1])
+    m = np.uint64(at[first + 2])
+    n = np.uint64(at[first + 3])
     for j in range(p):
         out[j] += (a * rows[i + j] + b * rows[k + j]) + (c * rows[m + j] + d * rows[n + j])
 
@@ -89,9 +103,13 @@ def clipped_sum(slope: Slope) -> ClippedSum:
     @kernel
     def total(rows: Matrix, batch: Indices, w: Vector, clip: float, out: Vector) -> None:
         n, width = rows.shape
-        p, q, B = np.uint64(width), np.uint64(width // 4), batch.shape[0]
-        flat, folded = rows.reshape(n * width), np.empty(width // 4)
-        weights, at = np.zeros(GROUP), np.zeros(GROUP, dtype=np.int64)
+        p = np.uint64(width)
+        q = np.uint64(width // 4)
+        B = batch.shape[0]
+        flat = rows.reshape(n * width)
+        folded = np.empty(width // 4)
+        weights = np.zeros(GROUP)
+        at = np.zeros(GROUP, dtype=np.int64)
         for j in range(p):
             out[j] = 0.0
         for i in range(min(AHEAD, B)):
@@ -132,7 +150,8 @@ def pad_rows(x: Matrix, y: Vector) -> Matrix:
     begin = (-space.ctypes.data // 8) % 8  # a cache line is eight numbers
     rows: Matrix = space[begin : begin + n * p].reshape(n, p)
     rows[:] = 0.0
-    rows[:, :d], rows[:, p - 2] = x, y
+    rows[:, :d] = x
+    rows[:, p - 2] = y
     fill_lengths(x, 1.0 + (d + 16) * 2.0**-52, rows)
     return rows
 

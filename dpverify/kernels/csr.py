@@ -68,12 +68,15 @@ def copy_rows(rows: CsrArrays, chosen: Indices, out: CsrArrays) -> None:
     """Copy the ``chosen`` rows, in this order, to ``out``, whose ``starts`` are there already."""
     starts, columns, values = rows
     for i in range(chosen.shape[0]):
-        to, first = out.starts[i], starts[chosen[i]]
+        to = out.starts[i]
+        first = starts[chosen[i]]
         for k in range(starts[chosen[i] + 1] - first):
             out.columns[to + k], out.values[to + k] = columns[first + k], values[first + k]
 
 
-FAR, NEAR = 16, 8  # how many examples ahead the place of a row is asked for, and then its entries
+# how many examples ahead the place of a row is asked for, and then its entries
+FAR = 16
+NEAR = 8
 
 
 @step_kernel
@@ -132,9 +135,17 @@ def sparse_recursive_sum(slope: Slope) -> SparseRecursiveSum:
 
     @kernel
     def total(
-        rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, new: Vector, old: Vector, gamma: float,
-        clip: float, change_clip: float, out: Vector,
-    ) -> None:  # fmt: skip
+        rows: CsrArrays,
+        y: Vector,
+        lengths: Vector,
+        batch: Indices,
+        new: Vector,
+        old: Vector,
+        gamma: float,
+        clip: float,
+        change_clip: float,
+        out: Vector,
+    ) -> None:
         starts, columns, values = rows
         for j in range(out.shape[0]):
             out[j] = 0.0
@@ -143,7 +154,8 @@ def sparse_recursive_sum(slope: Slope) -> SparseRecursiveSum:
             i = batch[place]
             s_new = slope(row_product(starts, columns, values, i, new), y[i])
             s_old = slope(row_product(starts, columns, values, i, old), y[i])
-            now, change = shortened(s_new, lengths[i], clip), shortened(s_new - s_old, lengths[i], change_clip)
+            now = shortened(s_new, lengths[i], clip)
+            change = shortened(s_new - s_old, lengths[i], change_clip)
             add_row(starts, columns, values, i, gamma * now + (1.0 - gamma) * change, out)
 
     return total

@@ -50,7 +50,8 @@ def prefix_nodes(t: int, out: Intervals) -> int:
 
     How many rows were written. Shapes: ``out`` (n, 2).
     """
-    end, count = 0, 0
+    end = 0
+    count = 0
     for k in range(62, -1, -1):
         if (t >> k) & 1:
             out[count, 0] = end + 1

@@ -33,7 +33,8 @@ class ExampleOrder(NamedTuple):
 
 def new_order(examples: int, last: int, seed: Seed, given: Indices | None = None) -> ExampleOrder:
     """Make the order before the first step; permutations come from the seed's stream 0."""
-    none, epoch = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    none = np.empty(0, dtype=np.int64)
+    epoch = np.zeros(1, dtype=np.int64)
     return ExampleOrder(np.arange(examples), last, generator(seed, 0), epoch, none if given is None else given)
 
 
@@ -60,11 +61,13 @@ def example_of(t: int, order: ExampleOrder) -> int:
     """Give the example of step t, 0..N-1; steps come in order, and one that is asked for again draws nothing again."""
     if order.given.shape[0] > 0:
         return int(order.given[t - 1])
-    permutation, i = order.permutation, t - order.epoch[0]
+    permutation = order.permutation
+    i = t - order.epoch[0]
     if i == permutation.shape[0] or order.epoch[0] == 0:
         if t <= order.last:
             shuffle(order.rng, permutation)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
-        order.epoch[0], i = t, 0
+        order.epoch[0] = t
+        i = 0
     return int(permutation[i])
 
 
@@ -84,7 +87,8 @@ def draw_schedule(examples: int, steps: int, ordering: Ordering, seed: Seed) -> 
 
     Numbers 0..N-1; each epoch of N steps has all of them.
     """
-    N, steps = check.whole(1, examples=examples), check.whole(1, MOST_STEPS - 1, steps=steps)
+    N = check.whole(1, examples=examples)
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     order = new_order(N, last_shuffle(ordering, steps), seed)
     check.memory(N + steps, examples=examples, steps=steps)
     out = np.empty(steps, dtype=np.int64)

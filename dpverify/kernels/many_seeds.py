@@ -25,9 +25,16 @@ Halves: TypeAlias = NDArray[np.uint32]  # Shape (n,): half a word for each of n 
 POOL, WARM_UP = 4, 12
 """Words of 32 bits that a seed is mixed into; words of the source that are thrown away before the first is given."""
 
-_INIT_A, _TIMES_A, _INIT_B, _TIMES_B = 0x43B0D7E5, 0x931E8875, 0x8B51F9DD, 0x58F38DED
-_LEFT, _RIGHT, _BY_16 = np.uint32(0xCA01F9DD), np.uint32(0x4973F715), np.uint32(16)
-_LOW_32, _BY_32, _ONE = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1)
+_INIT_A = 0x43B0D7E5
+_TIMES_A = 0x931E8875
+_INIT_B = 0x8B51F9DD
+_TIMES_B = 0x58F38DED
+_LEFT = np.uint32(0xCA01F9DD)
+_RIGHT = np.uint32(0x4973F715)
+_BY_16 = np.uint32(16)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_BY_32 = np.uint64(32)
+_ONE = np.uint64(1)
 
 
 def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
@@ -35,10 +42,12 @@ def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
 
     Row k is ``take_words(generator(seeds[k], stream))``. Shapes: ``seeds`` (n,).
     """
-    stream, least = check.whole(0, (1 << 32) - 1, stream=stream), int(seeds.min(initial=0))
+    stream = check.whole(0, (1 << 32) - 1, stream=stream)
+    least = int(seeds.min(initial=0))
     if least < 0:
         raise check.ArgumentError("seeds", least, "must be at least 0")
-    numbers, none = seeds.astype(np.uint64), np.zeros(len(seeds), dtype=np.uint32)
+    numbers = seeds.astype(np.uint64)
+    none = np.zeros(len(seeds), dtype=np.uint32)
     entropy = [(numbers & _LOW_32).astype(np.uint32), (numbers >> _BY_32).astype(np.uint32), none, none, none + stream]
     with wrapping():
         words = np.ones((len(seeds), 4), dtype=np.uint64)  # the source's counter starts at 1
@@ -88,10 +97,16 @@ def _mixed(left: Halves, right: Halves) -> Halves:
 def warm_up(words: Words) -> None:
     """Throw away the first words of each source: ``words``, shape (n, 4), is advanced."""
     for k in range(words.shape[0]):
-        a, b, c, count = words[k, 0], words[k, 1], words[k, 2], words[k, 3]
+        a = words[k, 0]
+        b = words[k, 1]
+        c = words[k, 2]
+        count = words[k, 3]
         for _ in range(WARM_UP):
             _, a, b, c, count = next_word(a, b, c, count)
-        words[k, 0], words[k, 1], words[k, 2], words[k, 3] = a, b, c, count
+        words[k, 0] = a
+        words[k, 1] = b
+        words[k, 2] = c
+        words[k, 3] = count
 
 
 @kernel
@@ -104,7 +119,8 @@ def next_half(words: Words, held: Words) -> np.uint64:
         held[0] = np.uint64(0)
         return np.uint64(held[1])
     word, words[0], words[1], words[2], words[3] = next_word(words[0], words[1], words[2], words[3])
-    held[0], held[1] = _ONE, word >> _BY_32
+    held[0] = _ONE
+    held[1] = word >> _BY_32
     return word & _LOW_32
 
 

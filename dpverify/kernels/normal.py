@@ -29,7 +29,10 @@ Words: TypeAlias = NDArray[np.uint64]  # State of an SFC64: three words that are
 NO_WORDS: Words = np.empty(0, dtype=np.uint64)
 UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
-_ONE, _LOW_8, _LOW_9, _LOW_52 = np.uint64(1), np.uint64(0xFF), np.uint64(0x1FF), np.uint64((1 << 52) - 1)
+_ONE = np.uint64(1)
+_LOW_8 = np.uint64(0xFF)
+_LOW_9 = np.uint64(0x1FF)
+_LOW_52 = np.uint64((1 << 52) - 1)
 _BY_3, _BY_8, _BY_9, _BY_11, _BY_24, _BY_40 = (np.uint64(k) for k in (3, 8, 9, 11, 24, 40))
 
 
@@ -80,23 +83,38 @@ def number_after(words: Words, word: np.uint64, x: float) -> float:
         accepted, x = point_of(word)
         if not accepted:
             accepted, x, a, b, c, count = seldom(word, x, a, b, c, count)
-    words[0], words[1], words[2], words[3] = a, b, c, count
+    words[0] = a
+    words[1] = b
+    words[2] = c
+    words[3] = count
     return x
 
 
 @inner_kernel
 def fill_normal_from(words: Words, out: Vector) -> None:
     """Fill ``out``, shape (n,), with what ``Generator.standard_normal`` gives from this state of SFC64; advance it."""
-    a, b, c, count = words[0], words[1], words[2], words[3]
+    a = words[0]
+    b = words[1]
+    c = words[2]
+    count = words[3]
     for j in range(out.shape[0]):
         word, a, b, c, count = next_word(a, b, c, count)
         accepted, x = point_of(word)
         if unlikely(not accepted):
-            words[0], words[1], words[2], words[3] = a, b, c, count
+            words[0] = a
+            words[1] = b
+            words[2] = c
+            words[3] = count
             x = number_after(words, word, x)
-            a, b, c, count = words[0], words[1], words[2], words[3]
+            a = words[0]
+            b = words[1]
+            c = words[2]
+            count = words[3]
         out[j] = x
-    words[0], words[1], words[2], words[3] = a, b, c, count
+    words[0] = a
+    words[1] = b
+    words[2] = c
+    words[3] = count
 
 
 def wrapping() -> np.errstate:

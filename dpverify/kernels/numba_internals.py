@@ -237,7 +237,8 @@ def _ask(_: Any, values: Any, place: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        byte = ir.IntType(8).as_pointer()
+        word = ir.IntType(32)
         function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         insert: Any = cgutils.get_or_insert_function  # numba gives it no types
         function = insert(builder.module, function_type, "llvm.prefetch.p0")

@@ -40,13 +40,23 @@ def recursive_sum(slope: Slope) -> RecursiveSum:
 
     @kernel
     def total(
-        rows: Matrix, batch: Indices, new: Vector, old: Vector, gamma: float, clip: float, change_clip: float,
+        rows: Matrix,
+        batch: Indices,
+        new: Vector,
+        old: Vector,
+        gamma: float,
+        clip: float,
+        change_clip: float,
         out: Vector,
-    ) -> None:  # fmt: skip
+    ) -> None:
         n, width = rows.shape
-        p, q, B = np.uint64(width), np.uint64(width // 4), batch.shape[0]
-        flat, folded = rows.reshape(n * width), np.empty(width // 4)
-        weights, at = np.zeros(GROUP), np.zeros(GROUP, dtype=np.int64)
+        p = np.uint64(width)
+        q = np.uint64(width // 4)
+        B = batch.shape[0]
+        flat = rows.reshape(n * width)
+        folded = np.empty(width // 4)
+        weights = np.zeros(GROUP)
+        at = np.zeros(GROUP, dtype=np.int64)
         for j in range(p):
             out[j] = 0.0
         for i in range(min(AHEAD, B)):
@@ -58,12 +68,14 @@ def recursive_sum(slope: Slope) -> RecursiveSum:
                     prefetch_row(flat, np.uint64(batch[done + i + AHEAD] * width), p)
                 at[i] = batch[done + i] * width
                 first = np.uint64(at[i])
-                label, length = flat[first + p - np.uint64(2)], flat[first + p - np.uint64(1)]
+                label = flat[first + p - np.uint64(2)]
+                length = flat[first + p - np.uint64(1)]
                 fold_products(flat, first, new, q, folded)
                 s_new = slope(add_up(folded, q), label)
                 fold_products(flat, first, old, q, folded)
                 s_old = slope(add_up(folded, q), label)
-                now, change = shortened(s_new, length, clip), shortened(s_new - s_old, length, change_clip)
+                now = shortened(s_new, length, clip)
+                change = shortened(s_new - s_old, length, change_clip)
                 weights[i] = gamma * now + (1.0 - gamma) * change
             for i in range(size, GROUP):
                 weights[i], at[i] = 0.0, at[0]

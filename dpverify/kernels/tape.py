@@ -48,7 +48,8 @@ def normal_tape(rng: Generator, steps: int, dimension: int) -> Tape:
 
     In the order in which they were drawn; row t - 1 is what a kernel that draws for itself uses at step t.
     """
-    steps, dimension = check.whole(0, steps=steps), check.whole(1, dimension=dimension)
+    steps = check.whole(0, steps=steps)
+    dimension = check.whole(1, dimension=dimension)
     check.memory(steps * dimension, steps=steps, dimension=dimension)
     out = np.empty((steps, dimension))
     fill_normal(rng, out.reshape(-1))

@@ -7,7 +7,9 @@ import math
 from dpverify.kernels.jit import inner_kernel, step_kernel
 from dpverify.kernels.typing import Vector
 
-SMALL, LARGE = 1e-280, 1e280  # Sums of squares between these have lost nothing to underflow or overflow
+# Sums of squares between these have lost nothing to underflow or overflow
+SMALL = 1e-280
+LARGE = 1e280
 
 
 @inner_kernel
@@ -23,7 +25,10 @@ def norm(v: Vector) -> float:
 
     The sum is taken in four parts, in a fixed order: four additions can then be under way at once.
     """
-    a, b, c, e = 0.0, 0.0, 0.0, 0.0
+    a = 0.0
+    b = 0.0
+    c = 0.0
+    e = 0.0
     d = v.shape[0]
     unrolled = d - d % 4
     for j in range(0, unrolled, 4):

@@ -70,7 +70,8 @@ class Meaning:
     statement: Statement  # both sides, conditions and domains; a definition of a quantity has no left side
 
     def __str__(self) -> str:
-        record, conditions_required = self.record, self.record.requires
+        record = self.record
+        conditions_required = self.record.requires
         if isinstance(record, Fact):
             return f"{record.words} ({record.citation})"
         domains = (letter.domain.partition(", ")[2] for letter in record.letters.values())
@@ -128,10 +129,8 @@ def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, probl
     )
     statement = StatementReader(wording, own_vocabulary, place, problems).read(None, place.claim, {})
     names = sorted(statement.domains.keys() | own_vocabulary.with_domains(record.letters))  # also letters of no formula
-    domains, symbols = (
-        {name: own_vocabulary.domains[name] for name in names},
-        {name: own_vocabulary.symbols[name] for name in names},
-    )
+    domains = {name: own_vocabulary.domains[name] for name in names}
+    symbols = {name: own_vocabulary.symbols[name] for name in names}
     statement = replace(statement, domains=domains, symbols=symbols)
     if isinstance(record, Definition):
         problems.extend(_definition_problems(record, statement, vocabulary, place))

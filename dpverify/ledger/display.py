@@ -33,10 +33,8 @@ def _sides(statement: Statement) -> Iterator[Line]:
     if statement.rhs is None or statement.relation is None:
         yield Line(word="in words:", text=" ".join((statement.words or "").split()))
         return
-    left, right = (
-        to_text(statement.lhs) if statement.lhs is not None else statement.quantity or "",
-        to_text(statement.rhs),
-    )
+    left = to_text(statement.lhs) if statement.lhs is not None else statement.quantity or ""
+    right = to_text(statement.rhs)
     order = statement.relation in ORDERS
     text = f"{left} = {statement.relation}({right})" if order else f"{left} {statement.relation} {right}"
     yield Line(text=text, latex=statement.latex())

@@ -40,7 +40,8 @@ class Wording:
 
 def printed_wording(claim: Claim) -> Wording:
     """Return the text of a claim as printed."""
-    left, right = (claim.quantity, claim.lhs, claim.relation), (claim.printed, claim.statement)
+    left = (claim.quantity, claim.lhs, claim.relation)
+    right = (claim.printed, claim.statement)
     return Wording(*left, *right, claim.requires, claim.assumes, claim.let)
 
 
@@ -52,9 +53,13 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
     changed = frozenset(
         name for name in ("relation", "requires", "assumes", "let") if getattr(amendment, name) is not None
     )
-    formula, words, sides = amendment.formula, amendment.statement, {"formula", "words"}
+    formula = amendment.formula
+    words = amendment.statement
+    sides = {"formula", "words"}
     if formula is None and words is None and changed:
-        formula, words, sides = claim.printed, claim.statement, set[str]()
+        formula = claim.printed
+        words = claim.statement
+        sides = set[str]()
     in_words = words is not None
     return Wording(
         quantity=claim.quantity,
@@ -112,7 +117,8 @@ class StatementReader:
 
     def read(self, claim: Claim | None, key: str, reading: dict[str, str]) -> Statement:
         """Read the statement, without what does not parse: that is added to `problems`; None is for no claim's."""
-        wording, vocabulary = self.wording, self.vocabulary
+        wording = self.wording
+        vocabulary = self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
         lhs = self.part("lhs", vocabulary.formula, wording.lhs)
         rhs = self.part("formula", vocabulary.formula, wording.formula)
@@ -208,7 +214,8 @@ class StatementReader:
 
     def measured(self) -> Quantity | None:
         """Look up the quantity on the left side."""
-        name, quantities = self.wording.quantity, self.vocabulary.quantities
+        name = self.wording.quantity
+        quantities = self.vocabulary.quantities
         if name is not None and name not in quantities:
             self.problems.append(
                 self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, quantities)}")

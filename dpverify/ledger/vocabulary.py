@@ -64,7 +64,7 @@ ASSUMPTIONS: dict[str, Assumption] = {
     "equal-batches": Assumption("every party draws the same number of examples"),
     "normalized-update": Assumption("w_{t+1} = w_t - eta v_t/|v_t| for some sequence v_t"),
     "uniform-output-iterate": Assumption("the output is drawn uniformly from w_1, ..., w_T"),
-}  # fmt: skip
+}
 
 _TAG = re.compile(r"([a-z0-9-]+)(?:\(([^()]*)\))?")
 
@@ -85,7 +85,8 @@ def parse_tag(text: str, assumptions: Mapping[str, Assumption] = ASSUMPTIONS) ->
     match = _TAG.fullmatch(text.strip())
     if match is None:
         raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")
-    name, inside = match[1], match[2]
+    name = match[1]
+    inside = match[2]
     if name not in assumptions:
         raise FormulaError(text, f"unknown assumption {name!r}{suggest(name, assumptions)}")
     arguments = tuple(argument.strip() for argument in inside.split(",")) if inside is not None else ()

@@ -61,7 +61,8 @@ def choose_scale(
     in units, from which the unit follows. An ArgumentError where the noise is below the resolution, or beyond the
     range.
     """
-    unit, root = 2.0**-fraction_bits, math.sqrt(dimension)
+    unit = 2.0**-fraction_bits
+    root = math.sqrt(dimension)
     if sigma == 0.0:
         return Scale(unit)
     if noise != "shares":

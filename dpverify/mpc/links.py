@@ -29,7 +29,9 @@ class Peers:
     """All connections of one party, and the one failure that ends them."""
 
     def __init__(self, runtime: Runtime, same: Mapping[str, Any], own: Mapping[str, Any], timeout: float) -> None:
-        self.runtime, self.loop, self.timeout = runtime, runtime._loop, timeout
+        self.runtime = runtime
+        self.loop = runtime._loop
+        self.timeout = timeout
         self._same, self._own = dict(same), dict(own)
         self.hello = json.dumps([self._same, self._own]).encode()
         self.made: list[Link] = []  # those with peers that have not said who they are, too
@@ -83,13 +85,15 @@ class Peers:
     def match(self, link: Link) -> None:
         """Hold what a peer opens against what this party does."""
         while link.mine and link.theirs:
-            mine, theirs = link.mine.popleft(), link.theirs.popleft()
+            mine = link.mine.popleft()
+            theirs = link.theirs.popleft()
             if mine != theirs:
                 self.fail(f"party {link.peer_pid} opens {theirs}, and party {self.runtime.pid} {mine}")
 
     async def connect(self, listener: socket.socket, patience: float) -> list[dict[str, Any]]:
         """Listen for parties before this one, connect to those after it, compare settings; what each says of itself."""
-        pid, parties = self.runtime.pid, self.runtime.parties
+        pid = self.runtime.pid
+        parties = self.runtime.parties
         if len(self.hello) > MOST_HELLO:
             raise PartyError(f"party {pid} has settings of {len(self.hello)} bytes, and {MOST_HELLO} is the most")
         server = await self.loop.create_server(lambda: Link(self), sock=listener) if pid else None

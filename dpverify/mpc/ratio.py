@@ -31,7 +31,8 @@ HALF: Final = pow(2, -SHIFT_BITS, MODULUS)  # 2^-37 modulo p
 
 async def ratio_noise(mpc: Any, field: Any, size: int) -> Any:
     """Share a vector of independent numbers, shape (size,), of the law in :mod:`dpverify.privacy.ratio_noise`."""
-    parts, left = [], size
+    parts = []
+    left = size
     while left:
         pairs = min(CHUNK, math.ceil(left / acceptance()) + 8)
         sizes = await _accepted(mpc, field, pairs, left)
@@ -68,7 +69,9 @@ def _finished(mpc: Any, field: Any, sizes: Any) -> Any:
 
 def first_one(mpc: Any, bits: Any) -> Any:
     """Of each row, shape (n, w), a one where its first one stands, and zeros."""
-    width, step, zeros = bits.shape[1], 1, 1 - bits
+    width = bits.shape[1]
+    step = 1
+    zeros = 1 - bits
     while step < width:  # zeros up to each place, by doubling
         zeros = mpc.np_concatenate((zeros[:, :step], zeros[:, step:] * zeros[:, :-step]), axis=1)
         step *= 2
@@ -94,7 +97,8 @@ async def shifted(mpc: Any, field: Any, values: Any) -> Any:
     mask = mpc.np_random_bits(field, count * MASK_BITS).reshape(count, MASK_BITS)
     opened = (await mpc.output(values + mask @ _weights(MASK_BITS))).value
     opened_bits = (opened[:, None] >> np.arange(MASK_BITS).astype(object)) & 1
-    less, same = mask * (1 - opened_bits), 1 - mask - opened_bits + 2 * (mask * opened_bits)
+    less = mask * (1 - opened_bits)
+    same = 1 - mask - opened_bits + 2 * (mask * opened_bits)
     low = compared(mpc, less[:, :SHIFT_BITS], same[:, :SHIFT_BITS])
     high = compared(mpc, less[:, SHIFT_BITS:], same[:, SHIFT_BITS:])
     wraps = high[:, 0] + high[:, 1] * low[:, 0]

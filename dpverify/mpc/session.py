@@ -33,8 +33,11 @@ T = TypeVar("T")
 
 def load_mpyc() -> ModuleType:
     """Import MPyC, which reads the command line, logs to stdout and warns while it is imported, without all that."""
-    words, root = sys.argv, logging.getLogger()
-    handlers, level, disabled = root.handlers[:], root.level, root.manager.disable
+    words = sys.argv
+    root = logging.getLogger()
+    handlers = root.handlers[:]
+    level = root.level
+    disabled = root.manager.disable
     sys.argv = sys.argv[:1]
     logging.disable(logging.CRITICAL)
     try:
@@ -78,9 +81,16 @@ class Session:
     """
 
     def __init__(
-        self, index: int, peers: Sequence[tuple[str, int]], same: Mapping[str, Any], own: Mapping[str, Any], *,
-        timeout: float = 30.0, patience: float = 60.0, listener: socket.socket | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        index: int,
+        peers: Sequence[tuple[str, int]],
+        same: Mapping[str, Any],
+        own: Mapping[str, Any],
+        *,
+        timeout: float = 30.0,
+        patience: float = 60.0,
+        listener: socket.socket | None = None,
+    ) -> None:
         m = check.whole(LEAST_PARTIES, MOST_PARTIES, parties=len(peers))
         check.whole(0, m - 1, index=index)
         if not 0.0 < timeout <= LONGEST_TIMEOUT:
@@ -88,7 +98,9 @@ class Session:
         module = load_mpyc()
         from dpverify.mpc.links import Peers
 
-        self.index, self.parties, self.threshold = index, m, (m - 1) // 2
+        self.index = index
+        self.parties = m
+        self.threshold = (m - 1) // 2
         self.mpc = start_runtime(module, index, peers)
         self._watch = Peers(self.mpc, same, own, timeout)
         self._field = self.mpc.SecFld(modulus=MODULUS)

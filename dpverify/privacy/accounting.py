@@ -150,7 +150,8 @@ def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchStep
 
     Its samples are Poisson's, or "batches" without replacement: the two have other neighbours, and are not mixed.
     """
-    name, batches = type(event).__name__, sampling == "batches"
+    name = type(event).__name__
+    batches = sampling == "batches"
     if name == "GaussianDpEvent":
         return [BatchSteps(1.0, float(event.noise_multiplier))]
     if name == "NoOpDpEvent":

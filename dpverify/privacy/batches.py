@@ -163,11 +163,13 @@ def least_factor(
     low = high = 0.0
     at_low = at_high = excess(0.0)
     while at_high > 0.0:
-        low, at_low = high, at_high
+        low = high
+        at_low = at_high
         high += 0.7 * min(at_high, 3.0) + 0.2
         at_high = excess(high)
     while at_low <= 0.0:
-        high, at_high = low, at_low
+        high = low
+        at_high = at_low
         low += 0.7 * max(at_low, -3.0) - 0.2
         at_low = excess(low)
     while high - low > 1e-6:
@@ -177,9 +179,11 @@ def least_factor(
         cut = min(max(cut + 3e-7, low + slack), high - slack)
         at_cut = excess(cut)
         if at_cut > 0.0:
-            low, at_low = cut, at_cut
+            low = cut
+            at_low = at_cut
         else:
-            high, at_high = cut, at_cut
+            high = cut
+            at_high = at_cut
     return math.exp(high)
 
 

@@ -70,7 +70,9 @@ def delta_of_shift(shift: int, epsilon: float) -> float:
     """Exact smallest delta at an epsilon of one coordinate whose value moves by so much, up to rounding."""
     check.whole(1, MOST_SHIFT, shift=shift)
     law = log_law()
-    moved, stays = law[:-shift], law[shift:]  # at a value that both reach
+    # at a value that both reach
+    moved = law[:-shift]
+    stays = law[shift:]
     excesses = np.maximum(np.exp(stays) - np.exp(epsilon + moved), 0.0)
     return float(excesses.sum() + np.exp(law[:shift]).sum())
 
@@ -86,8 +88,10 @@ class Accounted(NamedTuple):
 @lru_cache(maxsize=1)
 def accounted() -> Accounted:
     """The law that is accounted for."""
-    p, middle = _whole(), WHOLE_BITS // 2
-    middle_part, tail = p[middle - CUT : middle + CUT + 1], float(p[middle + CUT + 1 :].sum())
+    p = _whole()
+    middle = WHOLE_BITS // 2
+    middle_part = p[middle - CUT : middle + CUT + 1]
+    tail = float(p[middle + CUT + 1 :].sum())
     ratio = float(middle_part[-1] / middle_part[-2])
     beyond = tail * (1.0 - ratio) * ratio ** np.arange(2 * (REACH - CUT) + 2)
     return Accounted(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
@@ -101,18 +105,23 @@ def spent(numbers: float, epsilon: float) -> float:
 def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
     """Bound M_z of this module's head for each shift; shape of ``shifts``."""
     chances, ratio, _ = accounted()
-    q, part = shifts // STEP, (shifts % STEP) / STEP
+    q = shifts // STEP
+    part = (shifts % STEP) / STEP
     cells = np.arange(-CUT - 2, REACH)  # stretches begin at B' - K/2 = c and at a part of the way to c + 1
 
     def chance(at: NDArray[np.int64]) -> Vector:
         chance_at: Vector = chances[at + len(chances) // 2]
         return chance_at
 
-    rho, c = part[:, None], cells[None, :]
+    rho = part[:, None]
+    c = cells[None, :]
     behind = c - q[:, None]
-    stays, stays_on = chance(c), (1.0 - rho) * chance(c) + rho * chance(c + 1)
-    moved, moved_on = (1.0 - rho) * chance(behind) + rho * chance(behind - 1), chance(behind)
-    terms, on = _power(order, moved, stays), _power(order, moved_on, stays_on)
+    stays = chance(c)
+    stays_on = (1.0 - rho) * chance(c) + rho * chance(c + 1)
+    moved = (1.0 - rho) * chance(behind) + rho * chance(behind - 1)
+    moved_on = chance(behind)
+    terms = _power(order, moved, stays)
+    on = _power(order, moved_on, stays_on)
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite chance, or NaN: such an order says nothing
         stretches = (rho * (terms + on) + (1.0 - rho) * (on + np.roll(terms, -1, axis=1)))[:, :-1] / 2.0
         total = stretches.sum(axis=1) + (stretches[:, 0] + stretches[:, -1]) * ratio / (1.0 - ratio)

@@ -119,7 +119,8 @@ def _least_log_moment(order: float, epsilon: float, delta: float) -> float:
 
     # The first term alone is least at q = (order - 1) delta exp(-epsilon).
     start = min(math.log(order - 1.0) + math.log(delta) - epsilon, limit)
-    low, high = start - 40.0, limit
+    low = start - 40.0
+    high = limit
     from scipy.optimize import minimize_scalar  # not above, as brentq
 
     best = minimize_scalar(log_moment, bounds=(low, high), method="bounded", options={"xatol": 1e-10})

@@ -53,7 +53,8 @@ def compose_mu(mus: Iterable[float]) -> float:
 
 def log_delta_of(mu: float, epsilon: float) -> float:
     """Logarithm of :func:`delta_of`, also far below the smallest float; -inf for delta 0."""
-    mu, epsilon = float(mu), float(epsilon)
+    mu = float(mu)
+    epsilon = float(epsilon)
     _check(mu, epsilon)
     if mu == 0 or epsilon == math.inf:
         return -math.inf
@@ -86,7 +87,8 @@ def epsilon_of(mu: float, delta: float) -> float:
     mu, delta : float
         Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1]; else a ValueError.
     """
-    mu, delta = float(mu), float(delta)
+    mu = float(mu)
+    delta = float(delta)
     _check(mu, 0.0)
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must be in [0, 1], got delta={delta}.")
@@ -123,7 +125,8 @@ def mu_of(epsilon: float, delta: float) -> float:
     epsilon, delta : float
         Privacy parameters, at least 0 and in [0, 1]; else a ValueError.
     """
-    epsilon, delta = float(epsilon), float(delta)
+    epsilon = float(epsilon)
+    delta = float(delta)
     _check(1.0, epsilon)
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must be in [0, 1], got delta={delta}.")
@@ -159,7 +162,8 @@ def _check(mu: float, epsilon: float) -> None:
 
 def _log_delta(mu: float, epsilon: float, left: float) -> float:
     """Compute log delta for finite mu > 0 and epsilon; ``left`` is epsilon/mu - mu/2."""
-    u, h = epsilon / mu, 0.5 * mu
+    u = epsilon / mu
+    h = 0.5 * mu
     if u == math.inf:
         return -math.inf
     if left >= FAR:
@@ -180,8 +184,10 @@ def _left(mu: float, epsilon: float) -> float:
     if not mu / 3.0 <= quotient <= mu:
         return difference
     scale = math.frexp(mu)[1]  # all three are near 1 now
-    quotient, near = math.ldexp(quotient, -scale), math.ldexp(mu, -scale)
-    a, b = halves(quotient), halves(near)
+    quotient = math.ldexp(quotient, -scale)
+    near = math.ldexp(mu, -scale)
+    a = halves(quotient)
+    b = halves(near)
     product = quotient * near
     error = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]  # exact: Dekker's product
     return difference + math.ldexp(((math.ldexp(epsilon, -2 * scale) - product) - error) / near, scale)

@@ -62,9 +62,12 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
 def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
     """Newton's method on delta, which is convex in epsilon, with all digits of the sum of squares."""
     with ctx.workprec(BITS + 2 * max(0, -math.frexp(rough)[1])):
-        mu, estimate, root = _root_of_squares(mus), arb(epsilon), arb(2).sqrt()
+        mu = _root_of_squares(mus)
+        estimate = arb(epsilon)
+        root = arb(2).sqrt()
         for _ in range(STEPS):
-            u, h = estimate / mu / root, mu / 2 / root
+            u = estimate / mu / root
+            h = mu / 2 / root
             right = estimate.exp() * (u + h).erfc()  # twice minus the slope
             step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
             estimate = (estimate + step).mid()
@@ -85,7 +88,8 @@ def _root_of_squares(mus: Values) -> arb:
     while squares.size > FEW:
         if squares.size % 2:
             squares = np.append(squares, 0.0)
-        a, b = squares[::2], squares[1::2]
+        a = squares[::2]
+        b = squares[1::2]
         squares = a + b
         rounded = squares - a
         correction += float(((a - (squares - rounded)) + (b - rounded)).sum())  # exact terms: Knuth's sum

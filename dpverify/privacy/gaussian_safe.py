@@ -42,9 +42,11 @@ def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
 
 def delta_ball(mu: Real, epsilon: Real) -> arb:
     """Enclose Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu); terms may cancel, and more bits help."""
-    m, e = _ball(mu), _ball(epsilon)
+    m = _ball(mu)
+    e = _ball(epsilon)
     root = arb(2).sqrt()
-    u, h = e / m / root, m / 2 / root
+    u = e / m / root
+    h = m / 2 / root
     return ((u - h).erfc() - e.exp() * (u + h).erfc()) / 2
 
 

@@ -134,18 +134,23 @@ def _ways(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
     """For each number of first choices that 0 wins: what all measurements cost, later choices, and all choices."""
     direction = measured = spent = budget.direction
     for repeats in range(MOST_REPEATS):
-        later, total, paid = 0, measured, spent
+        later = 0
+        total = measured
+        paid = spent
         while paid + budget.choice <= budget.rho and later < budget.steps:
-            later, paid = later + 1, paid + budget.choice
+            later = later + 1
+            paid = paid + budget.choice
             if paid + direction + budget.choice > budget.rho or later == budget.steps:
                 break
-            total, paid = total + direction, paid + direction
+            total = total + direction
+            paid = paid + direction
         if later == 0:
             return
         yield total, later, repeats + later
         step_budget = budget.growth * direction
         spent += budget.choice + step_budget
-        measured, direction = measured + step_budget, direction + step_budget
+        measured = measured + step_budget
+        direction = direction + step_budget
 
 
 def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, choices: int) -> float:

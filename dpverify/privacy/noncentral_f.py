@@ -67,16 +67,21 @@ def falling_root(of: Callable[[float], float], guess: float, step: float, *, lea
     a = b = max(guess, least)
     above = below = of(a)
     while below >= 0.0:
-        a, above = b, below
-        b, step = b + step, 2.0 * step
+        a = b
+        above = below
+        b = b + step
+        step = 2.0 * step
         below = of(b)
     while above < 0.0 and a > least:
-        b, below = a, above
-        a, step = max(least, a - step), 2.0 * step
+        b = a
+        below = above
+        a = max(least, a - step)
+        step = 2.0 * step
         above = of(a)
     if above < 0.0:
         return least
-    close, stayed = 5e-10 * b, 0
+    close = 5e-10 * b
+    stayed = 0
     while b - a > close:
         middle = (a * -below + b * above) / (above - below)
         if abs(stayed) > PATIENCE:  # steps of rounding, near probability 1: only their order can be trusted
@@ -84,10 +89,12 @@ def falling_root(of: Callable[[float], float], guess: float, step: float, *, lea
         middle = min(max(middle, a + 0.5 * close), b - 0.5 * close)
         value = of(middle)
         if value >= 0.0:
-            a, above = middle, value
+            a = middle
+            above = value
             below, stayed = (0.5 * below, stayed + 1) if stayed > 0 else (below, 1)
         else:
-            b, below = middle, value
+            b = middle
+            below = value
             above, stayed = (0.5 * above, stayed - 1) if stayed < 0 else (above, -1)
     return a
 

@@ -51,7 +51,8 @@ def check_ordering(ordering: str) -> Ordering:
 
 def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]:
     """Give every pattern of one example; only an epoch cut short may lack it: for T < N the empty one is among them."""
-    T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
+    T = check.whole(1, steps=steps)
+    N = check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
         for place in range(1, N + 1):
             yield tuple(range(place, T + 1, N))
@@ -65,7 +66,8 @@ def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]
 
 def pattern_count(steps: int, examples: int, ordering: Ordering) -> int:
     """Count what :func:`patterns` gives, with those that are the same steps under "once" counted once per place."""
-    T, N = check.whole(1, steps=steps), check.whole(1, examples=examples)
+    T = check.whole(1, steps=steps)
+    N = check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
         return N
     epochs, remaining_steps = divmod(T, N)

@@ -64,7 +64,9 @@ def spent(numbers: float, epsilon: float) -> float:
 def log_moments(shift: int) -> Vector:
     """Bound log M_z(shift) at each of ``KNOTS``."""
     chances, ratio, tail = extended()
-    begin, end = MOST_SHIFT, MOST_SHIFT + 2 * CUT + 1 + shift  # -R <= n <= R + s
+    # -R <= n <= R + s
+    begin = MOST_SHIFT
+    end = MOST_SHIFT + 2 * CUT + 1 + shift
     moments = np.zeros(len(KNOTS))
     with np.errstate(over="ignore", invalid="ignore"):
         for at in range(begin, end, BLOCK):

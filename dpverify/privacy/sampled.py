@@ -102,11 +102,15 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
     float
         Deviation of a coordinate of the noise; infinite where epsilon is so small that none of the orders reaches it.
     """
-    rate, low, high = batch / examples, 0.25, 1.0
+    rate = batch / examples
+    low = 0.25
+    high = 1.0
     while sampled_epsilon(rate, low, steps, delta) <= epsilon:
-        low, high = low / 4.0, low
+        high = low
+        low = low / 4.0
     while sampled_epsilon(rate, high, steps, delta) > epsilon:
-        low, high = high, 4.0 * high
+        low = high
+        high = 4.0 * high
         if high > 1e9:
             return math.inf
     while high > low * (1.0 + 1e-7):

@@ -59,7 +59,8 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
         return 0.0
     if rate == 1:
         return order / (2.0 * sigma * sigma)
-    log_q, log_rest = math.log(rate), math.log1p(-rate)
+    log_q = math.log(rate)
+    log_rest = math.log1p(-rate)
     # The moment is 1 plus the same sum with exp(..) - 1, since the binomial weights add up to 1.
     terms = [
         _log_binomial(order, k) + k * log_q + (order - k) * log_rest + _log_expm1(0.5 * k * (k - 1) / (sigma * sigma))
@@ -89,7 +90,8 @@ def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> fl
         raise ValueError(f"a Renyi bound must be at least 0, got {min(rdp)}.")
     if rate == 0 or rdp[0] == 0:
         return 0.0
-    log_q, two = math.log(rate), rdp[0]
+    log_q = math.log(rate)
+    two = rdp[0]
     terms = [2 * log_q + _log_binomial(order, 2) + min(math.log(4.0) + _log_expm1(two), math.log(2.0) + two)]
     terms += [j * log_q + _log_binomial(order, j) + math.log(2.0) + (j - 1) * rdp[j - 2] for j in range(3, order + 1)]
     return min(_log1p_exp(_log_sum(terms)) / (order - 1), rdp[-1])
@@ -113,7 +115,8 @@ def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) ->
     logs = []
     for j in range(2, order + 1):
         direct = math.log(2.0) + j * (j - 1) * unit
-        low, high = moments[j // 2 - 1], moments[(j + 1) // 2 - 1]
+        low = moments[j // 2 - 1]
+        high = moments[(j + 1) // 2 - 1]
         logs.append(min(direct, math.log(4.0) + 0.5 * (low + high)) + j * math.log(rate) + _log_binomial(order, j))
     return min(_log1p_exp(_log_sum(logs)) / (order - 1), order * unit)
 

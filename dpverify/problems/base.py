@@ -78,6 +78,8 @@ def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> 
         raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")
     if np.shape(row) != x.shape[1:]:
         raise ValueError(f"row must have shape {x.shape[1:]}, got shape {np.shape(row)}.")
-    x, y = x.copy(), y.copy()
-    x[index], y[index] = row, label
+    x = x.copy()
+    y = y.copy()
+    x[index] = row
+    y[index] = label
     return x, y

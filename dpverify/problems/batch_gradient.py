@@ -16,7 +16,8 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import norm
 from dpverify.problems.logistic import LogisticRegression, log1pexp, psi, psi_slope, slope
 
-clipped_logistic, recursive_logistic = clipped_sum(slope), recursive_sum(slope)
+clipped_logistic = clipped_sum(slope)
+recursive_logistic = recursive_sum(slope)
 
 
 @kernel
@@ -28,13 +29,27 @@ def add_penalty(total: Vector, count: int, w: Vector, lam: float, out: Vector) -
 
 @kernel
 def logistic_descent(
-    rows: Matrix, order: Indices, size: int, clip: float, lam: float, etas: Vector, rhos: Vector, std: float,
-    padded: Vector, total: Vector, w: Vector, old: Vector, mean: Vector, batches: Generator, noise: Generator,
+    rows: Matrix,
+    order: Indices,
+    size: int,
+    clip: float,
+    lam: float,
+    etas: Vector,
+    rhos: Vector,
+    std: float,
+    padded: Vector,
+    total: Vector,
+    w: Vector,
+    old: Vector,
+    mean: Vector,
+    batches: Generator,
+    noise: Generator,
     iterates: Matrix,
-) -> int:  # fmt: skip
+) -> int:
     """Do noisy descent; how many steps until one is not finite.
 
-    Shapes: ``etas``, ``rhos`` (T,); ``iterates`` (0 or T, d). ``w``, ``old`` and ``mean`` have shape (d,); ``old`` is the iterate before ``w``.
+    Shapes: ``etas``, ``rhos`` (T,); ``iterates`` (0 or T, d). ``w``, ``old`` and ``mean`` have shape (d,); ``old`` is
+    the iterate before ``w``.
     """
     d = w.shape[0]
     padded[:] = 0.0
@@ -91,9 +106,18 @@ class BatchGradient:
         add_penalty(self._sum, len(batch), w, self._lam, out)
 
     def descend(
-        self, order: Indices, size: int, etas: Vector, rhos: Vector, std: float, w: Vector, old: Vector,
-        batches: Generator, noise: Generator, kept: Matrix,
-    ) -> int:  # fmt: skip
+        self,
+        order: Indices,
+        size: int,
+        etas: Vector,
+        rhos: Vector,
+        std: float,
+        w: Vector,
+        old: Vector,
+        batches: Generator,
+        noise: Generator,
+        kept: Matrix,
+    ) -> int:
         """Do steps of noisy descent, as ``CompiledDescent`` says."""
         data = self._rows, order, size, self.clip, self._lam, etas, rhos, std
         return int(logistic_descent(*data, self._w, self._sum, w, old, self._mean, batches, noise, kept))
@@ -117,7 +141,8 @@ class RecursiveGradient(BatchGradient):
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
-        self._w[: self._d], self._old[: self._d] = new, old
+        self._w[: self._d] = new
+        self._old[: self._d] = old
         recursive_logistic(self._rows, batch, self._w, self._old, gamma, self.clip, self.change_clip, self._sum)
         add_penalty(self._sum, len(batch), new, self._lam, out)
         if self._lam > 0.0 and gamma < 1.0:
@@ -133,7 +158,8 @@ def logistic_losses(
     """Write the mean of ``min(loss_i(w - length direction), clip)`` for each length; losses without the regularizer."""
     out[:] = 0.0
     for i in range(x.shape[0]):
-        a, b = 0.0, 0.0
+        a = 0.0
+        b = 0.0
         for j in range(x.shape[1]):
             a += x[i, j] * w[j]
             b += x[i, j] * direction[j]

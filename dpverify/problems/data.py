@@ -67,9 +67,15 @@ class Dataset:
 
 
 def load_dataset(
-    file: Path | None = None, *, standardise: bool | None = None, limit: int | None = None, dense: bool = False,
-    most: int = 2, known: tuple[str, ...] | None = None, progress: Progress | None = None,
-) -> Dataset:  # fmt: skip
+    file: Path | None = None,
+    *,
+    standardise: bool | None = None,
+    limit: int | None = None,
+    dense: bool = False,
+    most: int = 2,
+    known: tuple[str, ...] | None = None,
+    progress: Progress | None = None,
+) -> Dataset:
     """Load a data set with two classes or more; labels count from 0 in their order (as numbers, else as texts).
 
     Parameters

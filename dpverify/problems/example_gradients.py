@@ -29,9 +29,18 @@ class CompiledDescent(Protocol):
     """What an oracle has whose noisy descent is compiled as a whole."""
 
     def descend(
-        self, order: Indices, size: int, etas: Vector, rhos: Vector, std: float, w: Vector, old: Vector,
-        batches: Generator, noise: Generator, kept: Matrix,
-    ) -> int:  # fmt: skip
+        self,
+        order: Indices,
+        size: int,
+        etas: Vector,
+        rhos: Vector,
+        std: float,
+        w: Vector,
+        old: Vector,
+        batches: Generator,
+        noise: Generator,
+        kept: Matrix,
+    ) -> int:
         """Do a step of noisy descent from ``w`` for each entry of ``etas``; how many until one is not finite.
 
         ``rhos`` (T,): momentum of each step, on ``w - old``, both of which move. ``order`` (n,): examples, whose first

@@ -46,8 +46,12 @@ def read_csv(
 
     ``dense``: all entries are written out, else as the rule of ``sparse.build`` has it.
     """
-    values, labels, width, texts = array("d"), list[str](), 0, dict[str, str]()
-    builder, size = RowBuilder(path, limit), path.stat().st_size
+    values = array("d")
+    labels = list[str]()
+    width = 0
+    texts = dict[str, str]()
+    builder = RowBuilder(path, limit)
+    size = path.stat().st_size
     try:
         with _opened(path) as (stream, raw), TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=separator(path) or ",", strict=True)
@@ -129,7 +133,10 @@ def read_libsvm(
     """Read a LIBSVM file in one pass: rows and labels. Indices begin at 0 where one of them is 0, else at 1."""
     from sklearn.datasets import load_svmlight_file
 
-    builder, labels, least, size = RowBuilder(path, limit), list[Vector](), MOST_COLUMNS, path.stat().st_size
+    builder = RowBuilder(path, limit)
+    labels = list[Vector]()
+    least = MOST_COLUMNS
+    size = path.stat().st_size
     try:
         with _opened(path) as (stream, raw):
             while part := stream.read(max(PART, raw.tell() // 64)):

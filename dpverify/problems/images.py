@@ -21,8 +21,10 @@ from dpverify.kernels.typing import Indices
 from dpverify.problems.errors import DataError, available_bytes, human_bytes
 from dpverify.problems.files import UNREADABLE
 
-CLASSES, SIDE = 10, 32
-SPLIT_STREAM, HELD_OUT = 3, 0.2
+CLASSES = 10
+SIDE = 32
+SPLIT_STREAM = 3
+HELD_OUT = 0.2
 PICKLED = "is of CIFAR's Python version, a pickle, which can run any code and is not read; take its binary version"
 
 
@@ -121,8 +123,11 @@ def read_idx(path: Path, sizes: int, limit: int | None = None) -> NDArray[np.uin
         raise DataError(path, f"cannot be read: {error}") from error
     if len(content) != needed:
         words = "truncated: " if len(content) < needed else "has more than it says: "
-        raise DataError(path, f"{words}its head promises {needed} bytes, there are {min(len(content), needed + 1)}"
-                        f"{' or more' if len(content) > needed else ''}.")  # fmt: skip
+        raise DataError(
+            path,
+            f"{words}its head promises {needed} bytes, there are {min(len(content), needed + 1)}"
+            f"{' or more' if len(content) > needed else ''}.",
+        )
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 

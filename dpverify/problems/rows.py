@@ -59,9 +59,11 @@ def check_rows(x: Matrix, y: Vector) -> None:
 
 
 def radius_of(
-    x: RowsT, radius: float | None, bounds: Callable[[RowsT], Vector],
+    x: RowsT,
+    radius: float | None,
+    bounds: Callable[[RowsT], Vector],
     within: Callable[[RowsT, float], NDArray[np.bool_]],
-) -> float:  # fmt: skip
+) -> float:
     """Give the radius, by default the largest of the rows' norms; a ValueError where a row is longer."""
     if radius is None:
         return float(bounds(x).max())

@@ -17,7 +17,9 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems.example_gradients import BatchMean, CompiledDescent
 from dpverify.problems.stepped_run import LongRun
 
-BATCHES, OUTPUT = 4, 6  # streams of the seed; noise is stream 1
+# streams of the seed; noise is stream 1
+BATCHES = 4
+OUTPUT = 6
 
 
 class SampledRun(LongRun):
@@ -27,7 +29,8 @@ class SampledRun(LongRun):
         self, steps: int, examples: int, start: Vector, seed: Seed, *, keep: bool = False, vectors: int = 0
     ) -> None:
         super().__init__(steps, examples, start, seed, keep=keep, vectors=vectors, counters=1)
-        self._examples, self._chunk = examples, 16
+        self._examples = examples
+        self._chunk = 16
         self._batches = generator(self._seed, BATCHES)
         self._chosen = int(generator(self._seed, OUTPUT).integers(steps))
         self._output = self._w.copy()
@@ -138,9 +141,15 @@ class NoisyDescent(SampledRun):
     """
 
     def __init__(
-        self, oracle: BatchMean, examples: int, start: Vector, parameters: DescentSchedule, *,
-        seed: Seed = 0, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        oracle: BatchMean,
+        examples: int,
+        start: Vector,
+        parameters: DescentSchedule,
+        *,
+        seed: Seed = 0,
+        keep: bool = False,
+    ) -> None:
         self.parameters = parameters
         check.whole(1, check.whole(1, examples=examples), batch=parameters.batch)
         super().__init__(parameters.steps, examples, start, seed, keep=keep, vectors=3)
@@ -148,7 +157,9 @@ class NoisyDescent(SampledRun):
         self._mean, self._old = np.zeros_like(self._w), self._w.copy()
 
     def _walk(self, first: int, last: int) -> None:
-        p, w, old = self.parameters, self._w, self._old
+        p = self.parameters
+        w = self._w
+        old = self._old
         etas, rhos = p.factors(first, last)
         if isinstance(self._oracle, CompiledDescent):
             iterates = self._iterates[first + 1 : last + 1]

@@ -62,7 +62,8 @@ class LongRun(ABC):
         left = self._last - self.t
         last = self.t + (left if steps is None else check.whole(0, left, steps=steps))
         while self.t < last:
-            until, began = min(last, self.t + self._chunk), time.perf_counter()
+            until = min(last, self.t + self._chunk)
+            began = time.perf_counter()
             self._steps(self.t + 1, until)
             pace = PATIENCE / max(time.perf_counter() - began, 1e-9)
             self._chunk = max(1, min(1 << 24, int(self._chunk * min(pace, 8.0))))
@@ -81,9 +82,18 @@ class SteppedRun(LongRun):
     """
 
     def __init__(
-        self, steps: int, examples: int, start: Vector, ordering: Ordering, seed: Seed, *,
-        schedule: Indices | None = None, keep: bool = False, vectors: int = 0, counters: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        steps: int,
+        examples: int,
+        start: Vector,
+        ordering: Ordering,
+        seed: Seed,
+        *,
+        schedule: Indices | None = None,
+        keep: bool = False,
+        vectors: int = 0,
+        counters: int = 1,
+    ) -> None:
         N = check.whole(1, examples=examples)
         super().__init__(steps, N, start, seed, keep=keep, vectors=vectors, counters=counters)
         given = None if schedule is None else check_schedule(schedule, N, steps)
@@ -100,7 +110,8 @@ class FunctionRun(SteppedRun):
     """The steps of a run on a Python function, one by one; to stand before the class that knows the state."""
 
     def _ask_with(self, gradient: IndexGradient) -> None:
-        self._function, self._chunk = any_function(gradient), 1
+        self._function = any_function(gradient)
+        self._chunk = 1
 
     def _ask(self, w: Vector, n: int, t: int, out: Vector) -> None:
         """Write the gradient of example n at ``w`` into ``out``, both of shape (d,)."""

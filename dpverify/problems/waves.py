@@ -31,7 +31,9 @@ from dpverify.kernels import check
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.problems.logistic_bounds import PRECISION, upward
 
-END, PIECES = 64, 1 << 14  # where the last piece ends, and how many there are
+# where the last piece ends, and how many there are
+END = 64
+PIECES = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -104,14 +106,14 @@ class Waves:
 
     def constants(self, radius: float) -> RegionConstants:
         """Give the constants, that of Lipschitz where ``|w| <= radius``."""
-        a, c, R = self.curvatures, self.wave, check.positive(radius=radius)
+        a = self.curvatures
+        c = self.wave
+        R = check.positive(radius=radius)
         with ctx.workprec(PRECISION):
             squares = [sum((arb(b) ** 2 for b in row), arb(0)) for row in self.offsets.tolist()]
-            largest, least, size = (
-                arb(float(a.max())),
-                arb(float(a.min())),
-                sum((arb(x) ** 2 for x in a.tolist()), arb(0)),
-            )
+            largest = arb(float(a.max()))
+            least = arb(float(a.min()))
+            size = sum((arb(x) ** 2 for x in a.tolist()), arb(0))
             steep = min(upward(largest * (1 + arb(c)) * arb(R)), upward(largest * arb(R) + arb(c) / 2 * size.sqrt()))
             return RegionConstants(
                 lipschitz=upward(arb(steep) + arb(max(upward(square.sqrt()) for square in squares))),
@@ -127,8 +129,12 @@ class Waves:
 def certified_shares(wave: float) -> tuple[float, float]:
     """Bound the minima of ``(1 + c s(2u))^2/(1 + c s(u)^2)`` and ``2 (1 + c s(2u))/(1 + c s(u)^2)`` from below."""
     with ctx.workprec(PRECISION):
-        c, end, half = arb(wave), arb(END), arb(END) / (2 * PIECES)
-        slope, size = 1 - c / (2 * end), 1 + c / end**2  # beyond the last piece; at u = 0 both minima are above
+        c = arb(wave)
+        end = arb(END)
+        half = arb(END) / (2 * PIECES)
+        # beyond the last piece; at u = 0 both minima are above
+        slope = 1 - c / (2 * end)
+        size = 1 + c / end**2
         both = [(slope, size)]
         for k in range(PIECES):
             u = (2 * k + 1) * half + arb(0, half.upper())

@@ -59,7 +59,8 @@ class ClippedQuadratic:
 
     def loss(self, w: Vector) -> float:
         """Empirical risk F at ``w``, shape (d,)."""
-        G, L = self.lipschitz, self.smoothness
+        G = self.lipschitz
+        L = self.smoothness
         r = np.linalg.norm(w - self.x, axis=1)
         return float(np.where(L * r <= G, L * r**2 / 2, G * r - G**2 / (2 * L)).mean())
 
@@ -67,7 +68,8 @@ class ClippedQuadratic:
         """Gradient of F at ``w``, shape (d,)."""
         away = w - self.x
         r = np.linalg.norm(away, axis=1)
-        G, L = self.lipschitz, self.smoothness
+        G = self.lipschitz
+        L = self.smoothness
         mean: Vector = (away * np.where(L * r <= G, L, G / np.maximum(r, G / L))[:, None]).mean(axis=0)
         return mean
 
@@ -82,7 +84,9 @@ def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQua
     centres = np.zeros((n, d))
     centres[:, 0] = distance
     with ctx.workprec(PRECISION):
-        g, ell, r = arb(G), arb(L), arb(distance)
+        g = arb(G)
+        ell = arb(L)
+        r = arb(distance)
         gap = upward(ell * r**2 / 2 if ell * r <= g else g * r - g**2 / (2 * ell))
     return ClippedQuadratic(centres, G, L, gap)
 

@@ -25,7 +25,12 @@ import numpy as np
 from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 
-SLOPE, DROP, SMOOTHNESS, RISE, OFFSET = 0, 1, 2, 3, 4  # places in the row of an example
+# places in the row of an example
+SLOPE = 0
+DROP = 1
+SMOOTHNESS = 2
+RISE = 3
+OFFSET = 4
 
 
 @kernel
@@ -113,7 +118,9 @@ class Slope:
 
     def loss(self, w: Vector) -> float:
         """F at ``w``, shape (d,), with ``inf F = 0``."""
-        s, smooth, rise = self.slope, self.smoothness, self.rise
+        s = self.slope
+        smooth = self.smoothness
+        rise = self.rise
         low = float(w[0]) + self.drop + s / smooth  # from the lowest point, or from where it is flat
         if low >= s / smooth:
             return s * low - s**2 / (2.0 * smooth)

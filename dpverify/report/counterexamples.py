@@ -63,7 +63,8 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
 
 def _is_close(example: Counterexample) -> bool:
     """Whether its sides are numbers that only many digits tell apart, or none: there are better ones to show."""
-    left, right = to_float(example.lhs), to_float(example.rhs)
+    left = to_float(example.lhs)
+    right = to_float(example.rhs)
     return not example.note and left != 0 and abs(left - right) < CLOSE * abs(left)
 
 

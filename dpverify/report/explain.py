@@ -132,7 +132,8 @@ def _brief(
 
 def _whole(page: _Page, explained: Explained) -> None:
     """Add the whole record, all verdicts, and the evidence of every reading."""
-    spec, claim = explained.spec, explained.spec.record
+    spec = explained.spec
+    claim = explained.spec.record
     symbols = spec.statement().symbols
     page.section("Place in the paper", [f"{claim.where} ({kind_words(claim.kind)}); {explained.paper.title}"])
     page.section("The paper's words", tex_text(claim.quote).splitlines())

@@ -113,7 +113,9 @@ def reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+DONE = 0
+BAD_INPUT = 2
+INTERRUPTED = 130
 
 
 def answer(work: Callable[[], bool], json: str | None, figure: Path | None = None) -> int:

@@ -71,7 +71,8 @@ def show_slack(slack: Slack | None) -> str:
     """``smallest / typical``, or "" where there is no slack, or none that says something."""
     if slack is None or not says_something(slack.min):
         return ""
-    smallest, typical = show(slack.min), show(slack.typical, 3)
+    smallest = show(slack.min)
+    typical = show(slack.typical, 3)
     is_different = typical != smallest and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
     return f"{smallest} / {typical}" if says_something(slack.typical) and is_different else smallest
 
@@ -91,7 +92,8 @@ def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
 
 def ratio(lhs: Number, rhs: Number) -> float:
     """Left side divided by right side, as floats; infinite where the right side is zero."""
-    top, bottom = to_float(lhs), to_float(rhs)
+    top = to_float(lhs)
+    bottom = to_float(rhs)
     if bottom == 0:
         return math.nan if top == 0 else math.copysign(math.inf, top)
     return math.nan if math.isinf(top) and math.isinf(bottom) else top / bottom

@@ -88,8 +88,10 @@ def rates_page(run: RatesRun) -> str:
 
 def summary(run: RatesRun) -> Iterator[str]:
     """What was found, in two lines."""
-    reds, judged = sum(rates.false_reds for rates in run.checks), sum(len(rates.says) for rates in run.checks)
-    planted, detected = sum(rates.planted for rates in run.checks), sum(rates.seen for rates in run.checks)
+    reds = sum(rates.false_reds for rates in run.checks)
+    judged = sum(len(rates.says) for rates in run.checks)
+    planted = sum(rates.planted for rates in run.checks)
+    detected = sum(rates.seen for rates in run.checks)
     yield (
         f"{plural(len(run.checks), 'check')} with {plural(run.seeds, 'seed')} each: {plural(reds, 'false red')} in "
         f"{judged} judgements, {detected} of {planted} planted faults refuted."

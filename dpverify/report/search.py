@@ -103,7 +103,8 @@ def summary(run: SearchRun) -> Iterator[str]:
 
 def _counts(among: Iterable[Hunted], budget: str) -> tuple[int, int, int]:
     shares = [len(hunted.found(budget)) / len(hunted.trials[budget]) for hunted in among]
-    always, never = shares.count(1.0), shares.count(0.0)
+    always = shares.count(1.0)
+    never = shares.count(0.0)
     return always, len(shares) - always - never, never
 
 

@@ -101,7 +101,8 @@ def by_guard(run: Selftest) -> dict[str, list[str]]:
 
 def selftest_page(run: Selftest) -> str:
     """The page."""
-    guards, noticed = by_guard(run), len(run.faults) - len(run.missed)
+    guards = by_guard(run)
+    noticed = len(run.faults) - len(run.missed)
     return md.document(
         [
             GENERATED,

@@ -14,7 +14,8 @@ from dpverify.report.typeset.quotation import quotes_formula
 from dpverify.report.words import MARKS, exactly_if, instead_words
 
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
-_ORDERS, _SHOWN_ORDERS = re.compile("<=|>=|<|>"), re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
+_ORDERS = re.compile("<=|>=|<|>")
+_SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
 APART = ("where", "reading")  # what may be shown elsewhere in a section, once for all its statements
 _WORDS_OF_STATEMENT = ("", "in words:")
 _GROUPS = {  # parts of a statement that a correction shows whole if a printed line of them is gone
@@ -174,7 +175,8 @@ def _domains(results: Sequence[Result]) -> dict[str, Line]:
 def _name_and_letter(line: Line) -> tuple[str, str]:
     """The name of a letter as points have it, and the letter."""
     name, _, domain = line.text.partition(" ")
-    bounds, letter_latex = domain.rpartition(", ")[2], line.latex.rpartition(r",\ ")[2]
+    bounds = domain.rpartition(", ")[2]
+    letter_latex = line.latex.rpartition(r",\ ")[2]
     words = [word.strip() for word in _ORDERS.split(bounds)]
     place = words.index(name) if name in words else 0  # a domain without bounds, such as "integer", has no name in it
     return name, _SHOWN_ORDERS.split(letter_latex)[place].strip()

@@ -75,10 +75,13 @@ class Children:
                 return None
             launcher = self._launchers.pop() if self._launchers else _launcher()
             self._live.add(launcher.pid)
-        requests, replies = launcher.stdin, launcher.stdout
+        requests = launcher.stdin
+        replies = launcher.stdout
         assert requests is not None, "a pipe"
         assert replies is not None, "a pipe"
-        code, in_time, mine = b"", True, {launcher.pid}
+        code = b""
+        in_time = True
+        mine = {launcher.pid}
         with suppress(OSError, ValueError):  # all are ended, or the launcher has died
             requests.write(json.dumps([str(folder), *words]).encode() + b"\n")
             mine.add(child := int(replies.readline()))
@@ -111,8 +114,12 @@ def _launcher() -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-P", "-c", LAUNCHER, *LIBRARIES],
         env={name: value for name, value in os.environ.items() if name not in removed_variables},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,
+    )
 
 
 def _close(launcher: subprocess.Popen[bytes]) -> None:

@@ -126,11 +126,17 @@ def _decide(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: f
 
 
 def _tries(
-    children: Children, green: Path, folder: Path, module: str, tried: Iterable[Fault], limit: float,
+    children: Children,
+    green: Path,
+    folder: Path,
+    module: str,
+    tried: Iterable[Fault],
+    limit: float,
     saw: Mapping[str, Saw],
-) -> FaultOutcome:  # fmt: skip
+) -> FaultOutcome:
     """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
-    outcome, saws = FaultOutcome(id=module, kind="machine", what="", module=module), set[Saw]()
+    outcome = FaultOutcome(id=module, kind="machine", what="", module=module)
+    saws = set[Saw]()
     for number, fault in enumerate(tried):
         if children.ended:
             break

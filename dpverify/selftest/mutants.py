@@ -16,17 +16,34 @@ from dpverify.selftest.catalogue import Fault
 from dpverify.selftest.serving import served
 
 ATTEMPTS = 8  # changes of a module that are tried until one is noticed
-MOST_TESTS, MOST_CLAIMS = 2, 8  # that are asked: first the claims whose checks use the changed function
+# that are asked: first the claims whose checks use the changed function
+MOST_TESTS = 2
+MOST_CLAIMS = 8
 SIZES = frozenset({"cost", "points", "repetitions", "seconds", "share", "shares", "size", "sizes", "starts", "tries"})
 """Keywords whose numbers say how much is done, on which no verdict rests."""
 TEMPLATE = "dpverify.papers._template."  # of new papers: no run of ours has its claims
 OF_TEMPLATE = "tests/unit/cli/test_new_paper.py"
 LARGE = 100  # a number from this on is a size, too
 OTHER: dict[type[ast.AST], Any] = {
-    ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.USub: ast.UAdd,
-}  # fmt: skip
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.Div: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.USub: ast.UAdd,
+}
 """What stands for an operator: its negation, or another one."""
 
 
@@ -38,7 +55,8 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = {node: function.name for function in functions for part in function.body for node in ast.walk(part)}
-    unheard, sizes = _of(tree, _messages), _of(tree, _sizes)
+    unheard = _of(tree, _messages)
+    sizes = _of(tree, _sizes)
     places = [node for node in inside if isinstance(node, ast.expr) and _changed(node) is not None]
     random.Random(module).shuffle(places)
     places = sorted((node for node in places if node not in unheard), key=lambda node: node in sizes)
@@ -49,7 +67,8 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
     for node in places:
         if (new := _changed(node)) is None or node.end_lineno is None or node.end_col_offset is None:
             continue
-        begin, end = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        begin = starts[node.lineno - 1] + node.col_offset
+        end = starts[node.end_lineno - 1] + node.end_col_offset
         text = f"({ast.unparse(new)})"
         changed = (encoded[:begin] + text.encode() + encoded[end:]).decode()
         try:
@@ -106,7 +125,8 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
     if module.startswith(TEMPLATE):
         return [OF_TEMPLATE]
     own = _own_tests(module)
-    level, seen = [module], {module}
+    level = [module]
+    seen = {module}
     while level:
         found = list(dict.fromkeys(name for each in level for name in _direct(root, each, seen, function)))
         if found:
@@ -137,15 +157,18 @@ def _direct(root: Path, module: str, below: Collection[str], function: str) -> l
 
     Where there are none, all claims of the files that import it, or tests elsewhere that do.
     """
-    own, imports = _own_tests(module), _imports(module)
+    own = _own_tests(module)
+    imports = _imports(module)
     near = [own.as_posix()] if (root / own).is_file() else _importing(root, own.parent, imports)
     if near and not module.startswith("dpverify.papers."):
         return near
-    claims, others = list[str](), list[str]()
+    claims = list[str]()
+    others = list[str]()
     for name, file in index().files.items():
         path = (root / Path(*name.split("."))).with_suffix(".py")
         if (name == module or imports(path)) and not name.startswith(TEMPLATE):
-            paper, chosen = name.split(".")[2], served(root, name, file.claims, below, function) if function else []
+            paper = name.split(".")[2]
+            chosen = served(root, name, file.claims, below, function) if function else []
             claims += [f"{paper}:{claim}" for claim in chosen]
             others += [f"{paper}:{claim}" for claim in file.claims]
     found = _few([*near, *dict.fromkeys(claims if near else [*claims, *others])])

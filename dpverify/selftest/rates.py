@@ -77,7 +77,8 @@ STATISTICAL = ("monte-carlo", "exact-law")
 def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Sequence[CheckResult]) -> CheckRates:
     statement = job.context.statement
     declared = [control for result in results for control in result.controls if control.at_declared_size]
-    detected, statuses = sum(control.refuted for control in declared), [result.status for result in results]
+    detected = sum(control.refuted for control in declared)
+    statuses = [result.status for result in results]
     pinned = specs.claim(statement.key).pinned(statement.reading, statement.variant)
     return CheckRates(
         check=job.label,

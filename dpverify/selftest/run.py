@@ -141,13 +141,19 @@ def selftest(
                 tell(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
     outcomes = [outcome_of_key[keys[fault.id]] for fault in faults]
     return Selftest(
-        versions=versions(), commit=commit(), machine=machine(), kinds=KINDS, modules=modules(root), faults=outcomes,
+        versions=versions(),
+        commit=commit(),
+        machine=machine(),
+        kinds=KINDS,
+        modules=modules(root),
+        faults=outcomes,
         catalogue=len(load_faults(root)),
-    )  # fmt: skip
+    )
 
 
 def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
-    children, green = Children(), work / "green"
+    children = Children()
+    green = work / "green"
     pool = ThreadPoolExecutor(jobs)
     try:
         copy(root, green)

@@ -58,14 +58,26 @@ class PlantedInequalities(Record, frozen=True, kw_only=True):
 
     def statement(self, inequality: PlantedInequality) -> Statement:
         """The inequality as the ledger would have it."""
-        formula, requires = parse_relation(inequality.says), tuple(map(parse_relation, inequality.requires))
+        formula = parse_relation(inequality.says)
+        requires = tuple(map(parse_relation, inequality.requires))
         (relation,), (lhs, rhs) = formula.ops, formula.operands
         names = frozenset[str]().union(*map(free_names, (*formula.operands, *_operands(requires))))
         return Statement(
-            key=f"planted:{inequality.name}", variant="printed", kind="inequality", reading={}, quantity=None,
-            lhs=lhs, relation=_relation(relation), rhs=rhs, words=None, requires=requires, let=(), assumes=(),
-            domains={name: _domain(self.domains[name]) for name in sorted(names)}, symbols={},
-        )  # fmt: skip
+            key=f"planted:{inequality.name}",
+            variant="printed",
+            kind="inequality",
+            reading={},
+            quantity=None,
+            lhs=lhs,
+            relation=_relation(relation),
+            rhs=rhs,
+            words=None,
+            requires=requires,
+            let=(),
+            assumes=(),
+            domains={name: _domain(self.domains[name]) for name in sorted(names)},
+            symbols={},
+        )
 
 
 def _operands(conditions: Sequence[Compare]) -> Iterator[Formula]:

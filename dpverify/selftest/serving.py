@@ -21,10 +21,12 @@ def served(root: Path, file: str, claims: Collection[str], modules: Collection[s
     for source in sources:
         for name, used in _uses(source).items():
             uses.setdefault(name, set()).update(used)
-    functions, grown = {function}, True
+    functions = {function}
+    grown = True
     while grown:
         callers = {name for name, used in uses.items() if used & functions} - functions
-        functions, grown = functions | callers, bool(callers)
+        functions = functions | callers
+        grown = bool(callers)
     used_claims = {claim for claim, names in _beside(sources[0], frozenset(claims)) if names & functions}
     return [claim for claim in claims if claim in used_claims]
 
@@ -36,7 +38,8 @@ def _path(root: Path, module: str) -> Path:
 @cache
 def _uses(source: str) -> dict[str, set[str]]:
     """Names that each function, class and constant of a module uses, and each method."""
-    tree, names_used = ast.parse(source), dict[str, set[str]]()
+    tree = ast.parse(source)
+    names_used = dict[str, set[str]]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             methods = {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}  # methods of a class

@@ -136,7 +136,9 @@ def _of_folder(path: Path) -> bytes:
 def _guides() -> Iterator[tuple[str, str]]:
     """The repository's own documents; of a wheel, those that it carries."""
     package = Path(__file__).resolve().parents[1]
-    root, docs, specs = package.parent, bundled("docs"), bundled("specs")
+    root = package.parent
+    docs = bundled("docs")
+    specs = bundled("specs")
     readme = root / "README.md"
     in_checkout = docs.parent == root
     yield "README.md", readme.read_text(encoding="utf-8") if in_checkout else metadata("dpverify")["Description"] or ""

@@ -38,7 +38,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
             pages |= {page_of(module): source_page(module) for modules in code.values() for module in modules}
             around = {"Rests on": specs.uses().get(claim, ()), "Used by": used_by.get(claim, ())}
             links = [
-                f"{word}: {', '.join(md.link(md.code(name), _page(name, '../')) for name in related if name in judged)}."
+                f"{word}: {', '.join(md.link(md.code(key), _page(key, '../')) for key in related if key in judged)}."
                 for word, related in around.items()
                 if judged.intersection(related)
             ]

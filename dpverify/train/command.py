@@ -130,7 +130,9 @@ def summary(result: TrainResult) -> str:
 
 
 def _setting(result: TrainResult) -> Iterator[str]:
-    s, c, data = result.settings, result.constants, result.data
+    s = result.settings
+    c = result.constants
+    data = result.data
     yield f"{result.algorithm} on {data.name}: N = {data.n}, d = {data.d}, classes {data.called}"
     chosen = ", ".join(f"{letter} = {value}" for letter, value in shown_settings(s))
     yield f"{chosen}, seed {s.seed}"
@@ -168,7 +170,8 @@ def _ending(result: TrainResult) -> Iterator[str]:
     done = result.path[-1].step
     if result.interrupted:
         yield f"stopped after {done} of {result.settings.steps} steps"
-    last, mean = result.path[-1].gradient_norm, result.mean_gradient_norm
+    last = result.path[-1].gradient_norm
+    mean = result.mean_gradient_norm
     counted = plural(max(len(result.path) - 1, 1), "iterate")
     yield f"gradient norm: {last:.6f} at the last iterate, {mean:.6f} at a random one (mean over {counted})"
     yield f"{done} steps in {result.seconds:.2f} s, measurements and first compilation included"

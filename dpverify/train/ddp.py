@@ -95,7 +95,8 @@ def with_inside_sigma(
         raise check.ArgumentError("epsilon", epsilon, rule)
     low = 0.5 * high
     while certified(low):
-        low, high = 0.5 * low, low
+        high = low
+        low = 0.5 * low
     while high > (1.0 + 1e-6) * low:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if certified(middle) else (middle, high)

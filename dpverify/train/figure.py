@@ -13,7 +13,12 @@ from dpverify.report.numbers import show_float
 from dpverify.train.records import TrainResult
 
 HEIGHT = 4.6
-LEFT, RIGHT, TOP, BOTTOM, GAP = 0.85, 0.35, 0.62, 0.5, 0.3  # margins in inches
+# margins in inches
+LEFT = 0.85
+RIGHT = 0.35
+TOP = 0.62
+BOTTOM = 0.5
+GAP = 0.3
 
 
 GREEK = {"sigma": "σ", "alpha": "α", "eta": "η", "gamma": "γ", "zeta": "ζ", "rho": "ρ"}

@@ -99,10 +99,17 @@ def main() -> int:
 
     try:
         run_party(
-            index, [(host, port) for host, port in told["peers"]], x, packed["y"], request,
-            timeout=told["timeout"], listener=socket.socket(fileno=told["fd"]),
-            batch_seed=batch_seed(told["settings"]["seed"], index), follow=show, stops=lambda _: told["stops"],
-        )  # fmt: skip
+            index,
+            [(host, port) for host, port in told["peers"]],
+            x,
+            packed["y"],
+            request,
+            timeout=told["timeout"],
+            listener=socket.socket(fileno=told["fd"]),
+            batch_seed=batch_seed(told["settings"]["seed"], index),
+            follow=show,
+            stops=lambda _: told["stops"],
+        )
     except (PartyError, check.ArgumentError) as error:
         sys.stderr.write(f"{error}\n")
         return 2

@@ -91,7 +91,8 @@ def compare_parties(told: Sequence[dict[str, Any]]) -> None:
             raise PartyError(f"party {j} {said['fault']}")
     for j, said in enumerate(told):
         for name in ("d", "labels"):
-            first, other = told[0].get(name), said.get(name)
+            first = told[0].get(name)
+            other = said.get(name)
             if first != other:
                 raise PartyError(f"party 0 has {name} = {first}, and party {j} has {other}")
 
@@ -128,7 +129,10 @@ class SecureGradient:
     """
 
     def __init__(self, own: BatchOracle, total: SecureSum, batches: tuple[int, int], lam: float) -> None:
-        self._own, self._total, self._sizes, self._lam = own, total, batches, lam
+        self._own = own
+        self._total = total
+        self._sizes = batches
+        self._lam = lam
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean over all parties' first batches of gradients at ``w``, and its noise, into ``out``."""

@@ -26,7 +26,9 @@ UNNOTICED = 2_000_000  # numbers of the data that are measured in no time, some 
 
 # Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate with its noise
 # as much as 4, without as much as 2. In measuring, where all rows come from far away, that takes up to 4 times as long.
-ROW, COORDINATE, WORK_PER_POINT = 12, 4, 16
+ROW = 12
+COORDINATE = 4
+WORK_PER_POINT = 16
 
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
@@ -97,7 +99,8 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
 
 def data_info(dataset: Dataset, problem: Regression) -> DataInfo:
     """Describe the data of a problem."""
-    n, d = len(problem.x), len(problem.start)
+    n = len(problem.x)
+    d = len(problem.start)
     return DataInfo(name=dataset.name, n=n, d=d, classes=dataset.classes, standardised=dataset.standardised)
 
 

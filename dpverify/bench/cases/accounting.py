@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """N, the number of epochs and the ordering to the accountant's call."""
 
-DELTA, NEAR_ZERO = 1e-6, 0.38  # a delta of practice, and one with epsilon near 0: the last digits then take balls
+# a delta of practice, and one with epsilon near 0: the last digits then take balls
+DELTA = 1e-6
+NEAR_ZERO = 0.38
 
-PATTERN, SQUARES = "add up one pattern", "add squares, invert once"
-RENYI, LOSSES = "dp_accounting, Renyi", "dp_accounting, loss distribution"
+PATTERN = "add up one pattern"
+SQUARES = "add squares, invert once"
+RENYI = "dp_accounting, Renyi"
+LOSSES = "dp_accounting, loss distribution"
 LAW = "dp_accounting, the same law"
-BY_SQUARES, BY_LOSSES = (SQUARES, "exact", RENYI), ("exact", LOSSES)
+BY_SQUARES = (SQUARES, "exact", RENYI)
+BY_LOSSES = ("exact", LOSSES)
 
 DIGITS = 1e-12  # largest relative error of epsilon that is put up with
 
@@ -72,7 +77,8 @@ def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
 
     from dpverify.privacy.gaussian_safe import delta_ball
 
-    before, ctx.prec = ctx.prec, 400
+    before = ctx.prec
+    ctx.prec = 400
     try:
         mu = sum((arb(value) ** 2 for value in mus.tolist()), start=arb(0)).sqrt()
         high, low = (delta_ball(mu, arb(epsilon) * (1 + arb(sign * DIGITS))) for sign in (-1, 1))

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-DELTA, ALPHA, NOISE = 1e-5, 0.05, 2.0  # delta, the chance of a bound above the truth, and the noise of the mechanism
+# delta, the chance of a bound above the truth, and the noise of the mechanism
+DELTA = 1e-5
+ALPHA = 0.05
+NOISE = 2.0
 BLOCK = 1 << 20  # outputs of a block, as in an audit
 
 
@@ -53,7 +56,8 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
     low, high = _draw(rng, n, d)
     x, b = np.concatenate([low, high]), np.repeat([False, True], n)
     order = rng.permutation(2 * n)
-    x, b = x[order], b[order]
+    x = x[order]
+    b = b[order]
     rule = learn(x[:20_000], b[:20_000], 2 * n, DELTA, ALPHA, serial=False, user=None)[0].guesser
 
     def bound() -> float:
@@ -89,8 +93,15 @@ def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
 
 def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
     """Over the number of outputs, of one number and of eight."""
-    case = BenchCase(name, title, prepare, forms=("draw", "bound"), item="output", clock="process",
-                targets=[Target("bound", at_most=1.0)])  # fmt: skip
+    case = BenchCase(
+        name,
+        title,
+        prepare,
+        forms=("draw", "bound"),
+        item="output",
+        clock="process",
+        targets=[Target("bound", at_most=1.0)],
+    )
     return tuple(
         replace(member, passes=3) if member.parameters["n"] > 10**6 else member
         for d, sizes in ((1, (100_000, 1_000_000, 10_000_000)), (8, (10_000, 100_000, 1_000_000)))
@@ -103,10 +114,18 @@ def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
 def _wholes() -> tuple[BenchCase, ...]:
     """Over the number of outputs; with few of them, what an audit takes whatever their number is more than drawing."""
     given = ("law given", "law given, claim true")
-    case = BenchCase("whole-audit", "Whole audits of 2 n outputs, a rule learned where nothing is assumed", _whole,
-                forms=("draw", *given, "nothing assumed"), item="output", clock="process",
-                targets=[*(Target(form, at_most=2.0, at=(100_000, 1_000_000)) for form in given),
-                         Target("nothing assumed", at_most=10.0, at=(100_000,))])  # fmt: skip
+    case = BenchCase(
+        "whole-audit",
+        "Whole audits of 2 n outputs, a rule learned where nothing is assumed",
+        _whole,
+        forms=("draw", *given, "nothing assumed"),
+        item="output",
+        clock="process",
+        targets=[
+            *(Target(form, at_most=2.0, at=(100_000, 1_000_000)) for form in given),
+            Target("nothing assumed", at_most=10.0, at=(100_000,)),
+        ],
+    )
     few, usual, many = sweep(case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n)
     return few, usual, replace(many, sparse=("nothing assumed",), rounds=2)
 

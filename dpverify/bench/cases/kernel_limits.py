@@ -52,7 +52,8 @@ def draw_rows_from(words: Words, times: int, out: Vector) -> None:
 @kernel
 def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
     """Go through NOISE_1..NOISE_T in blocks, each written over the one before: O(d log T) numbers are kept."""
-    decay, t = decays(alpha), 0
+    decay = decays(alpha)
+    t = 0
     while t < steps:
         n = min(steps - t, block.shape[0])
         advance_from(words, t, decay, scale, slots, block[:n])
@@ -75,7 +76,8 @@ def literal_sums(nodes: Matrix, alpha: float, out: Matrix) -> None:
 @kernel
 def read_twice(rows: Matrix, batches: Indices, size: int, out: Vector) -> None:
     """Add the rows of each batch up, two times: both passes read every row in the order of the batch."""
-    flat, p = rows.reshape(rows.size), np.uint64(rows.shape[1])
+    flat = rows.reshape(rows.size)
+    p = np.uint64(rows.shape[1])
     for done in range(0, batches.shape[0], size):
         for _ in range(2):
             for i in range(done, min(done + size, batches.shape[0])):
@@ -98,9 +100,17 @@ def clip_batches(rows: Matrix, batches: Indices, size: int, w: Vector, clip: flo
 
 @kernel
 def clip_drawn(
-    rows: Matrix, order: Indices, size: int, steps: int, w: Vector, clip: float, out: Vector, noise: Vector,
-    batches: Generator, rng: Generator,
-) -> None:  # fmt: skip
+    rows: Matrix,
+    order: Indices,
+    size: int,
+    steps: int,
+    w: Vector,
+    clip: float,
+    out: Vector,
+    noise: Vector,
+    batches: Generator,
+    rng: Generator,
+) -> None:
     """Draw a batch, sum its clipped gradients, and fill ``noise``, shape (d,), with normal numbers, many times."""
     for _ in range(steps):
         draw_batch(batches, order, size)
@@ -147,7 +157,9 @@ def step_after_step(
 
 def run_without_nodes(examples: int, dimension: int, steps: int, alpha: float, gamma: float) -> Vector:
     """Reconstruct at every step from nodes that are made when they are needed. Shapes: returns (d,)."""
-    constants, state = new_constants(examples, alpha, gamma), new_state(examples, steps, dimension)
-    nodes, m_hat = np.zeros_like(state.prefixes), np.zeros(dimension)
+    constants = new_constants(examples, alpha, gamma)
+    state = new_state(examples, steps, dimension)
+    nodes = np.zeros_like(state.prefixes)
+    m_hat = np.zeros(dimension)
     step_after_step(steps, floor_log2(examples), constants, nodes, state, m_hat)
     return m_hat

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
 
 WORKERS = 2
 BLOCK = 2048  # replications of a block, as in the check
-DRAW, RUNS, CHECK = "draw", "draw whole runs", "draw, whiten, sum up"
-SLEEP, ENGINE, POOL, JOBLIB = "sleep", "engine", "process pool", "joblib"
+DRAW = "draw"
+RUNS = "draw whole runs"
+CHECK = "draw, whiten, sum up"
+SLEEP = "sleep"
+ENGINE = "engine"
+POOL = "process pool"
+JOBLIB = "joblib"
 
 
 def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:

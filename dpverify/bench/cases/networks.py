@@ -24,7 +24,8 @@ def _gradients(*, seed: int, batch: int) -> Forms:
     from dpverify.problems.networks import make_network
 
     torch.set_num_threads(1)
-    images, nn = digits(seed)[0], torch.nn
+    images = digits(seed)[0]
+    nn = torch.nn
     oracle = NetworkGradients(make_network("cnn2", (1, 8, 8), seed), images, 1.0)
     drawn, out = np.random.default_rng(seed).permutation(len(images.y))[:batch], np.empty(len(oracle.start))
     x, y = torch.from_numpy(images.x[drawn]).float() / images.top, torch.from_numpy(images.y[drawn])

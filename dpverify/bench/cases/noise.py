@@ -7,7 +7,8 @@ from typing import Any
 
 from dpverify.bench.case import BenchCase, Forms, Target, aligned, sweep
 
-ALPHA, SCALE = 0.1, 1.0
+ALPHA = 0.1
+SCALE = 1.0
 
 STORED = ("draw", "noise", "noise, library's draw", "noise, not stored", "our draw")
 ADDED_UP = ("draw, add up", "noise", "noise, not stored")

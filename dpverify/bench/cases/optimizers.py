@@ -6,7 +6,10 @@ from typing import Any
 
 from dpverify.bench.case import BenchCase, Forms, Target, aligned
 
-N, D, BATCH = 32_561, 123, 256  # size of the data set a9a; its rows have about 14 ones each, and so have ours
+# size of the data set a9a; its rows have about 14 ones each, and so have ours
+N = 32_561
+D = 123
+BATCH = 256
 
 INLINED = "our draw, then steps without noise"
 
@@ -72,7 +75,8 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
     from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
 
-    problem, total = logistic_problem(n, d), 1000 * n
+    problem = logistic_problem(n, d)
+    total = 1000 * n
     scales = printed_scales(n, total, eta=1e-3, lipschitz=problem.lipschitz)
 
     def run(sigma: float) -> SrNsgd:
@@ -114,7 +118,8 @@ def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float
     from dpverify.bench.cases.kernel_limits import clip_batches, read_twice
     from dpverify.kernels.clipping import pad_rows
 
-    problem, rng = logistic_problem(n, d), np.random.default_rng(seed)
+    problem = logistic_problem(n, d)
+    rng = np.random.default_rng(seed)
     rows = pad_rows(problem.x, problem.y)
     order = rng.permutation(n)[: batch * batches]
     w, out, total = (aligned(rows.shape[1]) for _ in range(3))
@@ -147,7 +152,8 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
     w[:d] = rng.standard_normal(d)
 
     def in_numpy() -> Any:
-        x, s = problem.x[order], 1 - 2 * problem.y[order]
+        x = problem.x[order]
+        s = 1 - 2 * problem.y[order]
         g = (s / (1 + np.exp(-s * (x @ w[:d]))))[:, np.newaxis] * x
         return (g * np.minimum(1, 0.5 / np.linalg.norm(g, axis=1, keepdims=True))).sum(axis=0)
 

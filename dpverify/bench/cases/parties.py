@@ -7,8 +7,11 @@ from importlib.util import find_spec
 
 from dpverify.bench.case import BenchCase, Forms, Missing, Target, sweep
 
-BARE, SUM, SHARES = "bare input and output", "sum", "sum with noise by shares"
-BITS, RATIO = "256 shared random bits", "sum with noise by the ratio of uniforms"
+BARE = "bare input and output"
+SUM = "sum"
+SHARES = "sum with noise by shares"
+BITS = "256 shared random bits"
+RATIO = "sum with noise by the ratio of uniforms"
 WORK = {BARE: "bare", SUM: "none", SHARES: "shares", BITS: "bits", RATIO: "ratio"}
 SIZES = (123, 1000)  # d of a9a, and more
 TABLE_4 = {"Table 4 of wang2019, garbled circuits": [(22.0, 3.52), (123.0, 18.04)]}
@@ -27,7 +30,8 @@ def _openings(names: tuple[str, ...], *, seed: int, m: int, d: int) -> Forms:
 
 
 def _cases(m: int) -> tuple[BenchCase, ...]:
-    sums, inside = (BARE, SUM, SHARES), (BITS, RATIO)
+    sums = (BARE, SUM, SHARES)
+    inside = (BITS, RATIO)
     return (
         *sweep(
             BenchCase(

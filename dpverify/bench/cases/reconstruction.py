@@ -14,12 +14,13 @@ from typing import Any
 from dpverify.bench.case import BenchCase, Forms, Target, aligned, sweep
 
 GAMMA = 0.05
-PRINTED, LOOKED_UP, STREAM, READING = "literal", "literal, coefficients looked up", "stream", "reading"
+PRINTED = "literal"
+LOOKED_UP = "literal, coefficients looked up"
+STREAM = "stream"
+READING = "reading"
 NEW_OUTPUT = "stream, into a new array each time"
-LARGE, LARGE_STREAM = (
-    (READING, PRINTED, STREAM, NEW_OUTPUT),
-    (READING, STREAM, NEW_OUTPUT),
-)
+LARGE = (READING, PRINTED, STREAM, NEW_OUTPUT)
+LARGE_STREAM = (READING, STREAM, NEW_OUTPUT)
 
 
 def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) -> Forms:

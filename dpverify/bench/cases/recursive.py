@@ -13,7 +13,8 @@ def _estimator(*, seed: int, n: int, d: int, batch: int) -> Forms:
     from dpverify.kernels.clipping import pad_rows
     from dpverify.problems.batch_gradient import clipped_logistic, recursive_logistic
 
-    problem, rng = logistic_problem(n, d), np.random.default_rng(seed)
+    problem = logistic_problem(n, d)
+    rng = np.random.default_rng(seed)
     rows = pad_rows(problem.x, problem.y)
     batches = rng.permutation(n)[: n // batch * batch].reshape(-1, batch)
     new, old, out = (aligned(rows.shape[1]) for _ in range(3))

@@ -18,7 +18,8 @@ def sparse_problem(n: int, d: int, entries: int) -> Any:
     rng = np.random.default_rng(0)
     step = d // entries  # one entry in each of so many equal parts of the columns, so that none comes twice
     columns = np.arange(entries) * step + rng.integers(0, step, (n, entries))
-    starts, values = np.arange(0, n * entries + 1, entries), rng.standard_normal(n * entries)
+    starts = np.arange(0, n * entries + 1, entries)
+    values = rng.standard_normal(n * entries)
     rows = CsrRows(starts, columns.ravel().astype(np.uint32), values, d)
     return SparseLogistic(scale_sparse(rows), (rng.random(n) < 0.4).astype(np.float64), radius=1.0)
 

@@ -32,7 +32,7 @@ def fused_pass(rows: CsrArrays, y: Vector, w: Vector, out: Vector) -> float:
 @kernel
 def sparse_gradients(
     gradient: SparseGradient, rows: CsrArrays, y: Vector, order: Indices, w: Vector, out: Vector
-) -> None:  # fmt: skip
+) -> None:
     """Add the own part of the gradient of each example in ``order`` to ``out``, shape (d,)."""
     starts, columns, values = rows
     for i in order:

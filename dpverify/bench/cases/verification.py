@@ -7,8 +7,12 @@ from functools import partial
 from dpverify.bench.case import BenchCase, Forms, Target
 from dpverify.bench.measure import YARDSTICK
 
-COLD, WARM, CORES = "cold", "warm", "warm, seconds of cores"
-CHECKS, COMPILATION, ON_ONE_CORE = "its checks, shared by the cores", "cold − warm", "cold − warm, seconds of cores"
+COLD = "cold"
+WARM = "warm"
+CORES = "warm, seconds of cores"
+CHECKS = "its checks, shared by the cores"
+COMPILATION = "cold − warm"
+ON_ONE_CORE = "cold − warm, seconds of cores"
 
 IN_TURN = (COLD, WARM, CORES, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run has the kernels of the cold one
 

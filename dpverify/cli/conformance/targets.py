@@ -26,7 +26,8 @@ def load_datasets(target: str | None, module: ModuleType) -> object:
     if target is not None:
         value = load_value("--datasets", target)[0]
     elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # `from sklearn import datasets` is no pair
-        target, value = f"{module.__name__}:{DATASETS}", getattr(module, DATASETS)
+        target = f"{module.__name__}:{DATASETS}"
+        value = getattr(module, DATASETS)
     else:
         return None
     if not callable(value):

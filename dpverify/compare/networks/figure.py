@@ -12,7 +12,12 @@ from dpverify.report import style
 from dpverify.report.numbers import show_float
 
 COLORS = (style.SKY, style.VERMILLION, style.GREEN, style.ORANGE, style.BLUE, style.GREY, style.BLACK)
-HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 4.6, 0.62, 0.12, 0.8, 0.8  # inches
+# inches
+HEIGHT = 4.6
+LEFT = 0.62
+RIGHT = 0.12
+TOP = 0.8
+BOTTOM = 0.8
 
 
 def draw(table: NetworkTable) -> Figure:
@@ -42,8 +47,10 @@ def draw(table: NetworkTable) -> Figure:
 
 def _line(axes: Axes, row: NetworkRow, column: int, place: int) -> Line2D:
     paths = np.array([run.path for run in row.runs])
-    color, dash = COLORS[place % len(COLORS)], "-" if place < len(COLORS) else "--"
-    steps, errors = paths[0, :, 0], paths[:, :, column]
+    color = COLORS[place % len(COLORS)]
+    dash = "-" if place < len(COLORS) else "--"
+    steps = paths[0, :, 0]
+    errors = paths[:, :, column]
     axes.fill_between(steps, errors.min(axis=0), errors.max(axis=0), color=color, alpha=0.2, linewidth=0)
     return axes.plot(steps, errors.mean(axis=0), color=color, linestyle=dash, linewidth=1.5)[0]
 

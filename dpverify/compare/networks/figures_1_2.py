@@ -33,7 +33,10 @@ PRIVATE: tuple[StagedAlgorithm, ...] = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_LINEAR, 
 FIGURES = {"zhang2021:figure-1": ("MNIST", "cnn2", 8.0), "zhang2021:figure-2": ("CIFAR-10", "resnet20", 10.0)}
 SHAPES = {"MNIST": (1, 28), "CIFAR-10": (3, 32)}
 SMALL = (1, 8)  # of digits, which stay as they are
-BATCH, CLIP, RHO, STAGES = 64, 1.0, 0.9, 3
+BATCH = 64
+CLIP = 1.0
+RHO = 0.9
+STAGES = 3
 SIZES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 ORDERS: dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]] = {

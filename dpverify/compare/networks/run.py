@@ -27,7 +27,9 @@ Report = Callable[[int, int, str], None]
 class NetworkRows:
     """All rows of an experiment with networks by number: panel by panel, and for each of them cell by cell."""
 
-    label, terms, parts = "an experiment with networks", (), (NetworkRow,)
+    label = "an experiment with networks"
+    terms = ()
+    parts = (NetworkRow,)
 
     def __init__(self, request: NetworkRequest) -> None:
         self.request = request
@@ -63,7 +65,9 @@ def run_networks(
     request: NetworkRequest, command: str, report: Report | None = None, means: Means | None = None
 ) -> NetworkResult:
     """Make an experiment; after Ctrl-C, the rows that are finished, if there is one."""
-    began, work, interrupted = time.perf_counter(), NetworkRows(request), False
+    began = time.perf_counter()
+    work = NetworkRows(request)
+    interrupted = False
     finished = dict[int, NetworkRow]()
     try:
         for number, row in (means or Means()).outcomes(work, len(work.cells)):
@@ -74,8 +78,10 @@ def run_networks(
         if not finished:
             raise
         interrupted = True
-    rows = [[finished[number] for number, cell in enumerate(work.cells) if cell[0] is panel and number in finished]
-            for panel in work.panels]  # fmt: skip
+    rows = [
+        [finished[number] for number, cell in enumerate(work.cells) if cell[0] is panel and number in finished]
+        for panel in work.panels
+    ]
     done = [_table(panel, panel_rows) for panel, panel_rows in zip(work.panels, rows, strict=True) if panel_rows]
     return NetworkResult(
         experiment=request.experiment,
@@ -132,7 +138,9 @@ def _loss(setting: ReadyNetwork, panel: Panel, seed: int) -> float:
 
 
 def _measured(setting: ReadyNetwork, panel: Panel, seed: int) -> NetworkRun:
-    run, path, seconds = setting.start(seed), list[tuple[int, float, float]](), 0.0
+    run = setting.start(seed)
+    path = list[tuple[int, float, float]]()
+    seconds = 0.0
     looked = [part.part(np.arange(min(SHOWN, len(part.y)))) for part in (panel.train, panel.test)]
     for step in sorted({setting.steps * look // LOOKS for look in range(LOOKS + 1)}):
         began = time.process_time()

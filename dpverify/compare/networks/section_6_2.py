@@ -83,7 +83,8 @@ def _pretrain(network: Any, public: Images, request: NetworkRequest) -> None:
 
     classes = int(public.y.max()) + 1
     public_network = make_network("cnn6", public.x.shape[1:], request.seed, classes)
-    oracle, n = NetworkGradients(public_network, public), len(public.y)
+    oracle = NetworkGradients(public_network, public)
+    n = len(public.y)
     numbers = DescentParameters(max(1, request.passes * n // 64), min(64, n), 0.05)
     run = NoisyDescent(oracle, n, oracle.start, numbers, seed=request.seed)
     run.advance()
@@ -107,13 +108,19 @@ def _grid(method: str, printed: PrintedNetwork, n: int, request: NetworkRequest)
 
 
 def _trial(
-    method: str, epsilon: float, setting: tuple[int, int, float, float], oracle: NetworkGradients, make_seeded: Any,
-    shape: tuple[int, int, int], passes: int,
-) -> ReadyNetwork:  # fmt: skip
+    method: str,
+    epsilon: float,
+    setting: tuple[int, int, float, float],
+    oracle: NetworkGradients,
+    make_seeded: Any,
+    shape: tuple[int, int, int],
+    passes: int,
+) -> ReadyNetwork:
     (b, b_0, change, eta), n, srm = setting, len(oracle.images.y), method == "dp-srm"
     steps = max(1, passes * n // (2 * b if srm else b))
     bought = noise(method, n, steps, b, b_0, epsilon)
-    unit, clip = 2.0 * bought.noise / n, oracle.clip
+    unit = 2.0 * bought.noise / n
+    clip = oracle.clip
 
     def start(seed: int) -> DpSrm | NoisyDescent:
         w = parameters_of(make_seeded(shape, seed), oracle.names)

@@ -22,7 +22,8 @@ from dpverify.problems.networks.oracle import NetworkGradients
 from dpverify.problems.stepped_run import LongRun
 
 EXPERIMENTS = ("wang2019:section-6-2", "zhang2021:figure-1", "zhang2021:figure-2")
-DELTA, TRIES = 1e-5, 12
+DELTA = 1e-5
+TRIES = 12
 SAMPLE_STREAM = 2
 
 

@@ -19,7 +19,8 @@ from dpverify.problems.regression import logistic_problem
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.rows import CsrRows, Rows
 
-SAMPLE_STREAM, SPLIT_STREAM = 2, 3
+SAMPLE_STREAM = 2
+SPLIT_STREAM = 3
 HELD_OUT = 0.2
 
 
@@ -50,7 +51,8 @@ def _two_files(request: TableRequest) -> TestedProblem:
     first = load_dataset(request.data, standardise=False)
     second = load_dataset(request.test_data, standardise=False, known=first.classes)
     name = str(request.test_data)
-    d, wide = first.x.shape[1], second.x.shape[1]
+    d = first.x.shape[1]
+    wide = second.x.shape[1]
     if wide > d:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")
     x = second.x
@@ -61,7 +63,8 @@ def _two_files(request: TableRequest) -> TestedProblem:
 def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:
     n = len(data.x)
     order = generator(seed, SPLIT_STREAM).permutation(n)
-    test, train = order[: max(1, round(HELD_OUT * n))], order[max(1, round(HELD_OUT * n)) :]
+    test = order[: max(1, round(HELD_OUT * n))]
+    train = order[max(1, round(HELD_OUT * n)) :]
     if len(train) == 0:
         raise DataError(name, f"has {n} example, at least 2 are needed where no test file is given.")
     problem = logistic_problem(data.x[train], data.y[train], lam=LAM)
@@ -80,7 +83,9 @@ def made_up(table: PaperTable) -> TestedProblem:
     Features are 14 groups with a single 1 in each, frequent ones first, as categories written out are; those of 22
     features are 10 such columns, in one group, and 12 numbers. Labels are drawn from a logistic model.
     """
-    rng, n, d = np.random.default_rng(table.features), table.examples + table.tested, table.features
+    rng = np.random.default_rng(table.features)
+    n = table.examples + table.tested
+    d = table.features
     ends = np.linspace(0, d, 15).astype(int) if d > 100 else np.array([0, 10])
     x = np.zeros((n, d))
     for a, b in itertools.pairwise(ends):
@@ -93,5 +98,6 @@ def made_up(table: PaperTable) -> TestedProblem:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if expit(score + middle).mean() < table.positive else (low, middle)
     y = (rng.random(n) < expit(score + low)).astype(np.float64)
-    name, cut = f"made up, of the shape of {table.data}", table.examples
+    name = f"made up, of the shape of {table.data}"
+    cut = table.examples
     return TestedProblem(name, LogisticRegression(x[:cut], y[:cut], lam=LAM), x[cut:], y[cut:], real=False)

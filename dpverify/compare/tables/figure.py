@@ -12,7 +12,13 @@ from dpverify.report import style
 from dpverify.report.numbers import show_float
 
 HEIGHT = 5.4
-LEFT, RIGHT, TOP, BOTTOM, GAP, ROOM = 0.7, 0.15, 0.85, 0.8, 0.7, 0.45  # margins in inches
+# margins in inches
+LEFT = 0.7
+RIGHT = 0.15
+TOP = 0.85
+BOTTOM = 0.8
+GAP = 0.7
+ROOM = 0.45
 COLORS = {
     "dp-gd": style.GREEN,
     "dp-agd": style.ORANGE,
@@ -26,10 +32,12 @@ COLORS = {
 def draw(table: DataTable, noise: str) -> Figure:
     """Draw two by two panels: a row for each measure, a column for each epsilon."""
     figure = Figure(figsize=(style.WIDTH, HEIGHT))
-    width, tall = (style.WIDTH - LEFT - RIGHT - GAP) / 2, (HEIGHT - TOP - BOTTOM - ROOM) / 2
+    width = (style.WIDTH - LEFT - RIGHT - GAP) / 2
+    tall = (HEIGHT - TOP - BOTTOM - ROOM) / 2
     for place in range(4):
         row, column = divmod(place, 2)
-        left, bottom = LEFT + column * (width + GAP), BOTTOM + (1 - row) * (tall + ROOM)
+        left = LEFT + column * (width + GAP)
+        bottom = BOTTOM + (1 - row) * (tall + ROOM)
         axes = figure.add_axes((left / style.WIDTH, bottom / HEIGHT, width / style.WIDTH, tall / HEIGHT))
         rows = [one for one in table.rows if (one.noise, one.epsilon) == (noise, EPSILONS[column])]
         _panel(axes, rows, 1 + row)

@@ -49,18 +49,21 @@ def ready(
     scale: float,
 ) -> ReadyMethod:
     """Set a method up on a problem; ``batch`` and ``scale`` as in ``settings.grid``."""
-    n, w = len(problem.x), problem.start
+    n = len(problem.x)
+    w = problem.start
     b = {"dp-gd": n, "dp-agd": n, "rrpsgd": 1}.get(method) or check.whole(1, n, batch=batch)
     T = steps_for(method, n, b if batch else 0, data_passes)
     oracle = recursive_gradient(problem, None if method == "storm" else CLIP, CHANGE_CLIP)
     if method == "storm":
         oracle.change_clip = math.inf
-        k, L = scale, problem.smoothness
+        k = scale
+        L = problem.smoothness
         p = StormParameters(T, b, k, (k * L) ** 3, L * L)  # a first step of at most 1/L, and a_2 at most 1
         return ReadyMethod(b, scale, T, 0.0, None, None, lambda seed: Storm(oracle, n, w, p, seed=seed))
     if method == "dp-agd":
         agd = agd_parameters(epsilon, DELTA, scale, T, CLIP, printed=noise == "printed")
-        budget, clip = shared_epsilon(spends(agd, n), DELTA), agd.loss_clip
+        budget = shared_epsilon(spends(agd, n), DELTA)
+        clip = agd.loss_clip
         if isinstance(problem, SparseLogistic):
             losses = partial(sparse_line_losses, problem, clip)
         else:

@@ -39,7 +39,8 @@ class Sampling:
 @lru_cache(maxsize=256)
 def ratio(method: str, noise: Noise, how: Sampling, epsilon: float) -> float:
     """Choose s, or refuse an epsilon that nothing certifies."""
-    n, T = how.examples, how.steps
+    n = how.examples
+    T = how.steps
     if noise == "printed":
         if method == RRPSGD.name:
             return single_ratio(n, T, epsilon, DELTA)

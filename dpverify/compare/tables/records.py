@@ -9,8 +9,14 @@ from dpverify.compare.records import MeanInterval, interval
 from dpverify.ledger.records import Record
 
 COLUMNS = (
-    "test_error", "test_loss", "loss", "gradient_norm", "random_loss", "random_gradient_norm", "seconds",
-)  # fmt: skip
+    "test_error",
+    "test_loss",
+    "loss",
+    "gradient_norm",
+    "random_loss",
+    "random_gradient_norm",
+    "seconds",
+)
 """What is measured of a run: last iterate, and (random) the output that is drawn from all iterates."""
 
 

@@ -35,13 +35,18 @@ from dpverify.report.pages.write import regenerate
 from dpverify.report.terminal import rounds_on_stderr
 
 STEM = "experiments"
-PAGE, DATA = f"{STEM}.md", f"data/{STEM}.json"
+PAGE = f"{STEM}.md"
+DATA = f"data/{STEM}.json"
 
 
 def run_experiment(
-    *, json: str | None = None, figure: Path | None = None, report: Path | None = None, means: Means | None = None,
+    *,
+    json: str | None = None,
+    figure: Path | None = None,
+    report: Path | None = None,
+    means: Means | None = None,
     **arguments: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Make a table again as asked, and write JSON (``-``: to stdout), a figure, and a report's page; the exit code."""
 
     def work() -> bool:

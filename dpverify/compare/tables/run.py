@@ -28,7 +28,9 @@ Report = Callable[[int, int, str], None]
 class TableRows:
     """All rows of an experiment by number: data set by data set, and for each of them cell by cell."""
 
-    label, terms, parts = "an experiment", (), (MethodRow,)
+    label = "an experiment"
+    terms = ()
+    parts = (MethodRow,)
 
     def __init__(self, request: TableRequest, sets: list[TestedProblem]) -> None:
         self.request, self.sets, self.cells = request, sets, list(_cells())
@@ -45,8 +47,11 @@ def run_table(
     request: TableRequest, command: str, report: Report | None = None, means: Means | None = None
 ) -> TableResult:
     """Make a table again, as ``command`` asks; after Ctrl-C, the data sets that are finished, if there is one."""
-    began, sets, interrupted = time.perf_counter(), load(request), False
-    work, finished = TableRows(request, sets), dict[int, MethodRow]()
+    began = time.perf_counter()
+    sets = load(request)
+    interrupted = False
+    work = TableRows(request, sets)
+    finished = dict[int, MethodRow]()
     cell_count = len(work.cells)
     try:
         for number, row in (means or Means()).outcomes(work, len(sets) * cell_count):
@@ -86,7 +91,8 @@ def _cells() -> Iterator[tuple[str, Noise, float]]:
 def _table(parts: TestedProblem, rows: list[MethodRow]) -> DataTable:
     n, d = parts.problem.x.shape
     positive = float(parts.problem.y.mean())
-    share, chance = float(parts.y_test.mean()), min(max(positive, 1e-12), 1.0 - 1e-12)
+    share = float(parts.y_test.mean())
+    chance = min(max(positive, 1e-12), 1.0 - 1e-12)
     return DataTable(
         name=parts.name,
         real=parts.real,
@@ -103,7 +109,8 @@ def _table(parts: TestedProblem, rows: list[MethodRow]) -> DataTable:
 
 def _row(request: TableRequest, parts: TestedProblem, method: str, noise: Noise, epsilon: float) -> MethodRow:
     """Choose the setting whose objective is least on the tuning seed, and run it on every seed."""
-    n, data_passes = len(parts.problem.x), passes(request.table, epsilon, method)
+    n = len(parts.problem.x)
+    data_passes = passes(request.table, epsilon, method)
     tried = [setting for setting in grid(method, request.budget) if setting[0] <= n]
     if not tried:
         raise ArgumentError("n", n, f"must be at least b of {method}, which is {grid(method, request.budget)[0][0]}")
@@ -141,7 +148,9 @@ def _objective(method: ReadyMethod, parts: TestedProblem, seed: int) -> float:
 
 
 def _measured(method: ReadyMethod, parts: TestedProblem, seed: int, data_passes: int) -> RunMeasures:
-    run, path, seconds = method.start(seed), list[tuple[float, float, float]](), 0.0
+    run = method.start(seed)
+    path = list[tuple[float, float, float]]()
+    seconds = 0.0
     for step in sorted({method.steps * look // LOOKS for look in range(LOOKS + 1)}):
         began = time.process_time()
         run.advance(step - run.t)

@@ -13,8 +13,14 @@ from dpverify.papers.wang2019.experiments.tables import TABLES, PaperTable
 Noise: TypeAlias = Literal["printed", "needed"]
 NOISES: tuple[Noise, ...] = ("printed", "needed")
 
-EPSILONS, DELTA, LAM = (0.2, 0.5), 1e-5, 0.001
-CLIP, CHANGE_CLIP, GAMMA, PARTIES = 1.0, 0.01, 0.01, 10  # C_1, C_2, gamma = C_2, m
+EPSILONS = (0.2, 0.5)
+DELTA = 1e-5
+LAM = 0.001
+# C_1, C_2, gamma = C_2, m
+CLIP = 1.0
+CHANGE_CLIP = 0.01
+GAMMA = 0.01
+PARTIES = 10
 
 METHODS = ("storm", "dp-gd", "dp-agd", "rrpsgd", "dp-sgd", "dp-srm", "ddp-srm")
 """No noise; the paper's three baselines; DP-SGD, which it compares with in section 6.2; its own two."""
@@ -78,7 +84,8 @@ def grid(method: str, budget: str) -> list[tuple[int, float]]:
     batches: tuple[int, ...] = BATCHES if method in ("storm", "dp-sgd", "dp-srm", "ddp-srm") else (0,)
     scales: tuple[float, ...] = SPLITS if method == "dp-agd" else MULTIPLES
     if budget == "smoke":
-        batches, scales = batches[len(batches) // 2 :][:1], scales[2:3]
+        batches = batches[len(batches) // 2 :][:1]
+        scales = scales[2:3]
     return [(batch, scale) for batch in batches for scale in scales]
 
 

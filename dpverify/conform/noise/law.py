@@ -51,13 +51,16 @@ def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: 
     statistics = halves[first, second]
     level = alpha / len(statistics) / 2
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
-    low, high = chi2.ppf(level, dof) / rounding, chi2.isf(level, dof) * rounding
+    low = chi2.ppf(level, dof) / rounding
+    high = chi2.isf(level, dof) * rounding
     far = np.argmax(np.abs(statistics - dof))
-    a, b = first[far] + 1, second[far] + 1
+    a = first[far] + 1
+    b = second[far] + 1
     shown = (f"{value / dof - 1:+.3f}" for value in (statistics[far], low, high))
     of = f"{a}: variance off by" if a == b else f"{a} and {b}: correlation about"
     words = "{} {}, {} to {} allowed".format(of, *shown)
-    passed, least = bool(np.all((low <= statistics) & (statistics <= high))), 2 * (high / dof - 1)
+    passed = bool(np.all((low <= statistics) & (statistics <= high)))
+    least = 2 * (high / dof - 1)
     return ConformanceTest(name, passed, words, f"a correlation of {least:.2f}, or a variance off by as much", alpha)
 
 

@@ -66,5 +66,7 @@ def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
 
 def _units(promise: Promise) -> set[float]:
     """What noise may have been scaled by after it was drawn, turned around."""
-    sigma, clip, divisor = promise.sigma, promise.clip, promise.divisor
+    sigma = promise.sigma
+    clip = promise.clip
+    divisor = promise.divisor
     return {1.0, divisor, divisor / clip, divisor / sigma, divisor / (sigma * clip)}

@@ -168,9 +168,11 @@ def _centred(x: Any, promise: Promise) -> Any:
 
 def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
     """Test the sum of squares of numbers that are standard normal if the promise is kept; shape of ``x``: any."""
-    total, dof = _squares(x), x.size
+    total = _squares(x)
+    dof = x.size
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
-    low, high = chi2.ppf(alpha / 2, dof) / rounding, chi2.isf(alpha / 2, dof) * rounding
+    low = chi2.ppf(alpha / 2, dof) / rounding
+    high = chi2.isf(alpha / 2, dof) * rounding
     numbers = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
     finding = "{} times the promised deviation; {} to {} allowed".format(*numbers)
     least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up: it is seen

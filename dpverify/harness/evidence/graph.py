@@ -87,7 +87,8 @@ class CodeGraph:
         return found
 
     def _targets(self, node: Node) -> Iterator[tuple[str, Node]]:
-        module, place = self.known(node[0]), node[1]
+        module = self.known(node[0])
+        place = node[1]
         if place == WHOLE:
             yield from (("", (module.name, number)) for number in range(len(module.code.units)))
             yield from self._taken(module, [*module.code.imports, *module.code.on_use], is_whole=True)
@@ -186,7 +187,9 @@ class CodeGraph:
     ) -> Iterator[Node]:
         """Nodes that a name with attributes may stand for in a module; none where it is Python's own."""
         first, *rest = name
-        units, imports, stars = module.units.get(first, []), module.imports.get(first, []), module.imports.get("*", [])
+        units = module.units.get(first, [])
+        imports = module.imports.get(first, [])
+        stars = module.imports.get("*", [])
         yield from ((module.name, place) for place in (*units, *module.changed.get(first, ())))
         if first == module.code.registry and rest[:1] != [ADD]:
             yield from ((module.name, place) for place, unit in enumerate(module.code.units) if unit.is_registered)

@@ -107,7 +107,8 @@ def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
 
 def _is_late(node: ast.Assign) -> bool:
     """Whether a statement is ``__getattr__, __dir__ = lazy_names(...)``."""
-    value, target = node.value, node.targets[0]
+    value = node.value
+    target = node.targets[0]
     names = [getattr(name, "id", "") for name in target.elts] if isinstance(target, ast.Tuple) else []
     is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == LATE
     return is_call and names == [ON_USE, "__dir__"]

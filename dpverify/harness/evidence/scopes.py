@@ -26,10 +26,26 @@ IMPORTS = frozenset({"import_module", "__import__"})
 
 CHANGES = frozenset(
     {
-        "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popitem", "register", "remove",
-        "reverse", "setdefault", "sort", "update", "__setitem__", "__delitem__", "__setattr__",
+        "add",
+        "append",
+        "appendleft",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "register",
+        "remove",
+        "reverse",
+        "setdefault",
+        "sort",
+        "update",
+        "__setitem__",
+        "__delitem__",
+        "__setattr__",
     }
-)  # fmt: skip
+)
 """Methods that change the object they are called on."""
 
 ON_SUBCLASSES = frozenset({"__init_subclass__", "__set_name__", "__subclasses__"})

@@ -53,7 +53,8 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
-        self.address, self.failure = address, ""
+        self.address = address
+        self.failure = ""
         self._client = _client_at(address)
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
@@ -80,18 +81,19 @@ class Cluster:
         ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
         from dask import config
 
-        most, counted_at = (
-            0,
-            -math.inf,
-        )  # blocks under way, and when the workers were counted: the scheduler has to be asked
+        # blocks under way, and when the workers were counted: the scheduler has to be asked
+        most = 0
+        counted_at = -math.inf
         manned = time.monotonic()  # when there was a worker last
         with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
             # a task like the others, so that it is done again where its worker dies
             held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
                 if time.monotonic() - counted_at > POLL_SECONDS:
-                    count, counted_at = self._count_workers(), time.monotonic()
-                    most, manned = PER_WORKER * max(1, count), counted_at if count else manned
+                    count = self._count_workers()
+                    counted_at = time.monotonic()
+                    most = PER_WORKER * max(1, count)
+                    manned = counted_at if count else manned
                     if counted_at - manned > WORKER_SECONDS:
                         raise _no_worker()
                 while tasks and len(under_way) < most:

@@ -138,7 +138,8 @@ def run_jobs(
             if cluster
             else _outcomes(list(jobs), tasks, workers, early, limit)
         )
-        interrupted, compiling = False, 0.0
+        interrupted = False
+        compiling = 0.0
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
                 if kept is not None:

@@ -136,7 +136,8 @@ def judge(
     related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
     forms: list[tuple[Form, Sequence[CheckResult]]] = [("printed", printed), ("amended", amended), ("held", held)]
     differing = [difference for form, checks in forms for difference in disagreements(checks, form)]
-    record, statement = claim.record, claim.statement(reading)
+    record = claim.record
+    statement = claim.statement(reading)
     return Result(
         claim=claim.key,
         reading=reading,

@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 
-LIST, TUPLE, ARRAY, RECORD = "list", "tuple", "array", "record"
+LIST = "list"
+TUPLE = "tuple"
+ARRAY = "array"
+RECORD = "record"
 
 
 class NotStorableError(ValueError):

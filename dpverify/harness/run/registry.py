@@ -112,7 +112,8 @@ def import_checks(module: str) -> PaperChecks:
 
 
 def _put(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
-    claim, name = entry.check.claim, entry.check.name
+    claim = entry.check.claim
+    name = entry.check.name
     if (claim, name) in entries:
         raise ValueError(f"name of a check of {claim} must be new, got name={name!r} twice.")
     entries[claim, name] = entry

@@ -76,7 +76,8 @@ def verify(
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
     kept_blocks = None if store is None else KeptBlocks(store, work, evidence, fresh)
     if stop:
-        found, interrupted = [stopped(job, known) for job in work], True
+        found = [stopped(job, known) for job in work]
+        interrupted = True
     else:
         found, interrupted = run_jobs(work, workers, progress, early, kept_blocks, cluster, limit, known)
     by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]

@@ -25,7 +25,10 @@ class SessionEvidence:
     """
 
     def __init__(self, directory: Path, source: str, budget: str, seed: int, fresh: bool) -> None:
-        self.directory, self.budget, self.seed, self.fresh = directory, budget, seed, fresh
+        self.directory = directory
+        self.budget = budget
+        self.seed = seed
+        self.fresh = fresh
         self.proofs = RecordedRun() if budget == "smoke" and not fresh else None
         self.suite = Suite(load_specs(directory), budget, seed, source)
         self.untested: list[str] = []

@@ -141,7 +141,8 @@ class KeptBlocks:
         """The blocks of a job that need not be run."""
         if self.fresh or self.store.failure:
             return {}
-        job, evidence = self.jobs[place], self.evidence[place]
+        job = self.jobs[place]
+        evidence = self.evidence[place]
         try:
             blocks = self.store.found(job, evidence)
             self.stale += not blocks and self.store.stale(job, evidence)

@@ -61,7 +61,8 @@ class JudgedReading:
 
     def by_statement(self, results: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
         """Sort what the jobs found by statement, as references name them."""
-        first, second = len(self.printed), len(self.printed) + len(self.amended)
+        first = len(self.printed)
+        second = len(self.printed) + len(self.amended)
         parts: dict[Variant, Sequence[CheckResult]] = {
             "printed": _judgeable(self.printed, results[:first]),
             "amended": _judgeable(self.amended, results[first:second]),
@@ -128,7 +129,8 @@ class Suite:
         for reading in claim.readings():
             verdict = claim.verdict(reading)
             printed = self._jobs(claim, claim.statement(reading), entries, _rank(verdict))
-            amended, held = tuple[Job, ...](), tuple[Job, ...]()
+            amended = tuple[Job, ...]()
+            held = tuple[Job, ...]()
             if verdict is not None and verdict.amendment is not None:
                 amended = self._jobs(claim, claim.statement(reading, "amended"), entries)
             if verdict is not None and verdict.holds is not None:
@@ -176,7 +178,8 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
     evidence = case.evidence_hash
 
     def given(job: Job) -> Job:
-        statement, derives = job.context.statement, job.find().method == "derivation"
+        statement = job.context.statement
+        derives = job.find().method == "derivation"
         result = proofs.result(case.claim, statement, job.check, evidence)
         if result is None:
             return job

@@ -169,7 +169,8 @@ def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
 
     If possible, it is not one of those whose first block is under way.
     """
-    index, last = 0, -1
+    index = 0
+    last = -1
     for at, (place, _) in enumerate(tasks):
         if place in begun:
             continue
@@ -177,7 +178,8 @@ def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
             index = at
             break
         if place != last:
-            index, last = at, place
+            index = at
+            last = place
     task = tasks[index]
     del tasks[index]
     return task

@@ -94,8 +94,10 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
 
     It begins with one precision of balls, whatever was done before in this process, on which nothing may hang.
     """
-    start, before = time.perf_counter(), seconds_compiling()
-    part, wrong = None, ""
+    start = time.perf_counter()
+    before = seconds_compiling()
+    part = None
+    wrong = ""
     try:
         with working_precision(BITS):
             part = job.run(block)

@@ -10,7 +10,8 @@ from fractions import Fraction
 
 from dpverify.harness.search.rationals import Interval, nth_simplest
 
-MODE_BITS, PAYLOAD_BITS = 3, 10
+MODE_BITS = 3
+PAYLOAD_BITS = 10
 PAYLOADS = 1 << PAYLOAD_BITS
 FAR = 1 << 20  # how far from its other end an integer without an end may lie
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
@@ -44,7 +45,8 @@ def _closed(interval: Interval) -> Interval:
 def _integer(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
     if interval.lo is None or interval.hi is None:
         raise AssertionError("an interval of integers has ends here")
-    lo, hi = int(interval.lo), int(interval.hi)
+    lo = int(interval.lo)
+    hi = int(interval.hi)
     span = hi - lo + 1
     high_bit = max(1, hi.bit_length())
     half, odd = divmod(payload, 2)
@@ -93,7 +95,8 @@ def _real(interval: Interval, mode: int, payload: int, earlier_values: Sequence[
             if not earlier_values:
                 return None
             earlier_value = earlier_values[payload % len(earlier_values)]
-            form, remainder = (payload // len(earlier_values)) % 4, payload // len(earlier_values) // 4
+            form = (payload // len(earlier_values)) % 4
+            remainder = payload // len(earlier_values) // 4
             times = (0, 0, 0, 0, 1, 1, 2, remainder // 8)[remainder % 8]
             shares = (
                 (Fraction(times + 1) / earlier_value, 1 - Fraction(times + 1) / earlier_value)

@@ -50,7 +50,8 @@ def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
 
 def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
     """Walk uphill, one symbol at a time. The best point reached."""
-    best, best_score = start, score(start) or 0.0
+    best = start
+    best_score = score(start) or 0.0
     moved = True
     while moved and steps > 0:
         moved = False
@@ -62,7 +63,9 @@ def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Valu
                     continue
                 steps -= 1
                 if (value_score := score(point)) is not None and value_score > best_score:
-                    best, best_score, moved = point, value_score, True
+                    best = point
+                    best_score = value_score
+                    moved = True
     return best
 
 
@@ -84,7 +87,8 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
     """Values near one, and the ends."""
     if interval.integer:
         n = int(value)
-        below, above = 1 << max(0, n.bit_length() - 1), 1 << n.bit_length()
+        below = 1 << max(0, n.bit_length() - 1)
+        above = 1 << n.bit_length()
         near = {n - 1, n + 1, 2 * n, n // 2, 2 * n + 1, below, above, below - 1, above - 1, below + 1, above + 1}
         yield from (Fraction(m) for m in sorted(near))
     else:

@@ -16,7 +16,8 @@ def compare_coefficients(left: Combination, right: Combination, in_words: Callab
     """Whether all coefficients agree; the first that do not are the two sides, named by ``in_words``."""
     if (name := first_difference(left, right)) is None:
         return Outcome(True)
-    lhs, rhs = left.coefficient(name), right.coefficient(name)
+    lhs = left.coefficient(name)
+    rhs = right.coefficient(name)
     certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)
     return Outcome(False if certain else None, lhs, rhs, f"coefficients of {in_words(name)}")
 

@@ -62,9 +62,13 @@ def _reachable(node: Formula, symbol: str) -> bool:
 
 def solve(inequality: Inequality, symbol: str, env: Env) -> tuple[str, Fraction] | None:
     """How a symbol compares with which finite end, or None; an irrational end moves inwards by less than 2**-60."""
-    op, node, constant_side = inequality.op, inequality.left, inequality.right
+    op = inequality.op
+    node = inequality.left
+    constant_side = inequality.right
     if symbol not in free_names(node):
-        op, node, constant_side = FLIPPED[op], inequality.right, inequality.left
+        op = FLIPPED[op]
+        node = inequality.right
+        constant_side = inequality.left
     with working_precision(BITS):
         try:
             end = _value(constant_side, env)

@@ -191,7 +191,8 @@ def _best_order(
 ) -> tuple[str, ...]:
     """Order in which the fewest conditions are left to chance; integers first, then by name."""
     natural = tuple(sorted(free, key=lambda s: (s not in first, domains[s].kind != "integer", s)))
-    head, tail = natural[: len(first)], natural[len(first) :]
+    head = natural[: len(first)]
+    tail = natural[len(first) :]
     if len(tail) > MAX_PERMUTED:
         return natural
     integers = frozenset(s for s in tail if domains[s].kind == "integer")

@@ -41,7 +41,8 @@ def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()
     """
     if not violations:
         return []
-    first, largest = violations[0], max(violations, key=lambda probe: probe.ratio)
+    first = violations[0]
+    largest = max(violations, key=lambda probe: probe.ratio)
     further = [] if largest is first else [counterexample("largest-ratio", largest)]
     if edges and edge_at(edges, first.point) and edge_at(edges, largest.point):
         inside = next((probe for probe in violations if edge_at(edges, probe.point) == ""), None)
@@ -114,7 +115,8 @@ def sharper_statement(statement: Statement, findings: Findings, factor: Fraction
     sharpest = findings.sharpest
     if sharpest is None:
         return None
-    lhs, rhs = float(sharpest.lhs.float), float(sharpest.rhs.float)
+    lhs = float(sharpest.lhs.float)
+    rhs = float(sharpest.rhs.float)
     if statement.relation == "=":
         if rhs != 0.0:
             return f"printed*{factor}", moved_side(statement, "*", factor)

@@ -115,7 +115,9 @@ class ExhaustiveCheck(Check):
         self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
     ) -> Findings:
         """Probe every point, or until the first violation."""
-        findings, prober, visited = Findings(), Prober(statement, lhs), 0
+        findings = Findings()
+        prober = Prober(statement, lhs)
+        visited = 0
         for values in self.points(context.budget):
             visited += 1
             point = as_point(values)

@@ -34,9 +34,11 @@ def drive_up(
     done: Callable[[], bool] = lambda: False,
 ) -> None:
     """Visit points of the domain, the simplest first, until there are so many, or ``done``."""
-    rng, visited = Random(seed), 0
+    rng = Random(seed)
+    visited = 0
     words: Words = (0,) * len(sampler.symbols)
-    tried, best = set[Words](), list[tuple[float, Words]]()
+    tried = set[Words]()
+    best = list[tuple[float, Words]]()
     for _ in range(TRIES * examples):
         point = None if words in tried else sampler.named(words)
         tried.add(words)
@@ -52,7 +54,8 @@ def drive_up(
 
 def _new(rng: Random) -> int:
     """The bits of a symbol."""
-    mode, payload = rng.getrandbits(MODE_BITS), rng.getrandbits(PAYLOAD_BITS)
+    mode = rng.getrandbits(MODE_BITS)
+    payload = rng.getrandbits(PAYLOAD_BITS)
     return mode << PAYLOAD_BITS | (payload >> rng.randrange(PAYLOAD_BITS) if rng.random() < SMALL else payload)
 
 

@@ -50,7 +50,9 @@ TRIED: Mapping[Role, tuple[Fraction, ...]] = {  # what is tried first; T is a nu
 FEW = 24  # points that are tried where nothing is drawn
 MOST = 100  # points that are drawn
 TRIES = 300  # how often a point is made simpler
-SHARE, FAR = 0.5, 2.0  # of the largest ratio seen that the point which is shown must keep; no more than FAR is asked
+# of the largest ratio seen that the point which is shown must keep; no more than FAR is asked
+SHARE = 0.5
+FAR = 2.0
 
 
 def roles_of(statement: Statement) -> dict[str, Role]:
@@ -83,7 +85,8 @@ def practical_violation(
     if not conditions:
         return None
     narrowed = replace(statement, requires=(*statement.requires, *map(parse_relation, conditions)))
-    sampler, prober = make_sampler(narrowed, {}, also), prober or Prober(narrowed, None)
+    sampler = make_sampler(narrowed, {}, also)
+    prober = prober or Prober(narrowed, None)
     given = list(_first(narrowed, also, sampler))
     if drawn:
         violations = search(sampler, prober, beginnings(sampler, given, MOST), MOST, seed).violations

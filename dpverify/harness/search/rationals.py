@@ -111,7 +111,8 @@ def _between(a: int, b: int, c: int, d: int) -> tuple[int, int]:
             break
         shared.append(floor)
         a, b, c, d = d, c - floor * d, b, remainder
-    numerator, denominator = floor + 1, 1
+    numerator = floor + 1
+    denominator = 1
     for part in reversed(shared):
         numerator, denominator = part * numerator + denominator, numerator
     return numerator, denominator

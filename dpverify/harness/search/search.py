@@ -56,7 +56,8 @@ class Findings:
 
     def as_control(self, name: str, fault: str, declared: bool) -> ControlResult:
         """Say whether the planted fault of the statement that was gone through was seen."""
-        refuted, statistic = bool(self.violations), f"{len(self.probes)} points"
+        refuted = bool(self.violations)
+        statistic = f"{len(self.probes)} points"
         return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=statistic)
 
 

@@ -97,7 +97,8 @@ class SearchCheck(Check):
         """Search, shrink, and run the controls."""
         whole = context.statement
         context = replace(context, statement=self._narrowed(whole))
-        statement, examples = context.statement, self._examples(context)
+        statement = context.statement
+        examples = self._examples(context)
         prober, sampler = self._prober(context, statement, self.lhs), self._sampler(statement)
 
         def again(point: Point) -> Probe | None:

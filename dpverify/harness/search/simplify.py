@@ -45,7 +45,8 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
                 return False
             tried.add(values)
             if sampler.admits(point) and has_property(point):
-                best, length = point, shorter
+                best = point
+                length = shorter
                 return True
         return False
 
@@ -57,8 +58,10 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
 
 def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit."""
-    interval, value = sampler.interval(symbol, point), point[symbol]
-    members, smaller = _simplest_members(interval), tuple(_smaller(interval, value))
+    interval = sampler.interval(symbol, point)
+    value = point[symbol]
+    members = _simplest_members(interval)
+    smaller = tuple(_smaller(interval, value))
     for simpler in (*members, *smaller):
         yield {**point, symbol: simpler}
     for simpler in smaller:
@@ -93,7 +96,8 @@ def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
 
 def _fitted(sampler: Sampler, point: Values, symbol: str, value: Fraction) -> Values | None:
     """Set a symbol; those after it keep their values where they may, and get the simplest where not."""
-    fitted, changed = {**point, symbol: value}, {symbol}
+    fitted = {**point, symbol: value}
+    changed = {symbol}
     for name in sampler.symbols[sampler.symbols.index(symbol) + 1 :]:
         if changed.isdisjoint(sampler.reads[name]):
             continue

@@ -42,7 +42,8 @@ def log_capital(values: Sequence[float], mean: float) -> float:
 
 def lower_limit(values: Sequence[float], alpha: float) -> float:
     """Largest p, to 2^-60 of the largest value and rounded down, that is refuted at alpha as the mean; 0 if none is."""
-    low, high = 0.0, max(values)
+    low = 0.0
+    high = max(values)
     if high == 0.0:
         return 0.0
     for _ in range(HALVINGS):
@@ -77,7 +78,8 @@ class Excess(Effect):
     def power(self, n: int, alpha: float) -> float:
         """Lower bound of the power, for any law of this mean; with the first stake alone."""
         threshold = math.log(1.0 / (alpha * WEIGHTS[0]))
-        win, loss = math.log1p(NEAR * (1.0 / self.bound - 1.0)), math.log1p(-NEAR)
+        win = math.log1p(NEAR * (1.0 / self.bound - 1.0))
+        loss = math.log1p(-NEAR)
         moments = self.mean * np.exp(-POWERS * win) + (1.0 - self.mean) * np.exp(-POWERS * loss)
         missed = float((POWERS * threshold + n * np.log(moments)).min())
         return 1.0 - math.exp(min(0.0, missed))

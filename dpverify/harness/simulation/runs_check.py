@@ -138,7 +138,8 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         return NEAR * (self.top(context.statement, case) - self.bound(context.statement, case))
 
     def _judge(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> MeanAgainstBound:
-        top, mean = self.top(context.statement, stream.case), sum(values) / len(values)
+        top = self.top(context.statement, stream.case)
+        mean = sum(values) / len(values)
         limit = lower_limit(values, self._each(context))
         return MeanAgainstBound(len(values), top * mean, top * limit, self.bound(context.statement, stream.case))
 
@@ -147,7 +148,8 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         verdict = self._judge(context, stream, values)
         if verdict.refutes:
             return ""
-        top, low = self.top(context.statement, stream.case), verdict.bound
+        top = self.top(context.statement, stream.case)
+        low = verdict.bound
         high = top
         for _ in range(20):
             middle = (low + high) / 2.0
@@ -158,7 +160,8 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         return f", an excess of {high - verdict.bound:.3g} would have been seen"
 
     def _moved(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
-        top, bound = self.top(context.statement, stream.case), self.bound(context.statement, stream.case)
+        top = self.top(context.statement, stream.case)
+        bound = self.bound(context.statement, stream.case)
         excess = self._excess(context, stream.case)
         verdict = self._judge(context, stream, moved(values, (bound + excess) / top))
         return ControlResult(

@@ -28,7 +28,9 @@ from dpverify.ledger.statements import Statement
 
 SHRUNK = 2.0  # the declared size: where half the bound would be false, the search must find a problem that shows it
 CONFIRMED = 70  # fresh runs of the best problem
-ELITE, CHILDREN = 6, 4  # problems that each generation keeps, and how many it makes of each
+# problems that each generation keeps, and how many it makes of each
+ELITE = 6
+CHILDREN = 4
 SPREAD = 0.25  # how far a child strays from its parent, in parts of each range
 
 
@@ -89,8 +91,11 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         best, widest = self._search(context, context.rng(block, "search"))
         values = self._runs(statement, best, NO_FAULT, context.rng(block, "confirmation"))
         faulty = self._runs(statement, widest, UPHILL, context.rng(block, "wrong optimizer"))
-        bound, limit = self.bound(statement, best), lower_limit(values, ALPHA)
-        mean, wide, wrong = sum(values) / len(values), self.bound(statement, widest), lower_limit(faulty, ALPHA)
+        bound = self.bound(statement, best)
+        limit = lower_limit(values, ALPHA)
+        mean = sum(values) / len(values)
+        wide = self.bound(statement, widest)
+        wrong = lower_limit(faulty, ALPHA)
         judgement = MeanAgainstBound(CONFIRMED, mean, limit, bound)
         controls = [
             ControlResult(
@@ -128,7 +133,8 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
 
     def _search(self, context: Context, rng: Generator) -> tuple[CaseT, CaseT]:
         """Give the problem with the largest ratio, and the one whose bound is lowest against its largest gradient."""
-        statement, effort = context.statement, self.effort[context.budget.name]
+        statement = context.statement
+        effort = self.effort[context.budget.name]
         size = self.family.parameters
         tried = [self._try(statement, place, rng) for place in rng.random((effort.first, size))]
         for _ in range(effort.generations):

@@ -110,7 +110,8 @@ class MonteCarloCheck(Check):
             _control(stream, fault_judgement) for stream, fault_judgement in zip(streams, faulty, strict=True)
         ]
         count = len(fault_controls) - len(self.neighbours)
-        controls, spared = fault_controls[:count], fault_controls[count:]
+        controls = fault_controls[:count]
+        spared = fault_controls[count:]
         missed = missed_controls(controls)
         status, words = VERDICTS[judgement.says]
         return self._result(

@@ -59,7 +59,8 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
     """Count opposite signs of all pairs of steps. Shapes: ``bits`` (words, T), ``counts`` (T (T - 1) / 2,)."""
     T = bits.shape[1]
     tile = np.zeros(words * TILE, dtype=np.uint64)
-    counts_before, counts_after = np.empty(TILE, dtype=np.uint64), np.empty(TILE, dtype=np.uint64)
+    counts_before = np.empty(TILE, dtype=np.uint64)
+    counts_after = np.empty(TILE, dtype=np.uint64)
     for begin in range(0, T, TILE):
         for k in range(words):
             for s in range(min(TILE, T - begin)):
@@ -71,11 +72,19 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
                 counts_after[s] = _0
             for k in range(0, words, AT_ONCE):
                 a = np.uint64(k) * _TILE
-                e, f, g, h = bits[k, t], bits[k + 1, t], bits[k + 2, t], bits[k + 3, t]
-                o, p, q, r = bits[k, after], bits[k + 1, after], bits[k + 2, after], bits[k + 3, after]
+                e = bits[k, t]
+                f = bits[k + 1, t]
+                g = bits[k + 2, t]
+                h = bits[k + 3, t]
+                o = bits[k, after]
+                p = bits[k + 1, after]
+                q = bits[k + 2, after]
+                r = bits[k + 3, after]
                 for s in range(_TILE):
-                    u, v = tile[a + s], tile[a + s + _TILE]
-                    w, x = tile[a + s + _2 * _TILE], tile[a + s + _3 * _TILE]
+                    u = tile[a + s]
+                    v = tile[a + s + _TILE]
+                    w = tile[a + s + _2 * _TILE]
+                    x = tile[a + s + _3 * _TILE]
                     counts_before[s] += ones(e ^ u) + ones(f ^ v) + ones(g ^ w) + ones(h ^ x)
                     counts_after[s] += ones(o ^ u) + ones(p ^ v) + ones(q ^ w) + ones(r ^ x)
             add_counts(counts_before, t, begin, counts)
@@ -112,28 +121,35 @@ def divide_sparse(
     ``starts`` (T + 1,): row t of the matrix has the entries ``starts[t]`` to ``starts[t + 1] - 1``; the last is on the
     diagonal. Shapes: ``places``, ``weights`` (entries,), ``sample`` (n, T, d), ``out`` (n, T, d).
     """
-    n, T = np.uint64(sample.shape[0]), sample.shape[1]
+    n = np.uint64(sample.shape[0])
+    T = sample.shape[1]
     d = np.uint64(sample.shape[2])
     run = np.uint64(T) * d
-    x, y = sample.reshape(sample.size), out.reshape(out.size)
+    x = sample.reshape(sample.size)
+    y = out.reshape(out.size)
     for t in range(T):
         last = starts[t + 1] - 1
-        row_start, diagonal = np.uint64(t) * d, weights[last]
+        row_start = np.uint64(t) * d
+        diagonal = weights[last]
         if last == starts[t]:
             for i in range(n):
                 a = i * run + row_start
                 for j in range(d):
                     y[a + j] = diagonal * x[a + j]
         else:
-            weight, source_start = weights[last - 1], np.uint64(places[last - 1]) * d
+            weight = weights[last - 1]
+            source_start = np.uint64(places[last - 1]) * d
             for i in range(n):  # innermost but one, though it jumps: a row is short, and this halves the time
-                a, b = i * run + row_start, i * run + source_start
+                a = i * run + row_start
+                b = i * run + source_start
                 for j in range(d):
                     y[a + j] = diagonal * x[a + j] + weight * x[b + j]
             for entry in range(starts[t], last - 1):
-                weight, source_start = weights[entry], np.uint64(places[entry]) * d
+                weight = weights[entry]
+                source_start = np.uint64(places[entry]) * d
                 for i in range(n):
-                    a, b = i * run + row_start, i * run + source_start
+                    a = i * run + row_start
+                    b = i * run + source_start
                     for j in range(d):
                         y[a + j] += weight * x[b + j]
 
@@ -141,15 +157,23 @@ def divide_sparse(
 @kernel
 def add_squares(rows: Matrix, squares: Vector) -> None:
     """Add up the squares of replications, value by value. Shapes: ``rows`` (n, m), ``squares`` (m,)."""
-    n, m, four = rows.shape[0], np.uint64(rows.shape[1]), np.uint64(4)
-    flat, begin = rows.reshape(rows.size), np.uint64(0)
+    n = rows.shape[0]
+    m = np.uint64(rows.shape[1])
+    four = np.uint64(4)
+    flat = rows.reshape(rows.size)
+    begin = np.uint64(0)
     while begin < m:
         length = min(np.uint64(CHUNK), m - begin)
         for quarter in range(np.uint64(n // 4)):
             a = four * quarter * m + begin
-            b, c, e = a + m, a + m + m, a + m + m + m
+            b = a + m
+            c = a + m + m
+            e = a + m + m + m
             for j in range(length):
-                w, x, y, z = flat[a + j], flat[b + j], flat[c + j], flat[e + j]
+                w = flat[a + j]
+                x = flat[b + j]
+                y = flat[c + j]
+                z = flat[e + j]
                 squares[begin + j] += (w * w + x * x) + (y * y + z * z)
         for i in range(n - n % 4, n):
             a = np.uint64(i) * m + begin
@@ -161,22 +185,35 @@ def add_squares(rows: Matrix, squares: Vector) -> None:
 @kernel
 def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vector64) -> None:
     """Add up rows (n, m), their squares and signs, (m,) each; ``first``: bit of the first replication's sign, of 64."""
-    n, m, four = rows.shape[0], np.uint64(rows.shape[1]), np.uint64(4)
-    flat, begin = rows.reshape(rows.size), np.uint64(0)
+    n = rows.shape[0]
+    m = np.uint64(rows.shape[1])
+    four = np.uint64(4)
+    flat = rows.reshape(rows.size)
+    begin = np.uint64(0)
     while begin < m:
         length = min(np.uint64(CHUNK), m - begin)
         for quarter in range(np.uint64(n // 4)):
-            a, bit = four * quarter * m + begin, np.uint64(first) + four * quarter
-            b, c, e = a + m, a + m + m, a + m + m + m
-            f, g, h, i = _1 << (bit & _63), _1 << (bit + _1 & _63), _1 << (bit + _2 & _63), _1 << (bit + _3 & _63)
+            a = four * quarter * m + begin
+            bit = np.uint64(first) + four * quarter
+            b = a + m
+            c = a + m + m
+            e = a + m + m + m
+            f = _1 << (bit & _63)
+            g = _1 << (bit + _1 & _63)
+            h = _1 << (bit + _2 & _63)
+            i = _1 << (bit + _3 & _63)
             for j in range(length):
-                w, x, y, z = flat[a + j], flat[b + j], flat[c + j], flat[e + j]
+                w = flat[a + j]
+                x = flat[b + j]
+                y = flat[c + j]
+                z = flat[e + j]
                 sums[begin + j] += (w + x) + (y + z)
                 squares[begin + j] += (w * w + x * x) + (y * y + z * z)
                 signs_so_far = (f if w < 0.0 else _0) | (g if x < 0.0 else _0)
                 signs[begin + j] |= signs_so_far | (h if y < 0.0 else _0) | (i if z < 0.0 else _0)
         for row in range(n - n % 4, n):
-            a, f = np.uint64(row) * m + begin, _1 << (np.uint64(first + row) & _63)
+            a = np.uint64(row) * m + begin
+            f = _1 << (np.uint64(first + row) & _63)
             for j in range(length):
                 x = flat[a + j]
                 sums[begin + j] += x
@@ -188,9 +225,11 @@ def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vecto
 @kernel
 def count_places(white: Vector, end: float, cells: int, counts: Indices) -> None:
     """Count values (m,) by cell of a grid, (cells + 2,): 0 up to the first point, cells + 1 beyond the last."""
-    finer, top = cells / (2.0 * end), np.float64(cells + 1)
+    finer = cells / (2.0 * end)
+    top = np.float64(cells + 1)
     places = np.empty(CHUNK, dtype=np.int64)
-    m, begin = np.uint64(white.size), np.uint64(0)
+    m = np.uint64(white.size)
+    begin = np.uint64(0)
     while begin < m:
         length = min(np.uint64(CHUNK), m - begin)
         for j in range(length):
@@ -206,20 +245,24 @@ def count_places(white: Vector, end: float, cells: int, counts: Indices) -> None
 def multiply_coordinates(white: Matrix, coordinates: Matrix) -> None:
     """Add up products of whitened values by pair of coordinates. Shapes: ``white`` (m, d), ``coordinates`` (d, d)."""
     m, d = white.shape
-    flat, step = white.reshape(white.size), np.uint64(d)
+    flat = white.reshape(white.size)
+    step = np.uint64(d)
     for a in range(d):
         for b in range(a + 1):
-            p, q = np.uint64(a), np.uint64(b)
+            p = np.uint64(a)
+            q = np.uint64(b)
             w = x = y = z = 0.0
             for _ in range(m // 4):
                 w += flat[p] * flat[q]
                 x += flat[p + step] * flat[q + step]
                 y += flat[p + step + step] * flat[q + step + step]
                 z += flat[p + step + step + step] * flat[q + step + step + step]
-                p, q = p + step + step + step + step, q + step + step + step + step
+                p = p + step + step + step + step
+                q = q + step + step + step + step
             for _ in range(m % 4):
                 w += flat[p] * flat[q]
-                p, q = p + step, q + step
+                p = p + step
+                q = q + step
             coordinates[a, b] += (w + x) + (y + z)
             coordinates[b, a] = coordinates[a, b]
 

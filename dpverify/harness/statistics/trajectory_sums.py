@@ -26,7 +26,8 @@ from dpverify.harness.statistics.whitening import Entries, Whitening
 Pairs: TypeAlias = Literal["products", "signs"]
 """How pairs of steps are compared: by inner products, or, many times faster, by how often their signs are opposite."""
 
-GRID_END, GRID_CELLS = 8.0, 512
+GRID_END = 8.0
+GRID_CELLS = 512
 GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)  # where the marginal law of the whitened values is looked at
 GRID_CDF: Floats = special.ndtr(GRID)
 
@@ -85,7 +86,10 @@ class _Sums:
 
     def __init__(self, by: Whitening, d: int, pairs: Pairs, share: float) -> None:
         steps = len(by.factor)
-        self.by, self.steps, self.d, self.share = by, steps, d, share
+        self.by = by
+        self.steps = steps
+        self.d = d
+        self.share = share
         self.n = 0
         self.squares, self.sums, self.lengths = np.zeros((3, steps * d))
         self.counts = np.zeros(GRID.size + 1, dtype=np.int64)
@@ -111,10 +115,13 @@ class _Sums:
         n = len(part)
         if len(self.room) < n:
             self.room = np.empty(part.shape)
-        white, entries, few = self.room[:n], self.by.entries, math.ceil(self.share * n)
+        white = self.room[:n]
+        entries = self.by.entries
+        few = math.ceil(self.share * n)
         if entries is None:
             self.by.whiten_into(part, white)
-        sums, signs = (self.squares, self.sums, self.lengths), (self.signs.used, self.signs.group)
+        sums = (self.squares, self.sums, self.lengths)
+        signs = (self.signs.used, self.signs.group)
         sum_up(*(entries or NO_ENTRIES), part, white, *sums, few, GRID_END, self.counts, coordinates, *signs)
         self.n += n
         return white
@@ -164,7 +171,9 @@ class _Signs:
     """Opposite signs of all pairs of steps, and of coordinates, counted when enough of them are gathered."""
 
     def __init__(self, steps: int, d: int) -> None:
-        self.d, self.used, self.words = d, 0, 0
+        self.d = d
+        self.used = 0
+        self.words = 0
         self.counts = np.zeros(steps * (steps - 1) // 2, dtype=np.int64)
         self.coordinates = np.zeros(d * (d - 1) // 2, dtype=np.int64)
         self.group: Bits = np.zeros(steps * d, dtype=np.uint64)
@@ -186,7 +195,8 @@ class _Signs:
     def _spread(self) -> None:
         count_opposite_coordinates(self.group, self.d, self.coordinates)
         spread_signs(self.group, self.words, self.bits)
-        self.words, self.used = self.words + self.d, 0
+        self.words = self.words + self.d
+        self.used = 0
 
     def _count(self) -> None:
         count_opposite(self.bits, -(-self.words // AT_ONCE) * AT_ONCE, self.counts)

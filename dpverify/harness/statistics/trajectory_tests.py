@@ -33,8 +33,10 @@ SECONDS_PER_NUMBER = 3e-8  # of drawing and whitening a number; more than it too
 def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:
     """Test in all seven ways; pairs are left out where there is only one step or coordinate."""
     steps, d = statistics.sums.shape
-    n, part = statistics.n, alpha * SHARE
-    along, across = statistics.lengths.sum(axis=1), statistics.lengths.sum(axis=0)
+    n = statistics.n
+    part = alpha * SHARE
+    along = statistics.lengths.sum(axis=1)
+    across = statistics.lengths.sum(axis=0)
     means = statistics.sums.ravel() / np.sqrt(n)
     outcomes = [
         scale_test("scale of all", np.array([along.sum()]), n * d * steps, part, lambda _: "all steps together"),
@@ -45,7 +47,8 @@ def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[Tes
     if steps > 1:
         outcomes.append(_pairs("pair of steps", "t", statistics.gram, statistics.opposite, n * d, part))
     if d > 1:
-        products, opposite = statistics.coordinates, statistics.opposite_coordinates
+        products = statistics.coordinates
+        opposite = statistics.opposite_coordinates
         outcomes.append(_pairs("pair of coordinates", "coordinate", products, opposite, n * steps, part))
     outcomes.append(distribution_test("marginal law", statistics.counts, GRID_CDF, part))
     return outcomes

@@ -30,15 +30,25 @@ _COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
 _FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
 _OPERATORS = {
-    "log": r"\log", "log2": r"\log_2", "exp": r"\exp", "min": r"\min", "max": r"\max", "normal_cdf": r"\Phi",
-    "gamma": r"\Gamma", "tanh": r"\tanh",
-    "laplace_delta": r"\delta_{\mathrm{Laplace}}", "binomial_delta": r"\delta_{\mathrm{binomial}}",
-    "gaussian_delta": r"\delta_{\mathrm{Gauss}}", "sampled_gaussian_delta": r"\delta_{\mathrm{sampled}}",
-    "gaussian_epsilon": r"\epsilon_{\mathrm{Gauss}}", "sampled_gaussian_epsilon": r"\epsilon_{\mathrm{sampled}}",
-    "batch_gaussian_delta": r"\delta_{\mathrm{batch}}", "batch_gaussian_epsilon": r"\epsilon_{\mathrm{batch}}",
+    "log": r"\log",
+    "log2": r"\log_2",
+    "exp": r"\exp",
+    "min": r"\min",
+    "max": r"\max",
+    "normal_cdf": r"\Phi",
+    "gamma": r"\Gamma",
+    "tanh": r"\tanh",
+    "laplace_delta": r"\delta_{\mathrm{Laplace}}",
+    "binomial_delta": r"\delta_{\mathrm{binomial}}",
+    "gaussian_delta": r"\delta_{\mathrm{Gauss}}",
+    "sampled_gaussian_delta": r"\delta_{\mathrm{sampled}}",
+    "gaussian_epsilon": r"\epsilon_{\mathrm{Gauss}}",
+    "sampled_gaussian_epsilon": r"\epsilon_{\mathrm{sampled}}",
+    "batch_gaussian_delta": r"\delta_{\mathrm{batch}}",
+    "batch_gaussian_epsilon": r"\epsilon_{\mathrm{batch}}",
     "replaced_gaussian_delta": r"\delta_{\mathrm{replaced}}",
     "replaced_gaussian_epsilon": r"\epsilon_{\mathrm{replaced}}",
-}  # fmt: skip
+}
 _PLACE = re.compile("#([1-9])")
 _SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")
 _TALL = (r"\frac", r"\sum", r"\left")
@@ -104,7 +114,9 @@ class _Setter:
             case Call(name, args):
                 return self.call(name, args, last=last)
             case Sum(body, index, lo, hi):
-                integral, inner, name = isinstance(node, Integral), self.operand(body, _FACTOR), self.name(index)
+                integral = isinstance(node, Integral)
+                inner = self.operand(body, _FACTOR)
+                name = self.name(index)
                 limits = f"_{{{'' if integral else f'{name}='}{self.set(lo)}}}^{{{self.set(hi)}}}"
                 text = rf"\int{limits} {inner} \, d{name}" if integral else rf"\sum{limits} {inner}"
                 return (text, _FACTOR if last else _LOOSE)

@@ -83,7 +83,8 @@ def scan(text: str) -> str:
         if match is None:
             rule = _REFUSED_CHARACTERS.get(text[position], "this character is not part of the language")
             raise FormulaError(text, f"column {position + 1}: {text[position]!a}: {rule}")
-        kind, token = str(match.lastgroup), match.group()
+        kind = str(match.lastgroup)
+        token = match.group()
         if kind in ("number", "name"):
             _check_word(text, position, kind, token, previous)
         elif token in _REFUSED_OPERATORS:
@@ -280,7 +281,8 @@ def _constant(node: Formula) -> Fraction | None:
             inner = _constant(arg)
             return None if inner is None else -inner
         case Bin(op, left, right):
-            a, b = _constant(left), _constant(right)
+            a = _constant(left)
+            b = _constant(right)
             if a is None or b is None or op == "**" or (op == "/" and b == 0):
                 return None
             return {"+": a + b, "-": a - b, "*": a * b}[op] if op != "/" else a / b

@@ -65,7 +65,8 @@ def _number(value: Fraction) -> tuple[str, int]:
 
 def decimal_text(value: Fraction) -> str | None:
     """Return the exact decimal expansion of a fraction, or None where it does not end."""
-    places, remainder = 0, value.denominator
+    places = 0
+    remainder = value.denominator
     for prime in (2, 5):
         times = 0
         while remainder % prime == 0:

@@ -53,7 +53,8 @@ class View(NamedTuple):
         if self.means is None:
             return x, b
         end = self.first + 2 * ((len(b) - self.first) // 2)
-        before, now = slice(self.first, end, 2), slice(self.first + 1, end, 2)
+        before = slice(self.first, end, 2)
+        now = slice(self.first + 1, end, 2)
         residual = x[before] - np.where(b[before, None], self.means[1], self.means[0])
         return np.concatenate([x[now], residual], axis=1), b[now]
 

@@ -57,7 +57,8 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
         return 0, alpha
     if delta >= 1.0:
         return trials, alpha
-    mean, rare = trials * delta, -math.log(DELTA_SHARE * alpha)
+    mean = trials * delta
+    rare = -math.log(DELTA_SHARE * alpha)
     enough = math.ceil(mean + math.sqrt(2.0 * mean * rare) + rare)  # by Bernstein's inequality
     choices = range(min(trials, enough))
     rounds = bisect_left(choices, True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha)

@@ -30,10 +30,14 @@ class Elsewhere(NamedTuple):
 class Draws:
     """Blocks of outputs; ``pairs``: equally many on both data sets, else a coin decides for each."""
 
-    label, terms, parts = "an audit", (), ()
+    label = "an audit"
+    terms = ()
+    parts = ()
 
     def __init__(self, source: Source, seed: int, elsewhere: Elsewhere | None = None, *, pairs: bool = False) -> None:
-        self.source, self.seed, self.pairs = source, seed, pairs
+        self.source = source
+        self.seed = seed
+        self.pairs = pairs
         self.sizes: tuple[int, ...] = ()
         self._elsewhere = elsewhere
         self._origin = None if elsewhere is None else elsewhere.origin
@@ -51,9 +55,13 @@ class Draws:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Find mechanism and data sets; a worker may pass this on to a process of its own."""
-        self.seed, self.pairs, self.sizes = state["seed"], state["pairs"], state["sizes"]
+        self.seed = state["seed"]
+        self.pairs = state["pairs"]
+        self.sizes = state["sizes"]
         self._origin = state["origin"]
-        self.source, self._elsewhere, self._said = Source(*self._origin()), None, None
+        self.source = Source(*self._origin())
+        self._elsewhere = None
+        self._said = None
 
     def rng(self, stream: int, block: int = 0) -> Generator:
         """Give the generator of a block."""
@@ -84,7 +92,8 @@ class Draws:
         """Draw blocks of these sizes, in their order."""
         self.sizes = tuple(sizes)
         pieces = _here if self._elsewhere is None else self._elsewhere.pieces
-        waiting, turn = dict[int, Floats](), 0
+        waiting = dict[int, Floats]()
+        turn = 0
         for block, x in pieces(self, len(self.sizes)):
             if x.shape != (self.sizes[block], self.source.dimension):
                 raise AuditError(f"mechanism: returned outputs of shape {x.shape[1:]}: must not change its shape")

@@ -44,7 +44,8 @@ def play(
 ) -> AuditFinding:
     """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
     finding = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
-    total, source = rounds_of(n), draws.source
+    total = rounds_of(n)
+    source = draws.source
     bets: list[Bet] = []
     try:
         draws.probe()
@@ -99,9 +100,14 @@ def play(
         return finding
     won = max(bets, key=lambda bet: bet.epsilon(delta, alpha))
     return finding._replace(
-        rule=won.guesser.name, right=won.right, wrong=won.wrong, trials=won.trials, share=won.share,
-        epsilon=epsilon_at(alpha), epsilon_at=epsilon_at,
-    )  # fmt: skip
+        rule=won.guesser.name,
+        right=won.right,
+        wrong=won.wrong,
+        trials=won.trials,
+        share=won.share,
+        epsilon=epsilon_at(alpha),
+        epsilon_at=epsilon_at,
+    )
 
 
 def _block(total: int, source: Source) -> int:

@@ -106,8 +106,11 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
 def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> AuditFinding:
     """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
     sides: Sides | None = None
-    unit, plain = np.ones(1), True
-    done, interrupted, source = 0, False, draws.source
+    unit = np.ones(1)
+    plain = True
+    done = 0
+    interrupted = False
+    source = draws.source
     try:
         draws.probe()
         if source.dimension > MOST_DIMENSIONS:

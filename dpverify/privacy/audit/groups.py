@@ -67,7 +67,8 @@ class SortedOutputs:
     """Outputs of one number, sorted once, in two halves."""
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
-        first, second = (x[:half], b[:half]), (x[half:], b[half:])
+        first = (x[:half], b[:half])
+        second = (x[half:], b[half:])
         sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
         self.x, self._before = _merged([np.sort(side) for side in sides])
         self._starts = _starts(self.x)
@@ -86,7 +87,8 @@ class SortedOutputs:
 
     def cuts(self) -> Floats:
         """Give the smallest number of each group but the first; what follows a single number begins right after it."""
-        low, high = self.x[self._starts], self.x[np.append(self._starts[1:], len(self.x)) - 1]
+        low = self.x[self._starts]
+        high = self.x[np.append(self._starts[1:], len(self.x)) - 1]
         single = low == high
         return np.where(single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:])
 
@@ -103,9 +105,12 @@ def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
 def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
     """Group numbers with how often each was seen on each data set, all of shape (m,)."""
     order = np.argsort(values)
-    values, zeros, ones = values.take(order), zeros.take(order), ones.take(order)
+    values = values.take(order)
+    zeros = zeros.take(order)
+    ones = ones.take(order)
     starts = _starts(values, np.append(0.0, np.cumsum(zeros + ones)))
-    low, high = values[starts], values[np.append(starts[1:], len(values)) - 1]
+    low = values[starts]
+    high = values[np.append(starts[1:], len(values)) - 1]
     return Groups(low, high, _means(values, starts), np.add.reduceat(zeros, starts), np.add.reduceat(ones, starts))
 
 
@@ -114,7 +119,8 @@ def _starts(values: Floats, before: Floats | None = None) -> Places:
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
     place = _place(ends.astype(np.float64) if before is None else before.take(ends))
-    often, integer_places = place[1:] - place[:-1] >= 1.0, place[:-1].astype(np.int32)
+    often = place[1:] - place[:-1] >= 1.0
+    integer_places = place[:-1].astype(np.int32)
     starts: Places = runs[np.append(True, (integer_places[1:] > integer_places[:-1]) | often[1:] | often[:-1])]
     return starts
 
@@ -137,5 +143,6 @@ def _place(before: Floats) -> Floats:
         return np.concatenate([count[:near], bent[:-1], even])
 
     middle = int(np.searchsorted(before, total / 2.0, "right"))
-    first, last = from_end(np.append(before[:middle], total / 2.0)), from_end((total - before[middle:])[::-1])[::-1]
+    first = from_end(np.append(before[:middle], total / 2.0))
+    last = from_end((total - before[middle:])[::-1])[::-1]
     return np.concatenate([first[:-1], 2.0 * first[-1] - last])

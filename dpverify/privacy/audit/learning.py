@@ -58,17 +58,21 @@ class Bet:
     """A rule with its share of alpha, and how it fares."""
 
     def __init__(self, guesser: Guesser, share: float) -> None:
-        self.guesser, self.share = guesser, share
+        self.guesser = guesser
+        self.share = share
         self.right = self.wrong = self.trials = 0
 
     def judge(self, x: Floats, b: Bits) -> None:
         """Guess rounds and count."""
         right, wrong, judged = self.guesser.guess(x, b)
-        self.right, self.wrong, self.trials = self.right + right, self.wrong + wrong, self.trials + judged
+        self.right = self.right + right
+        self.wrong = self.wrong + wrong
+        self.trials = self.trials + judged
 
     def epsilon(self, delta: float, alpha: float) -> float:
         """Bound from this rule; ``alpha`` is that of all rules together."""
-        right, wrong = np.array(float(self.right)), np.array(float(self.wrong))
+        right = np.array(float(self.right))
+        wrong = np.array(float(self.wrong))
         return float(lower_epsilon(right, wrong, self.trials, delta, alpha * self.share))
 
 
@@ -91,7 +95,10 @@ def learn(
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     if not (unit == 1.0).all():
-        x, line, ordered = x / unit, None, None  # not in place: the caller keeps its own
+        # not in place: the caller keeps its own
+        x = x / unit
+        line = None
+        ordered = None
     never = AuditRule(-np.inf, np.inf, 0.0)
     none = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
     if (x == x[:1]).all():
@@ -111,7 +118,8 @@ def learn(
             found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))
             trials_of[learner.steady].append(found)
     alternative = _best(trials_of[False], none).guesser
-    steady, left = none, trials_of[True]
+    steady = none
+    left = trials_of[True]
     while (best := _best(left, none)).guesser is not none:
         learned = _learned(best, line, (len(b), trials, delta, alpha))
         if learned.rule.expected > steady.rule.expected:

@@ -26,7 +26,9 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     truth = weight_of_part * ones[part]
     totals = truth + weight_of_part * zeros[part]
     ridge = np.diag(penalty)
-    weights, curvature = np.zeros(table.shape[1]), ridge  # far from there steps are no descent
+    # far from there steps are no descent
+    weights = np.zeros(table.shape[1])
+    curvature = ridge
     for _ in range(_STEPS):
         chance = special.expit(few @ weights)
         ones_hoped = totals * chance

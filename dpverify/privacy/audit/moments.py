@@ -27,7 +27,8 @@ class ClassMoments:
 
     def __init__(self, centre: Floats) -> None:
         d = len(centre)
-        self.centre, self.count = centre, 0
+        self.centre = centre
+        self.count = 0
         self.first, self.products = np.zeros(d), np.zeros((d, d))
         self.third, self.fourth = np.zeros(d), np.zeros(d)
 

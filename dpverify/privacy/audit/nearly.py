@@ -12,10 +12,13 @@ from dpverify.privacy.audit.records import Floats
 def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
     """Come near ``counting.lower_epsilon``: the quantile of F in Paulson's approximation, with cube roots as normal."""
     c, level = allowance(trials, delta, alpha)
-    guesses, lost = np.maximum(right - c, 1.0), wrong + 1.0
+    guesses = np.maximum(right - c, 1.0)
+    lost = wrong + 1.0
     z = -float(special.ndtri(min(level, 0.5)))
-    variance_of_lost, less = 1.0 / (9.0 * lost), 1.0 / (9.0 * guesses)
-    above, below = 1.0 - variance_of_lost, 1.0 - less
+    variance_of_lost = 1.0 / (9.0 * lost)
+    less = 1.0 / (9.0 * guesses)
+    above = 1.0 - variance_of_lost
+    below = 1.0 - less
     steep = below**2 - z * z * less
     root = np.sqrt(np.maximum(steep * variance_of_lost + less * above**2, 0.0))
     cube_root = (above * below + z * root) / np.maximum(steep, 1e-9)

@@ -33,7 +33,8 @@ class BlockSpread:
         """Add a block."""
         if min(len(low), len(high)) < FEWEST:
             return
-        low, high = low[:, :COORDINATES], high[:, :COORDINATES]
+        low = low[:, :COORDINATES]
+        high = high[:, :COORDINATES]
         if self._medians is None:
             self._medians = np.median(low, axis=0), np.median(high, axis=0)
         for which, rows in enumerate((low, high)):
@@ -47,7 +48,8 @@ class BlockSpread:
         for blocks in self._counts:
             if len(blocks) < 2:
                 continue
-            sizes, above = np.array([size for size, _ in blocks])[:, None], np.array([count for _, count in blocks])
+            sizes = np.array([size for size, _ in blocks])[:, None]
+            above = np.array([count for _, count in blocks])
             share = above.sum(axis=0) / sizes.sum()
             deviation = np.sqrt(sizes * share * (1.0 - share))
             far = np.abs(above - sizes * share) / np.where(deviation > 0.0, deviation, math.inf)

@@ -25,7 +25,9 @@ PLACES = np.linspace(0.0, 8.0, 161)  # of a threshold, from the middle, in stand
 
 STEP = 1.1  # from one ratio of sigmas that is tried to the next
 
-PARTS, ROUNDS = 8, 4  # ratios that are tried at once, and how often they part a step: to 0.00003
+# ratios that are tried at once, and how often they part a step: to 0.00003
+PARTS = 8
+ROUNDS = 4
 
 MOST = 1e3  # about the largest ratio of the claimed sigma to the real one that is looked at
 

@@ -41,7 +41,8 @@ class AuditRule(NamedTuple):
 
     def guess(self, score: Floats, bits: Bits) -> tuple[int, int]:
         """Count right and wrong guesses."""
-        second, first = score >= self.second, score <= self.first
+        second = score >= self.second
+        first = score <= self.first
         guessed = int(np.count_nonzero(second)) + int(np.count_nonzero(first))
         right = int(np.count_nonzero(second & bits)) + int(np.count_nonzero(first & ~bits))
         return right, guessed - right
@@ -63,20 +64,24 @@ def choose_rule(
     # guesses, guesses of the second data set, and how many of these are likely right: below each group and the end
     table = np.zeros((3, len(totals) + 1))
     np.cumsum(np.stack([totals, groups.ones, likely]), axis=1, out=table[:, 1:])
-    total, sizes = table[0, -1], table[0, -1] ** GRID
+    total = table[0, -1]
+    sizes = table[0, -1] ** GRID
     # where "second" begins, and where "first" has ended; the last of each: never
     up = _different(np.searchsorted(table[0, 1:-1], total - sizes, "right"), len(totals))
     down = _different(np.searchsorted(table[0, 1:-1], sizes) + 1, 0)
     beyond, (guesses, second, hoped) = table[:, -1:] - table[:, up], table[:, down]
     sides = _Sides(*np.concatenate([beyond, np.stack([guesses, guesses - second, guesses - hoped])], axis=1))
-    seconds, firsts = np.append(groups.low, np.inf)[up], np.append(-np.inf, groups.high)[down]
+    seconds = np.append(groups.low, np.inf)[up]
+    firsts = np.append(-np.inf, groups.high)[down]
 
     # one row per threshold for "second", one column per threshold for "first"
     def pairs(values: Floats) -> Floats:
         sums: Floats = np.add.outer(values[: len(up)], values[len(up) :])
         return sums
 
-    guesses, right, hoped = pairs(sides.guesses), pairs(sides.right), pairs(sides.guesses * sides.share())
+    guesses = pairs(sides.guesses)
+    right = pairs(sides.right)
+    hoped = pairs(sides.guesses * sides.share())
     each = trials / rounds
     # counts alone are for a rare leak, of which the model knows nothing
     by_score = nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha)
@@ -127,7 +132,8 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     known beyond.
     """
     totals = zeros + ones
-    total, before = float(totals.sum()), np.cumsum(totals)
+    total = float(totals.sum())
+    before = np.cumsum(totals)
     ends = min(FURTHEST, total // 50)
     low, high = (
         score[min(int(np.searchsorted(before, at, "right")), len(score) - 1)] for at in (ends, total - ends - 1)

@@ -163,14 +163,18 @@ def smooth(rows: Rows) -> Score:
 
 def bent(rows: Rows) -> Score:
     """Learn log odds that are a bent line in each coordinate, added up: several modes, tails that are not Gaussian."""
-    x, totals = rows.x, rows.zeros + rows.ones
-    m, d = float(totals.sum()), x.shape[1]
+    x = rows.x
+    totals = rows.zeros + rows.ones
+    m = float(totals.sum())
+    d = x.shape[1]
     few = min(FURTHEST, m / 50.0) / m
     at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
     lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], totals, at) for j in range(d)], axis=1)
     scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
     ends = (np.asarray(rest) - shift) / scale
-    low, high, knots = ends[0], ends[1], ends[2:]
+    low = ends[0]
+    high = ends[1]
+    knots = ends[2:]
 
     def columns(y: Floats) -> Floats:
         z = np.clip((y - shift) / scale, low, high).T
@@ -197,9 +201,14 @@ def trees(rows: Rows) -> Score:
     threads = thread_pools()
     training_rows = slice(0, TREE_ROUNDS)
     model = HistGradientBoostingClassifier(
-        max_iter=10, max_leaf_nodes=16, max_bins=32, min_samples_leaf=20, learning_rate=0.4, early_stopping=False,
+        max_iter=10,
+        max_leaf_nodes=16,
+        max_bins=32,
+        min_samples_leaf=20,
+        learning_rate=0.4,
+        early_stopping=False,
         random_state=0,
-    )  # fmt: skip
+    )
     with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
         model.fit(rows.x[training_rows], rows.ones[training_rows] > 0.0)
 
@@ -214,7 +223,8 @@ def cells(ordered: Floats, widths: Sequence[float]) -> list[Key]:
     """Give the keys of small cells in which nearly exact releases are looked up; coordinates are in order, (d, m)."""
     places = np.array([0.25, 0.5, 0.75]) * (ordered.shape[1] - 1)
     below = places.astype(np.int64)
-    before, after = ordered[:, below], ordered[:, np.minimum(below + 1, ordered.shape[1] - 1)]
+    before = ordered[:, below]
+    after = ordered[:, np.minimum(below + 1, ordered.shape[1] - 1)]
     lower, shift, upper = (before + (after - before) * (places - below)).T
 
     def of(width: float) -> Key:
@@ -284,7 +294,8 @@ def _solve(centred: tuple[Floats, Floats], m: float, difference: Floats) -> Floa
 
 def _spectrum(centred: Floats, weights: Floats, *, full: bool = True) -> tuple[Floats, Floats | None]:
     """Eigenvalues and eigenvectors of a covariance; variances where there are too few rounds for a matrix."""
-    m, d = float(weights.sum()), centred.shape[1]
+    m = float(weights.sum())
+    d = centred.shape[1]
     if d == 1 or not full or d > m // 10:
         return np.asarray(_mean(centred**2, weights), dtype=np.float64), None
     heavy = np.sqrt(weights)[:, None] * centred

@@ -80,8 +80,11 @@ def step_law(
     places = np.concatenate([-left[:0:-1], right])
     middles = np.asarray(0.5 * width * (places[1:] + places[:-1]), np.float64)
     value, slope, error = excess(middles, rate, noise)
-    slope, half = slope * np.exp(middles), 0.5 * width * np.diff(places)
-    start, end = slope * np.expm1(-half), slope * np.expm1(half)  # each tangent at the ends of its cell
+    slope = slope * np.exp(middles)
+    half = 0.5 * width * np.diff(places)
+    # each tangent at the ends of its cell
+    start = slope * np.expm1(-half)
+    end = slope * np.expm1(half)
     value -= error + 8.0 * UNIT * (np.abs(start) + np.abs(end))
     nothing = np.zeros(1)
     touching = np.minimum(np.append(value + start, nothing), np.append(nothing, value + end))
@@ -126,9 +129,11 @@ def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, V
     z = (x - 1.0) / noise
     upper = losses >= 0.0
     u = np.where(upper, z, -x / noise)
-    near, far = erfcx(u * math.sqrt(0.5)), erfcx((u + 1.0 / noise) * math.sqrt(0.5))
+    near = erfcx(u * math.sqrt(0.5))
+    far = erfcx((u + 1.0 / noise) * math.sqrt(0.5))
     scale = 0.5 * rate * np.exp(-0.5 * z * z)
-    value, slope = scale * (near - far), np.where(upper, -ndtr(-x / noise), ndtr(x / noise))
+    value = scale * (near - far)
+    slope = np.where(upper, -ndtr(-x / noise), ndtr(x / noise))
     lost = 4.0 + z * z + (np.abs(z) + 1.0) * (np.abs(x) + 1.0) / noise
     error = 4.0 * UNIT * (scale * (near + far) + value * lost + np.abs(slope * losses) * np.exp(losses))
     return value, slope, error
@@ -136,12 +141,14 @@ def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, V
 
 def _below(places: Places, values: Vector, width: float) -> LossLaw:
     """Make values convex from below: 0 from the last point on where a tangent is not above 0, and the hull between."""
-    lost, zero = np.flatnonzero(values <= 0.0), int(np.searchsorted(places, 0))
+    lost = np.flatnonzero(values <= 0.0)
+    zero = int(np.searchsorted(places, 0))
     first = int(lost[lost < zero].max(initial=-1)) + 1
     last = int(lost[lost > zero].min(initial=len(places))) - 1
     if not first < zero < last:
         return LossLaw(np.zeros(1, np.int64), np.ones(1), 0.0)
-    places, values = places[first : last + 1], values[first : last + 1].copy()
+    places = places[first : last + 1]
+    values = values[first : last + 1].copy()
     values[0] = values[-1] = 0.0
     while True:
         masses, _ = _masses(places, values, width)
@@ -149,7 +156,8 @@ def _below(places: Places, values: Vector, width: float) -> LossLaw:
         is_on_hull[[0, -1]] = True
         if is_on_hull.all():
             return _law(places, values, width, -1.0)
-        places, values = places[is_on_hull], values[is_on_hull]
+        places = places[is_on_hull]
+        values = values[is_on_hull]
 
 
 def _above(places: Places, values: Vector, width: float) -> LossLaw:
@@ -160,7 +168,8 @@ def _above(places: Places, values: Vector, width: float) -> LossLaw:
         is_on_hull |= (places == 0) | (np.arange(len(places)) == len(places) - 1)
         if is_on_hull.all():
             return _law(places, values, width, 1.0)
-        places, values = places[is_on_hull], values[is_on_hull]
+        places = places[is_on_hull]
+        values = values[is_on_hull]
 
 
 def _masses(places: Places, values: Vector, width: float) -> tuple[Vector, Vector]:

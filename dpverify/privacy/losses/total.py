@@ -156,7 +156,8 @@ def _tilted(
         raise UnresolvedError
     roundings = sum(s.times * (4.0 + theta * width * float(np.abs(s.law.places).max())) for s in steps)
     per_transform = 16.0 * UNIT * math.log2(cells)
-    product, norm = np.ones(cells // 2 + 1, np.complex128), per_transform + 8.0 * UNIT
+    product = np.ones(cells // 2 + 1, np.complex128)
+    norm = per_transform + 8.0 * UNIT
     for law, times in steps:
         tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
         folded = np.bincount(law.places % cells, tilted, minlength=cells)
@@ -222,7 +223,8 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
 
 def _power(values: Transform, exponent: int) -> Transform:
     """Raise complex numbers to a whole power by products alone, whose rounding is known."""
-    result, base = np.ones_like(values), values
+    result = np.ones_like(values)
+    base = values
     while exponent:
         if exponent & 1:
             result = result * base

@@ -19,7 +19,8 @@ from dpverify.kernels.typing import Vector
 from dpverify.problems.networks.oracle import load_torch
 
 torch = load_torch()
-nn, functional = torch.nn, torch.nn.functional
+nn = torch.nn
+functional = torch.nn.functional
 Conv2d: Any = nn.Conv2d
 Module: Any = nn.Module
 
@@ -31,7 +32,9 @@ class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by n
 
     def forward(self, x: Any) -> Any:
         """Convolve images (B, channels, height, width)."""
-        size, step, pad = self.kernel_size[0], self.stride[0], self.padding[0]
+        size = self.kernel_size[0]
+        step = self.stride[0]
+        pad = self.padding[0]
         height, width = ((side + 2 * pad - size) // step + 1 for side in x.shape[2:])
         columns = functional.unfold(x, size, padding=pad, stride=step)
         output = self.weight.flatten(1) @ columns
@@ -45,11 +48,15 @@ class ResidualBlock(Module):  # type: ignore[misc]  # as above
 
     def __init__(self, before: int, after: int, norm: Callable[[int], Any]) -> None:
         super().__init__()
-        self.more, self.stride = after - before, 1 if before == after else 2
+        self.more = after - before
+        self.stride = 1 if before == after else 2
         self.inner = nn.Sequential(
-            UnfoldedConvolution(before, after, 3, self.stride, 1), norm(after), nn.ELU(),
-            UnfoldedConvolution(after, after, 3, 1, 1), norm(after),
-        )  # fmt: skip
+            UnfoldedConvolution(before, after, 3, self.stride, 1),
+            norm(after),
+            nn.ELU(),
+            UnfoldedConvolution(after, after, 3, 1, 1),
+            norm(after),
+        )
 
     def forward(self, x: Any) -> Any:
         """Do it for images (B, channels, height, width)."""
@@ -98,7 +105,8 @@ def load_parameters(network: Any, w: Vector) -> Any:
 
 def _cnn2(shape: tuple[int, int, int], classes: int) -> Any:
     """Two convolutions of 3 by 3, each with ELU and pooling, and a linear layer: 9050 numbers on digits of 8 by 8."""
-    deep, pool = 48 * (shape[1] // 4) * (shape[2] // 4), nn.AvgPool2d(2)
+    deep = 48 * (shape[1] // 4) * (shape[2] // 4)
+    pool = nn.AvgPool2d(2)
     first = UnfoldedConvolution(shape[0], 16, 3, padding=1), nn.ELU(), pool
     second = UnfoldedConvolution(16, 48, 3, padding=1), nn.ELU(), pool
     return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(deep, classes))
@@ -129,7 +137,8 @@ def _cnn5(shape: tuple[int, int, int], classes: int) -> Any:
 
 
 def _cnn6(shape: tuple[int, int, int], classes: int) -> Any:
-    layers, before = [], shape[0]
+    layers = []
+    before = shape[0]
     for after in (32, 64, 128):
         layers += [UnfoldedConvolution(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
         before = after

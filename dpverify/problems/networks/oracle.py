@@ -69,7 +69,8 @@ class NetworkGradients:
         self.torch = load_torch()
         self.clip = clip if clip == math.inf else check.positive(clip=clip)
         self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
-        self._network, self.images = network, images
+        self._network = network
+        self.images = images
         trained = {name: value.detach() for name, value in network.named_parameters() if value.requires_grad}
         self.names, self._shapes = list(trained), [value.shape for value in trained.values()]
         self._sizes = [value.numel() for value in trained.values()]
@@ -100,7 +101,8 @@ class NetworkGradients:
     def with_clips(self, clip: float, change_clip: float) -> NetworkGradients:
         """Give the same with other lengths; what was recorded is shared."""
         copied = copy(self)
-        copied.clip, copied.change_clip = clip, change_clip
+        copied.clip = clip
+        copied.change_clip = change_clip
         return copied
 
     def rows(self, w: Vector, batch: Indices) -> Matrix:
@@ -111,7 +113,9 @@ class NetworkGradients:
 
     def judged(self, w: Vector, images: Images) -> tuple[float, float]:
         """Give the share of images that are put in their class, and the mean loss."""
-        torch, right, loss = self.torch, 0, 0.0
+        torch = self.torch
+        right = 0
+        loss = 0.0
         with torch.no_grad():
             for part in self._parts(np.arange(len(images.y))):
                 x, y = self._tensors(images, part)
@@ -162,8 +166,10 @@ class NetworkGradients:
     @staticmethod
     def _bytes_of(program: Any) -> int:
         """Most bytes of results that are alive at a time while a program runs; views count as copies."""
-        alive, peak = 0, 0
-        last, held = dict[Any, int](), dict[Any, int]()
+        alive = 0
+        peak = 0
+        last = dict[Any, int]()
+        held = dict[Any, int]()
         for place, node in enumerate(program.graph.nodes):
             last |= dict.fromkeys(node.all_input_nodes, place)
         for place, node in enumerate(program.graph.nodes):
@@ -181,7 +187,8 @@ class NetworkGradients:
 
     def _add(self, rows: tuple[Any, ...], clip: float, weight: float, out: Vector) -> None:
         """Add ``weight`` times the clipped rows to ``out``, or say that they are not finite."""
-        torch, flat = self.torch, [row.flatten(1) for row in rows]
+        torch = self.torch
+        flat = [row.flatten(1) for row in rows]
         squares = sum(torch.linalg.vector_norm(row, dim=1, dtype=torch.float32).double().square() for row in flat)
         lengths = squares.sqrt()
         if not bool(torch.isfinite(lengths).all()):

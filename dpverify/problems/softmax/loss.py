@@ -64,9 +64,7 @@ class SoftmaxRegression:
         then depend on the data, and hold for a neighbour only if its new row is no longer than that.
     """
 
-    def __init__(
-        self, x: Matrix, y: Vector, classes: int, lam: float = 0.001, radius: float | None = None
-    ) -> None:  # fmt: skip
+    def __init__(self, x: Matrix, y: Vector, classes: int, lam: float = 0.001, radius: float | None = None) -> None:
         check_rows(x, y)
         if not np.isin(y, np.arange(classes)).all():
             raise ValueError(f"labels must be whole numbers in 0..{classes - 1}, got {np.unique(y)[:5].tolist()}.")

@@ -18,15 +18,31 @@ from dpverify.problems.logistic import psi, slope
 from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.problems.sparse.scaling import norm_bounds
 
-clipped_sparse, recursive_sparse = sparse_clipped_sum(slope), sparse_recursive_sum(slope)
+clipped_sparse = sparse_clipped_sum(slope)
+recursive_sparse = sparse_recursive_sum(slope)
 
 
 @kernel
 def sparse_descent(
-    rows: CsrArrays, y: Vector, lengths: Vector, order: Indices, size: int, clip: float, lam: float, etas: Vector,
-    rhos: Vector, std: float, unit: Vector, total: Vector, w: Vector, old: Vector, mean: Vector, batches: Generator,
-    noise: Generator, iterates: Matrix,
-) -> int:  # fmt: skip
+    rows: CsrArrays,
+    y: Vector,
+    lengths: Vector,
+    order: Indices,
+    size: int,
+    clip: float,
+    lam: float,
+    etas: Vector,
+    rhos: Vector,
+    std: float,
+    unit: Vector,
+    total: Vector,
+    w: Vector,
+    old: Vector,
+    mean: Vector,
+    batches: Generator,
+    noise: Generator,
+    iterates: Matrix,
+) -> int:
     """Do noisy descent; how many steps until one is not finite. As ``logistic_descent``; ``unit`` has shape (d,)."""
     d = w.shape[0]
     for t in range(etas.shape[0]):
@@ -65,9 +81,18 @@ class SparseBatchGradient:
         add_penalty(self._sum, len(batch), w, self._lam, out)
 
     def descend(
-        self, order: Indices, size: int, etas: Vector, rhos: Vector, std: float, w: Vector, old: Vector,
-        batches: Generator, noise: Generator, kept: Matrix,
-    ) -> int:  # fmt: skip
+        self,
+        order: Indices,
+        size: int,
+        etas: Vector,
+        rhos: Vector,
+        std: float,
+        w: Vector,
+        old: Vector,
+        batches: Generator,
+        noise: Generator,
+        kept: Matrix,
+    ) -> int:
         """Do steps of noisy descent, as ``CompiledDescent`` says."""
         rows, y, lengths = self._data
         data = rows, y, lengths, order, size, self.clip, self._lam, etas, rhos, std
@@ -93,7 +118,9 @@ class SparseRecursiveGradient(SparseBatchGradient):
 
 def sparse_line_losses(problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
     """Give what ``line_losses`` gives, on sparse rows: the mean loss at ``w - length direction``, cut; shape (K,)."""
-    sign, at, along = 1.0 - 2.0 * problem.y, problem.x @ w, problem.x @ direction
+    sign = 1.0 - 2.0 * problem.y
+    at = problem.x @ w
+    along = problem.x @ direction
     losses = [np.minimum(np.logaddexp(0.0, sign * (at - length * along)), clip).mean() for length in lengths]
     penalties = [sum(map(psi, (w - length * direction).tolist())) for length in lengths]
     return np.array(losses) + problem.lam * np.array(penalties)

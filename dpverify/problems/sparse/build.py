@@ -34,9 +34,14 @@ class RowBuilder:
     """
 
     def __init__(self, source: Path | str, limit: int) -> None:
-        self._source, self._limit = source, limit
+        self._source = source
+        self._limit = limit
         self._parts: list[Rows] = []
-        self.examples, self.stored, self.first, self._bytes, self._end = 0, 0, 0, 0, 0
+        self.examples = 0
+        self.stored = 0
+        self.first = 0
+        self._bytes = 0
+        self._end = 0
 
     @property
     def features(self) -> int:
@@ -50,7 +55,8 @@ class RowBuilder:
             part = part.copy() if better_dense(len(part), part.shape[1], stored) else _without_zeros(part)
         self._parts.append(part)
         self.examples, self._end = self.examples + len(part), max(self._end, part.shape[1])
-        self.stored, self._bytes = self.stored + stored, self._bytes + part.nbytes
+        self.stored = self.stored + stored
+        self._bytes = self._bytes + part.nbytes
         self._check(share)
 
     def _check(self, share: float) -> None:
@@ -63,14 +69,16 @@ class RowBuilder:
     def build(self, *, dense: bool = False) -> Rows:
         """Put the parts together and forget them; ``dense``: whatever the rule says, refused where it does not fit."""
         self._check(1.0)
-        n, d = self.examples, self.features
+        n = self.examples
+        d = self.features
         fits = 3 * 8 * n * d <= self._limit
         if dense:
             check_memory(self._source, n, d, self._limit)
         return self._dense() if dense or (fits and better_dense(n, d, self.stored)) else self._sparse()
 
     def _dense(self) -> Matrix:
-        out, at = np.zeros((self.examples, self.features)), 0
+        out = np.zeros((self.examples, self.features))
+        at = 0
         for part in self._drain():
             rows = part.dense() if isinstance(part, CsrRows) else part
             out[at : at + len(part), : rows.shape[1] - self.first] = rows[:, self.first :]
@@ -79,14 +87,17 @@ class RowBuilder:
 
     def _sparse(self) -> CsrRows:
         starts = np.zeros(self.examples + 1, dtype=np.int64)
-        columns, values = np.empty(self.stored, np.uint32), np.empty(self.stored)
-        at, begin = 0, 0
+        columns = np.empty(self.stored, np.uint32)
+        values = np.empty(self.stored)
+        at = 0
+        begin = 0
         for part in self._drain():
             rows = part if isinstance(part, CsrRows) else _without_zeros(part)
             end = begin + rows.stored
             starts[at + 1 : at + 1 + len(rows)] = rows.starts[1:] + begin
             columns[begin:end], values[begin:end] = rows.columns - np.uint32(self.first), rows.values
-            at, begin = at + len(rows), end
+            at = at + len(rows)
+            begin = end
         return CsrRows(starts, columns, values, self.features)
 
     def _drain(self) -> Iterator[Rows]:

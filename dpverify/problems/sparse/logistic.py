@@ -24,7 +24,9 @@ from dpverify.problems.sparse.scaling import norm_bounds, sparse_rows_within
 def loss_and_gradient(rows: CsrArrays, y: Vector, w: Vector, lam: float, out: Vector) -> float:
     """Give F(w) and write its gradient into ``out``, in one pass over the rows. Shapes: ``w``, ``out`` (d,)."""
     starts, columns, values = rows
-    total, penalty, n = 0.0, 0.0, y.shape[0]
+    total = 0.0
+    penalty = 0.0
+    n = y.shape[0]
     out[:] = 0.0
     for i in range(n):
         s = 1.0 - 2.0 * y[i]

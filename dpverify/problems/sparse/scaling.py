@@ -29,7 +29,8 @@ def slack(width: int) -> float:
 @step_kernel
 def bound_of(values: Vector, first: int, last: int) -> float:
     """Bound the norm of ``values[first:last]`` from above; squares neither overflow nor vanish."""
-    largest, square = 0.0, 0.0
+    largest = 0.0
+    square = 0.0
     for k in range(first, last):
         largest = max(largest, abs(values[k]))
     if largest == 0.0:
@@ -52,7 +53,9 @@ def fill_bounds(starts: Indices, values: Vector, out: Vector) -> None:
 def fill_scaled(starts: Indices, values: Vector, radius: float, clip: bool, out: Vector) -> None:
     """Write the values of the scaled rows into ``out``, shape (m,); ``clip``: short rows stay as they are."""
     for i in range(starts.shape[0] - 1):
-        first, last, largest = starts[i], starts[i + 1], 0.0
+        first = starts[i]
+        last = starts[i + 1]
+        largest = 0.0
         for k in range(first, last):
             largest = max(largest, abs(values[k]))
             out[k] = values[k]

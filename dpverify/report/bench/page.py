@@ -105,7 +105,8 @@ def _targets(targets: Sequence[JudgedTarget]) -> str:
     """Each target with what was measured of it, and over how many passes."""
     rows = []
     for judged in targets:
-        case, sizes = judged.cases[0], words.show_sizes(judged)
+        case = judged.cases[0]
+        sizes = words.show_sizes(judged)
         what = md.link(md.prose(case.title), f"#{case.group}") + (f"\n{md.prose(sizes)}" if sizes else "")
         measured = words.show_interval(judged.value, judged.target.kind)
         passes = "" if judged.value is None else str(judged.value.passes)
@@ -234,7 +235,8 @@ LEGEND_CHARACTERS = 64  # of a line of a legend, which must stay inside its pane
 LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"))
 """Colour and marker of each line."""
 
-COLUMNS, HEIGHT = 2, 2.9
+COLUMNS = 2
+HEIGHT = 2.9
 
 
 def figures(bench: Bench) -> dict[str, tuple[str, bytes]]:
@@ -258,7 +260,9 @@ def _draw(group_sweeps: Mapping[str, Sequence[CaseRecord]]) -> Figure:
 
 def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     """Median of the passes of each form, and the range of all of them, both axes logarithmic."""
-    over, ends, sizes = cases[0].over, list[float](), [case.parameters[case.over] for case in cases]
+    over = cases[0].over
+    ends = list[float]()
+    sizes = [case.parameters[case.over] for case in cases]
     powers = {
         growth_of_form.form: growth_of_form.exponent
         for growth_of_form in growth(cases)
@@ -266,7 +270,8 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     }
     for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
         passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
-        low, high = [min(values) for values in passes], [max(values) for values in passes]
+        low = [min(values) for values in passes]
+        high = [max(values) for values in passes]
         label = fill(f"{form}: power {words.show_interval(power, 'exponent')}", LEGEND_CHARACTERS)
         axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
         axes.plot(

@@ -55,12 +55,14 @@ class JudgedTarget:
 def median_interval(passes: Samples) -> MedianInterval | None:
     """Median over the passes, with the narrowest symmetric pair of order statistics that holds it often enough."""
     middles = np.sort([float(np.median(values)) for values in passes if values])
-    n, cut = len(middles), 1
+    n = len(middles)
+    cut = 1
     if n == 0:
         return None
     while cut < n // 2 and _holds(n, cut + 1) >= LEVEL:
         cut += 1
-    low, high = float(middles[cut - 1]), float(middles[n - cut])
+    low = float(middles[cut - 1])
+    high = float(middles[n - cut])
     return MedianInterval(float(np.median(middles)), low, high, _holds(n, cut), n)
 
 
@@ -152,7 +154,8 @@ def _judged(cases: Sequence[CaseRecord], target: TargetRecord, value: MedianInte
     if value is not None:
         least = -math.inf if target.at_least is None else target.at_least
         limit = math.inf if target.at_most is None else target.at_most
-        inside, outside = least <= value.low and value.high <= limit, value.high < least or value.low > limit
+        inside = least <= value.low and value.high <= limit
+        outside = value.high < least or value.low > limit
         outcome = "met" if inside else "missed" if outside else "too close to tell"
     return JudgedTarget(cases, target, value, outcome)
 

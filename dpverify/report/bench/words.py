@@ -57,7 +57,8 @@ def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
         return ""
     if value.passes == 1:
         return f"{show_value(value.median, kind)} (one run, no interval)"
-    low, high = show_value(value.low, kind), show_value(value.high, kind)
+    low = show_value(value.low, kind)
+    high = show_value(value.high, kind)
     unit = low.partition(" ")[2]
     if unit and unit == high.partition(" ")[2]:
         low = low.partition(" ")[0]

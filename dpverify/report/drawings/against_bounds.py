@@ -32,7 +32,8 @@ class AgainstBounds:
 
     def draw(self, data: Data) -> Figure:
         """The figure: ``exact`` over x, its bounds, and the interval from ``low`` to ``high`` that runs gave."""
-        axes, labels = canvas(3.2), []
+        axes = canvas(3.2)
+        labels = []
         for name, color, dashes, words in LINES:
             if name in data:
                 axes.plot(data["x"], data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
@@ -61,7 +62,8 @@ class AgainstBounds:
         ]
         falls = "".join(self._below(data, name, words) for name, _, _, words in LINES[1:3] if name in data)
         runs = " The intervals are 99% confidence intervals for the mean of runs." if "low" in data else ""
-        what, last = f"{self.title}, exact values over {self.over} ({data.parameters})", show_float(data["x"][-1])
+        what = f"{self.title}, exact values over {self.over} ({data.parameters})"
+        last = show_float(data["x"][-1])
         return f"{what}. At {self.axis[-1]} = {last}, {', '.join(ratios)}.{falls}{self._onset(data)}{runs}"
 
     def _below(self, data: Data, name: str, words: str) -> str:

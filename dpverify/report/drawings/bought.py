@@ -27,21 +27,31 @@ def draw(data: Data) -> Figure:
     ``data``: ``x`` numbers of the settings, 1, 2, ..; ``n``, ``batch`` and ``asked``, the epsilon, of each; and for
     each noise a bar from its epsilon's ``-low``, reached on some data, to ``-high``, which holds for all data.
     """
-    axes, labels = canvas(3.9, bottom=0.95), []
+    axes = canvas(3.9, bottom=0.95)
+    labels = []
     for name, color, words, aside in NOISES:
-        low, high = data[f"{name}-low"], data[f"{name}-high"]
+        low = data[f"{name}-low"]
+        high = data[f"{name}-high"]
         axes.vlines([at + aside for at in data["x"]], low, high, color=color, lw=THICK, zorder=3)
         labels.append(EndLabel((low[-1] * high[-1]) ** 0.5, words, color, joined=False))
     groups = [list(rows) for _, rows in groupby(range(len(data["x"])), lambda at: (data["n"][at], data["asked"][at]))]
     for rows in groups:
-        first, last = data["x"][rows[0]], data["x"][rows[-1]]
+        first = data["x"][rows[0]]
+        last = data["x"][rows[-1]]
         requested = data["asked"][rows[0]]
         axes.hlines(requested, first - 0.45, last + 0.45, color=BLACK, lw=1.0, zorder=2)
         words = f"n = {show_float(data['n'][rows[0]])}\nε = {show_float(requested)}"
         axes.annotate(
-            words, ((first + last) / 2.0, 0.0), (0, -19), xycoords=("data", "axes fraction"),
-            textcoords="offset points", ha="center", va="top", fontsize=8.5, color=GREY,
-        )  # fmt: skip
+            words,
+            ((first + last) / 2.0, 0.0),
+            (0, -19),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=8.5,
+            color=GREY,
+        )
     labels.append(EndLabel(data["asked"][-1], "asked for", BLACK, joined=False))
     ends = [value for name, *_ in NOISES for end in ("low", "high") for value in data[f"{name}-{end}"]]
     log_scale(axes, "y", min(ends) / 1.4, max(*ends, *data["asked"]) * 1.3)
@@ -50,9 +60,16 @@ def draw(data: Data) -> Figure:
     title = "What the printed noise buys", data.parameters
     figure = finish(axes, title, ("", "ε, from below and from above"), labels)
     axes.annotate(
-        "batch", (0.0, 0.0), (-8, -7), xycoords="axes fraction", textcoords="offset points", ha="right", va="top",
-        fontsize=8.5, color=GREY,
-    )  # fmt: skip
+        "batch",
+        (0.0, 0.0),
+        (-8, -7),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=8.5,
+        color=GREY,
+    )
     return figure
 
 

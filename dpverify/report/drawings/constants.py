@@ -14,7 +14,8 @@ SHAPE = Shape(required=("x", "low", "high", "region", "proved"), follows={"regio
 def draw(data: Data) -> Figure:
     """The figure: the constant lies between ``low`` and ``high``; ``proved`` is enough on the ``region`` of epsilon."""
     axes = canvas(3.2)
-    x, labels = data["x"], []
+    x = data["x"]
+    labels = []
     axes.fill_between(x, data["low"], data["high"], color=BLUE, alpha=0.25, lw=0, zorder=2)
     axes.plot(x, data["high"], color=BLUE, lw=1.4, zorder=3)
     axes.plot(x, data["low"], color=BLUE, lw=0.8, zorder=3)

@@ -26,9 +26,11 @@ def draw(data: Data) -> Figure:
     ``data``: ``x`` numbers of the runs, and their epsilon in each column; an audit that shows nothing is 0, left out.
     """
     axes = canvas(3.6)
-    x, labels = data["x"], []
+    x = data["x"]
+    labels = []
     values = [value for name, *_ in LAYERS for value in data[name] if value > 0.0]
-    low, high = min(values) / 1.5, max(values) * 1.5
+    low = min(values) / 1.5
+    high = max(values) * 1.5
     for at in x:
         axes.axvline(at, color=LIGHT, lw=1.0, zorder=0)
     for name, color, marker, words in LAYERS:

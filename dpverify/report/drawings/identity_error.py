@@ -41,7 +41,8 @@ def draw(data: Data) -> Figure:
             text = f"α = {show_float(alpha)}"
             labels.append(EndLabel(line[-1][1], f"{words}, {text}" if alpha == alphas[-1] else text, color))
     values = [value for name, *_ in KINDS if name in data for value in data[name] if value > 0]
-    low, high = min(values, default=0.5) / 1.5, max(values, default=1.0) * 1.5
+    low = min(values, default=0.5) / 1.5
+    high = max(values, default=1.0) * 1.5
     log_scale(axes, "x", min(data["x"]), max(data["x"]))
     log_scale(axes, "y", low, high)
     axes.set_xlim(max(data["x"]) * 1.1, min(data["x"]) / 1.1)

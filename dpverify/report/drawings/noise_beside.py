@@ -15,7 +15,13 @@ LINES = (  # end of the columns' names, colour, dashes, words
 )
 PANELS = (("one", "of one estimate"), ("mean", "of the mean of all so far"))
 SHAPE = Shape(required=("x", *(f"{panel}-{line}" for panel, _ in PANELS for line, *_ in LINES)))
-HEIGHT, LEFT, RIGHT, BOTTOM, TOP, GAP = 3.6, 0.85, 0.15, 0.95, 0.95, 0.2  # inches
+# inches
+HEIGHT = 3.6
+LEFT = 0.85
+RIGHT = 0.15
+BOTTOM = 0.95
+TOP = 0.95
+GAP = 0.2
 
 
 def draw(data: Data) -> Figure:

@@ -28,7 +28,8 @@ def draw(data: Data) -> Figure:
     ``corrected`` the bounds.
     """
     axes = canvas(3.9)
-    x, exact = data["x"], data["exact"]
+    x = data["x"]
+    exact = data["exact"]
     if len(x) <= MANY:
         axes.stairs(exact, [x[0] - 0.5, *(t + 0.5 for t in x)], baseline=None, color=BLACK, lw=1.4, zorder=4)
     else:
@@ -67,7 +68,8 @@ def caption(data: Data) -> str:
 
 
 def _simulated(axes: Axes, data: Data) -> list[EndLabel]:
-    at, mean = data["simulated-x" if "simulated-x" in data else "x"], data["simulated"]
+    at = data["simulated-x" if "simulated-x" in data else "x"]
+    mean = data["simulated"]
     if "low" in data and "high" in data:
         axes.vlines(at, data["low"], data["high"], color=BLUE, lw=2.6, alpha=0.35, zorder=5)
     axes.plot(at, mean, "o", ms=3.6, mfc="white", mec=BLUE, mew=1.1, zorder=6)

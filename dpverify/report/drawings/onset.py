@@ -66,7 +66,8 @@ class Onset:
         axes = canvas(3.9 + (len(rows) + 2) * LINE / 72, bottom=0.75 + (len(rows) + 2) * LINE / 72)
         kinds = [kind for kind in KINDS if kind[0] in data]
         values = [value for name, *_ in kinds for value in data[name]]
-        low, high = min(*values, 1.0) / 1.5, max(values) * 1.5
+        low = min(*values, 1.0) / 1.5
+        high = max(values) * 1.5
         labels = [EndLabel(1.0, "trivial bound G", BLACK)]
         for name, color, dashes, words in kinds:
             x = data["needed-x"] if name == "needed" else data["x"]
@@ -89,7 +90,8 @@ class Onset:
 
     def _table(self, axes: Axes, data: Data, rows: Sequence[Sequence[float]]) -> None:
         """Write the table below the axes; the most common value of a setting is grey."""
-        count, heads = len(self.settings), {name: words.partition(",\n")[2] or words for name, *_, words in KINDS}
+        count = len(self.settings)
+        heads = {name: words.partition(",\n")[2] or words for name, *_, words in KINDS}
         places = [*(place for *_, place in self.settings), *(place for _, place in self.bounds)]
         names = [*(words for _, words, _ in self.settings), *(heads[name] for name, _ in self.bounds)]
         write_below(axes, [(f"below G from {self.letter} =", places[count] - 0.06, 0, GREY)], down=44, ha="left")

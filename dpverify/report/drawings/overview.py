@@ -27,7 +27,9 @@ FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (tells them apa
     "privacy": ("#9c2f00", "", "white"),
     "refuted": (VERMILLION, "////", BLACK),
 }
-ROW, LEGEND_ROW = 0.55, 0.2  # heights in inches
+# heights in inches
+ROW = 0.55
+LEGEND_ROW = 0.2
 COLUMNS = 5  # of the legend
 
 

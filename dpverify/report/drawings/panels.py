@@ -14,7 +14,12 @@ from dpverify.report.style import BLACK, GREEN, GREY, VERMILLION, WIDTH, logarit
 
 KINDS = (("printed", VERMILLION, (5, 2)), ("corrected", GREEN, (5, 1.5, 1, 1.5)))  # columns, colour, dashes
 
-LEFT, RIGHT, BOTTOM, GAP_X, GAP_Y = 0.7, 0.15, 0.5, 0.16, 0.42  # inches
+# inches
+LEFT = 0.7
+RIGHT = 0.15
+BOTTOM = 0.5
+GAP_X = 0.16
+GAP_Y = 0.42
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,10 @@ class Sheet:
         wide = (WIDTH - LEFT - RIGHT - (self.across - 1) * GAP_X) / self.across
         tall = (self.height - self.top - BOTTOM - GAP_Y) / 2
         for place, (part, name) in enumerate(self.parts):
-            column, row = place % self.across, place // self.across
-            left, bottom = LEFT + column * (wide + GAP_X), BOTTOM + (1 - row) * (tall + GAP_Y)
+            column = place % self.across
+            row = place // self.across
+            left = LEFT + column * (wide + GAP_X)
+            bottom = BOTTOM + (1 - row) * (tall + GAP_Y)
             axes = figure.add_axes((left / WIDTH, bottom / self.height, wide / WIDTH, tall / self.height))
             self._panel(axes, data, part)
             axes.set_title(name, fontsize=9, pad=4)
@@ -52,7 +59,8 @@ class Sheet:
         return figure
 
     def _panel(self, axes: Axes, data: Data, part: str) -> None:
-        x, values = data["x"], data[f"{self.points}-{part}"]
+        x = data["x"]
+        values = data[f"{self.points}-{part}"]
         positive = [(t, value) for t, value in zip(x, values, strict=True) if value > 0]
         if positive:
             axes.plot(*zip(*positive, strict=True), ".", ms=2.4, mec="none", mfc=BLACK, zorder=4)

@@ -32,7 +32,8 @@ def draw(data: Data) -> Figure:
     """
     axes = canvas(4.3, right=1.95)
     drawn_rows = [row for row in ROWS if row[0] in data]
-    x, labels = data["x"], []
+    x = data["x"]
+    labels = []
     for place, (name, words, color) in enumerate(drawn_rows):
         base = place * STEP
         axes.plot(x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1)
@@ -58,7 +59,8 @@ def draw(data: Data) -> Figure:
 def caption(data: Data) -> str:
     """What the figure shows, with the totals."""
     totals = [f"{words.replace(chr(10), ' ')} {show_float(sum(data[name]))}" for name, words, _ in ROWS if name in data]
-    first, last = data["x"][0], data["x"][-1]
+    first = data["x"][0]
+    last = data["x"][-1]
     parameters = f" ({data.parameters})" if data.parameters else ""
     return (
         f"Visits of one example in the node [{first:g}, {last:g}]{parameters}, at the steps with the largest total "

@@ -31,7 +31,9 @@ def draw(data: Data) -> Figure:
     counts are drawn at the scale that meets the last measured time.
     """
     axes = canvas(4.0, right=1.95)
-    x, labels, values = data["x"], [], list[float]()
+    x = data["x"]
+    labels = []
+    values = list[float]()
     for place, (name, color, marker, words) in enumerate(FORMS):
         times = data[name]
         if f"{name}-low" in data and f"{name}-high" in data:
@@ -45,7 +47,8 @@ def draw(data: Data) -> Figure:
         axes.plot(x, times, marker=marker, ms=4.5, mfc="white", mec=color, color=color, lw=1.5, zorder=3)
         values += times
         labels.append(EndLabel(times[-1], words + _fit(data, place), color))
-    low, high = min(values) / 1.6, max(values) * 1.6
+    low = min(values) / 1.6
+    high = max(values) * 1.6
     log_scale(axes, "x", min(x) / 1.1, max(x) * 1.1)
     ticks_at(axes, x)
     log_scale(axes, "y", low, high * 300)  # over so long a range only powers of ten are written

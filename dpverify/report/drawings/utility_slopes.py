@@ -59,7 +59,8 @@ class Slopes:
         """
         tall = (len(ROWS) + 3) * LINE / 72
         axes = canvas(3.7 + tall, bottom=0.75 + tall)
-        x, labels = data["x"], [EndLabel(1.0, "trivial bound G", BLACK)]
+        x = data["x"]
+        labels = [EndLabel(1.0, "trivial bound G", BLACK)]
         values = [1.0, *data["simulated-low"], *data["simulated-high"]]
         for name, color, dashes, words in (kind for kind in BOUNDS if kind[0] in data):
             axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
@@ -70,7 +71,8 @@ class Slopes:
         labels.append(EndLabel(data["simulated"][-1], "simulated\n(99% intervals)", BLUE))
         axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
         positive = [value for value in values if value > 0]
-        low, high = min(positive) / 1.6, max(positive) * 1.6
+        low = min(positive) / 1.6
+        high = max(positive) * 1.6
         log_scale(axes, "x", x[0] / 1.1, x[-1] * 1.1)
         log_scale(axes, "y", low, high)
         ticks_at(axes, x)

@@ -111,7 +111,8 @@ def figure_block(picture: Picture, folder: str) -> str:
 
 def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Container[str]) -> str:
     """The figures of a claim's section: of those said alike one, and links to the others; none that the page has."""
-    blocks, captions = [], dict[str, list[Picture]]()
+    blocks = []
+    captions = dict[str, list[Picture]]()
     for picture in pictures:
         captions.setdefault(caption(picture.name, picture.columns), []).append(picture)
     for same_caption in captions.values():

@@ -44,7 +44,9 @@ class Filler:
     def __init__(
         self, results: Sequence[Result], paper: PaperSpec, places: Places, drawn: Collection[str] = ()
     ) -> None:
-        self.results, self.paper, self.places = results, paper, places
+        self.results = results
+        self.paper = paper
+        self.places = places
         self.drawn = drawn  # files of figures that the folder has of other data than verdicts
         of_a_claim: Mapping[str, Callable[..., str]] = {
             "claim": places.link,

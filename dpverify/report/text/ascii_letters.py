@@ -8,17 +8,56 @@ from dpverify.report.text.formulas import GREEK
 from dpverify.report.words import ASCII_MARKS, MARKS
 
 _SIGNS = {
-    "≤": "<=", "≥": ">=", "≠": "!=", "·": "*", "√": "sqrt", "Σ": "sum", "∫": "integral ", "Õ": "O~", "ℝ": "R",
-    "⌊": "floor(", "⌋": ")", "⌈": "ceil(", "⌉": ")", "‖": "||", "⟨": "<", "⟩": ">", "∈": " in ", "∇": "grad ",
-    "×": "x", "≈": "~", "∞": "oo", "−": "-", "\u2009": "", "é": "e", "…": "...", "–": "-", "—": "-", "ℓ": "l",
-    "←": "<-", "ⁿ": "^n", "∼": "~", "≪": "<<", "∪": " u ", "∀": "for all ", "∏": "prod", "’": "'", "“": '"',
-    "”": '"', "\u0302": "", "\u0303": "", "ϱ": "rho", "─": "-",
-}  # fmt: skip
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "·": "*",
+    "√": "sqrt",
+    "Σ": "sum",
+    "∫": "integral ",
+    "Õ": "O~",
+    "ℝ": "R",
+    "⌊": "floor(",
+    "⌋": ")",
+    "⌈": "ceil(",
+    "⌉": ")",
+    "‖": "||",
+    "⟨": "<",
+    "⟩": ">",
+    "∈": " in ",
+    "∇": "grad ",
+    "×": "x",
+    "≈": "~",
+    "∞": "oo",
+    "−": "-",
+    "\u2009": "",
+    "é": "e",
+    "…": "...",
+    "–": "-",
+    "—": "-",
+    "ℓ": "l",
+    "←": "<-",
+    "ⁿ": "^n",
+    "∼": "~",
+    "≪": "<<",
+    "∪": " u ",
+    "∀": "for all ",
+    "∏": "prod",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+    "\u0302": "",
+    "\u0303": "",
+    "ϱ": "rho",
+    "─": "-",
+}
 _LETTERS = str.maketrans(
     {mark: ASCII_MARKS[of] for of, mark in MARKS.items()} | {letter: name for name, letter in GREEK.items()} | _SIGNS
 )
-_RAISED, _FROM_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+"), str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_LOWERED, _FROM_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+"), str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
+_FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_FROM_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 
 def in_ascii(text: str) -> str:

@@ -32,7 +32,8 @@ def lines(result: AuditResult) -> list[str]:
 
 
 def _verdict(result: AuditResult) -> list[str]:
-    claim, power = result.claim, result.power
+    claim = result.claim
+    power = result.power
     if claim is None or power is None:
         return ["  no claim to refute: give one with --epsilon and --delta"]
     words = f"  claim (epsilon {claim.epsilon:.6g}, delta {claim.delta:.6g}): "

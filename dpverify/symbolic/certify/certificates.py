@@ -36,7 +36,9 @@ class Certificate:
     reason: str = ""
 
 
-_ROWS, _FORMS = dict(k.ROWS), dict(k.FORMS)  # what modules hold from the start
+# what modules hold from the start
+_ROWS = dict(k.ROWS)
+_FORMS = dict(k.FORMS)
 
 
 def _begin() -> None:
@@ -175,7 +177,8 @@ class Book:
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # they are the derivation's, not the statement's
-        letter, by = k.letter(division.letter), k.letter(division.by)
+        letter = k.letter(division.letter)
+        by = k.letter(division.by)
         shifted = letter - k.rational(division.first)
         ratio = k.row("*", shifted, k.row("^", by, k.rational(-1)))
         quotient = k.row("floor", ratio)

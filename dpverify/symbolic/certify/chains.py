@@ -55,7 +55,9 @@ class Chains:
     """Writes the chain of one derivation."""
 
     def __init__(self, goals: Goals, derivation: Derivation, cited: Callable[[Step], Origin]) -> None:
-        self.goals, self.derivation, self.cited = goals, derivation, cited
+        self.goals = goals
+        self.derivation = derivation
+        self.cited = cited
         self.missing = ""
 
     def links(self, place: FactList, old: Any, links: tuple[Link, ...], setting: Setting) -> list[Gap]:
@@ -85,7 +87,8 @@ class Chains:
 
     def _link(self, place: FactList, old: Any, link: Link, setting: Setting) -> Gap:
         """Write one step, or one split into cases."""
-        before, after = read(old), read(link.expr)
+        before = read(old)
+        after = read(link.expr)
         for expr in (before, after):
             prepare(self.goals, place, expr)
         if isinstance(link, Cases):
@@ -106,7 +109,8 @@ class Chains:
 
     def _rule(self, place: FactList, old: Any, step: Step, setting: Setting) -> None:
         """Write a step by a rule or a premise: in some place of the expression, or as a multiple of its sides."""
-        before, after = read(old), read(step.expr)
+        before = read(old)
+        after = read(step.expr)
         why = "no place for the rule is found"
         for held, put, way in self._sides(step):
             if step.relation == "=" and way:
@@ -153,7 +157,8 @@ class Chains:
             instance = self.derivation.premises[step.premises[0]].instance(step.where)
         else:
             instance = find_rule(step.rule).instance(step.where)
-        small, large = instance.lhs, instance.rhs
+        small = instance.lhs
+        large = instance.rhs
         if instance.relation == ">=":
             small, large = large, small
         equal = instance.relation == "="
@@ -192,7 +197,8 @@ class Chains:
                 elif isinstance(value, tuple):
                     fresh, body = k.bind(value[0], k.read(value[1]))
                     body = k.put(body, env)
-                    written[letter], values[letter] = ["idx", k.put(body, {fresh: k.letter("idx")})], (fresh, body)
+                    written[letter] = ["idx", k.put(body, {fresh: k.letter("idx")})]
+                    values[letter] = (fresh, body)
                 else:
                     written[letter] = values[letter] = k.put(k.read(value), env)
             for expr in (rewritten.old, rewritten.new, *(v for v in values.values() if isinstance(v, k.Row))):
@@ -229,7 +235,8 @@ class Chains:
         """Write a split: each case where its assumption holds, and those that are left where it does not."""
         claim = gap_of(split.relation, read(old), read(split.expr))
         if not place.scope.holds(claim[0], place.form(claim[1])):
-            case, later_cases = left[0], left[1:]
+            case = left[0]
+            later_cases = left[1:]
             differences = [d for r in conditions_of(case.assumption) for d in _differences(r)]
             self._split(place, differences, case, later_cases, (old, split, setting), claim)
 
@@ -240,7 +247,8 @@ class Chains:
         open_differences = [(d, s) for d, s in differences if not self.goals.expr(place, d, s)]
         if not open_differences:
             gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
-            last, target = read(case.steps[-1].expr if case.steps else old), read(split.expr)
+            last = read(case.steps[-1].expr if case.steps else old)
+            target = read(split.expr)
             if not self.goals.zero(place, place.form(target - last)):
                 raise NoCertificateError(f"the case {case.assumption} ends elsewhere")
             self.add_up(place, claim, [*gaps, ("=", last, target)])

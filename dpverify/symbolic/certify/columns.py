@@ -77,7 +77,8 @@ def pruned(columns: list[Known], target: Form) -> list[Known]:
 
 def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
     """Facts that share letters with some, or with a fact that does."""
-    scope, letters = place.scope, set(near)
+    scope = place.scope
+    letters = set(near)
     chosen: list[tuple[str, Expr, Form]] = []
     usable = [fact for fact in scope.facts if fact[0] in (">=", ">", "=")]
     left = [(r, e, scope.form(e)) for r, e in dict.fromkeys(usable)]
@@ -89,7 +90,8 @@ def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
         before = len(letters)
         letters.update(*(k.letters_in(fact[2]) for fact in new_facts))
         grown = len(letters) > before
-    keys, columns = set(), list[Known]()
+    keys = set()
+    columns = list[Known]()
     for relation, e, f in sorted(chosen, key=lambda fact: len(fact[2])):
         if not f or f.key() in keys:
             continue
@@ -107,10 +109,12 @@ def _signs(place: FactList, m: Any) -> list[Known]:
     open_factors = tuple(f for f in m if f not in closed)
     if not m:
         return []
-    open_form, turned = k.monomial(open_factors), 1
+    open_form = k.monomial(open_factors)
+    turned = 1
     strength = scope.sign(open_form)
     if not strength & 1:
-        turned, strength = -1, scope.sign(-open_form)
+        turned = -1
+        strength = scope.sign(-open_form)
     if not strength & 1:
         return []
     around = (monomial(open_factors, turned),) if open_factors else ()
@@ -129,7 +133,8 @@ def _enclosure(constant: Form) -> tuple[Form, ...]:
     """How far a number is from a rational below, and from one above."""
     with working_precision(k.BITS):
         ball: arb = k.ball(constant) * _SCALE
-        lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
+        lo = ball.lower().floor().unique_fmpz()
+        hi = ball.upper().ceil().unique_fmpz()
     if lo is None or hi is None:
         return ()
     return constant - k.constant(fmpq(lo - 1, _SCALE)), k.constant(fmpq(hi + 1, _SCALE)) - constant
@@ -149,7 +154,8 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
 
 def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -> Iterator[Known]:
     """What rules say of an exponential or a power."""
-    scope, unit = place.scope, k.rational(1)
+    scope = place.scope
+    unit = k.rational(1)
     if atom[0] == "e":
         u = written(exponent)
         yield from _rule(place, "one-minus-exp", {"x": -u})
@@ -165,7 +171,8 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
     if value is not None and (value.q == 1 or atom[0] == "prime"):
         return
     base = k.alone(atom)
-    b, x = written(base), written(exponent)
+    b = written(base)
+    x = written(exponent)
     if atom == k.row("prime", "2") and scope.integer(exponent):
         yield from _rule(place, "power-of-two-grows", {"k": x})
     if not goals.prove(place, exponent, False, depth - 1):

@@ -60,12 +60,14 @@ def by_one_root(goals: Any, place: FactList, form: Form) -> bool:
 
 def by_value(goals: Any, place: FactList, form: Form) -> bool:
     """Prove that a form is 0 by putting its value for a floor of a number."""
-    expr, hole = written(form), k.letter("HOLE")
+    expr = written(form)
+    hole = k.letter("HOLE")
     for floor in _floors_of_numbers(expr):
         value = k.ball(place.form(floor)).unique_fmpz()
         if value is None:
             continue
-        context, number = _replaced(expr, floor, hole), k.rational(value)
+        context = _replaced(expr, floor, hole)
+        number = k.rational(value)
         moved = k.put(context, {"HOLE": number})
         if moved is not expr and goals.zero(place, place.form(moved)):
             gap = expr - moved

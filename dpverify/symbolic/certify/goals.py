@@ -32,7 +32,8 @@ class Goals:
 
     def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = _DEPTH) -> bool:
         """Prove that a form is nonnegative, or positive, so that the checker knows it from then on."""
-        scope, relation = place.scope, _RELATION[strict]
+        scope = place.scope
+        relation = _RELATION[strict]
         if scope.holds(relation, form):
             return True
         if depth <= 0 or len(form) > _MOST_TERMS or not k.letters_in(form):
@@ -48,9 +49,17 @@ class Goals:
         place.busy.add(key)
         try:
             for method in (
-                self._split, self._factors, self._terms, self._linear, self._whole, self._stand_ins, self._fraction,
-                self._polynomial, self._shift, self._products,
-            ):  # fmt: skip
+                self._split,
+                self._factors,
+                self._terms,
+                self._linear,
+                self._whole,
+                self._stand_ins,
+                self._fraction,
+                self._polynomial,
+                self._shift,
+                self._products,
+            ):
                 if method(place, form, strict, depth) and place.scope.holds(relation, place.form(expr)):
                     return True
         except k.Refused:
@@ -116,9 +125,12 @@ class Goals:
         powers, cofactor = shared(place.scope, form)
         if not powers and len(form) > 1:
             return False
-        coefficient, sign, factors = fmpq(1), 1, []
+        coefficient = fmpq(1)
+        sign = 1
+        factors = []
         if len(form) == 1:
-            coefficient, cofactor = abs(form[min(form)]), k.ZERO
+            coefficient = abs(form[min(form)])
+            cofactor = k.ZERO
             sign = 1 if form[min(form)] > 0 else -1
         for atom, exponent in powers:
             factor_sign = self._power(place, atom, exponent, strict, depth)
@@ -140,7 +152,8 @@ class Goals:
 
     def _power(self, place: FactList, atom: Form, exponent: Form, strict: bool, depth: int) -> int:
         """The sign of an atom's power, by that of the atom, or by what is known of powers."""
-        alone, value = k.alone(atom), exponent.constant()
+        alone = k.alone(atom)
+        value = exponent.constant()
         power_form = place.scope.joined(((atom, exponent),))
         if value is not None and value.q == 1 and value.p % 2 == 0:
             return int(not strict or self.apart(place, alone))
@@ -246,7 +259,8 @@ class Goals:
         coefficient, factorization = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
         if sum(count for _, count in factorization) < 2:
             return False
-        sign, factors = (1 if coefficient > 0 else -1), []
+        sign = 1 if coefficient > 0 else -1
+        factors = []
         for factor, count in factorization:
             if count % 2 == 0:
                 turned = self._either(place, factor, True, depth) if strict else 1

@@ -50,7 +50,8 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     conditions = [*constraints, *statement.requires]
     symbols, about = hidden_letters(statement)
     if meaning is not None:
-        symbols, about = symbols | meaning.letters, [*about, *meaning.conditions]
+        symbols = symbols | meaning.letters
+        about = [*about, *meaning.conditions]
     symbols = dict(sorted(symbols.items()))  # they come from sets, whose order is another one in each process
     vectors = set() if meaning is None else {s for e in meaning.formula.atoms(Norm, Inner) for s in e.free_symbols}
     kinds = {name: "vector" if s in vectors and not s.is_real else kind_of(s) for name, s in symbols.items()}

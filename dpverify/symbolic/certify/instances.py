@@ -91,7 +91,8 @@ def condition_data(condition: Any) -> list[Prefix]:
     if isinstance(condition, Holds):
         return conditions_of(condition.relation)
     if isinstance(condition, ForAll):
-        lo, hi = from_sympy(condition.lo), from_sympy(condition.hi)
+        lo = from_sympy(condition.lo)
+        hi = from_sympy(condition.hi)
         return [
             ["forall", letter_of(condition.index), lo, hi, relation] for relation in conditions_of(condition.relation)
         ]

@@ -24,11 +24,18 @@ def _floor(value: float) -> int:
 
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
-    "exp": math.exp, "log": math.log, "floor": _floor, "max": max, "^": _power, "pi": lambda: math.pi,
-    "bit": lambda s, i: float(int(s) >> int(i) & 1), "popcount": lambda n: float(int(n).bit_count()),
+    "exp": math.exp,
+    "log": math.log,
+    "floor": _floor,
+    "max": max,
+    "^": _power,
+    "pi": lambda: math.pi,
+    "bit": lambda s, i: float(int(s) >> int(i) & 1),
+    "popcount": lambda n: float(int(n).bit_count()),
     "binomial": lambda n, k: float(math.comb(int(n), int(k))),
-    "+": lambda *xs: math.fsum(xs), "*": lambda *xs: math.prod(xs),
-}  # fmt: skip
+    "+": lambda *xs: math.fsum(xs),
+    "*": lambda *xs: math.prod(xs),
+}
 
 
 def value_of(expr: Expr, point: Point) -> float | None:
@@ -49,7 +56,8 @@ def _value(expr: Expr, point: Point) -> float:
         index, lo, hi, body = args
         if hi[0] == "oo":
             raise ValueError
-        first, last = round(_value(lo, point)), _floor(_value(hi, point))
+        first = round(_value(lo, point))
+        last = _floor(_value(hi, point))
         if last - first > _MOST_TERMS:
             raise ValueError
         return math.fsum(_value(body, {**point, index: float(n)}) for n in range(first, last + 1))

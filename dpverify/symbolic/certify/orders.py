@@ -16,12 +16,15 @@ from dpverify.symbolic.prove.certificate import solve
 
 def weighed(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
     """Write the weights of each term of what the chain reaches; why there are none."""
-    proof, scope = place.proof, place.scope
-    printed, tilde = proof.read(data["rhs"]), data["relation"] == "O~"
+    proof = place.proof
+    scope = place.scope
+    printed = proof.read(data["rhs"])
+    tilde = data["relation"] == "O~"
     pairs = [entry for entry in _pairs(place) if _bounded(goals, place, *entry)]
     for expr in (printed, proof.rhs):
         _signs(goals, place, expr)
-    terms, right = proof.rates(proof.rhs, frozenset(data["hides"])), proof.rates(printed)
+    terms = proof.rates(proof.rhs, frozenset(data["hides"]))
+    right = proof.rates(printed)
     bounded = [entry for pair in pairs for entry in proof.at_most(*pair)]
     logarithms = {a for entry in (*terms, *right, *bounded) for a in entry if a[0] == "log"}
     spare = [{a: fmpq(1)} for a in sorted(logarithms)] if tilde else []
@@ -46,7 +49,8 @@ def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
     for kind, a, b in (
         condition for condition in proof.data["conditions"] if condition[0] in ("<", "<=", ">", ">=", "=")
     ):
-        small, large = proof.read(a), proof.read(b)
+        small = proof.read(a)
+        large = proof.read(b)
         yield from [(small, large)] * (kind in "<=") + [(large, small)] * (kind in ">=")
     yield from ((k.rational(1), k.letter(name)) for name, kind in proof.kinds.items() if kind == "integer")
 
@@ -56,9 +60,11 @@ def _bounded(goals: Goals, place: FactList, small: Expr, large: Expr) -> bool:
     try:
         for expr in (small, large):
             _signs(goals, place, expr)
-        return goals.expr(place, large, True) and goals.expr(place, large - small) and bool(
-            place.proof.at_most(small, large)
-        )  # fmt: skip
+        return (
+            goals.expr(place, large, True)
+            and goals.expr(place, large - small)
+            and bool(place.proof.at_most(small, large))
+        )
     except (k.Refused, ValueError):
         return False
 

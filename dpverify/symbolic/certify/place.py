@@ -24,8 +24,11 @@ class FactList:
     """A scope, and where its facts go."""
 
     def __init__(self, proof: Any, scope: Any, items: list[Any], points: Iterable[Point] = ()) -> None:
-        self.proof, self.items = proof, items
-        self._scope, self.stale, self.version = scope, False, 0
+        self.proof = proof
+        self.items = items
+        self._scope = scope
+        self.stale = False
+        self.version = 0
         self.points = list(points)
         self.refusal = ""
         self.failed: dict[Any, tuple[int, int]] = {}
@@ -47,7 +50,8 @@ class FactList:
         now = self.scope, len(self.scope.facts)
         if now != self.computed[0]:
             self.computed = now, {}
-        results, key = self.computed[1], (compute, *arguments)
+        results = self.computed[1]
+        key = (compute, *arguments)
         if key not in results:
             results[key] = compute(*arguments)
         return results[key]
@@ -58,7 +62,8 @@ class FactList:
 
     def fact(self, relation: str, expr: Expr, *by: Any) -> bool:
         """Write a fact, if the checker accepts it."""
-        item, scope = {"is": [relation, expr], "by": list(by)}, self.scope
+        item = {"is": [relation, expr], "by": list(by)}
+        scope = self.scope
         try:
             self.proof.item(item, scope)
         except k.Refused as error:

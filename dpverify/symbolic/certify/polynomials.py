@@ -75,9 +75,7 @@ class _Ring:
         rows = [({}, c) if not m else (self._row(m), c) for m, c in form.items()]
         self.context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(max(1, len(self.generators)))], Ordering.lex)
         size = max(1, len(self.generators))
-        self.polynomial = self.context.from_dict(
-            {tuple(row.get(g, 0) for g in range(size)): c for row, c in rows}
-        )  # fmt: skip
+        self.polynomial = self.context.from_dict({tuple(row.get(g, 0) for g in range(size)): c for row, c in rows})
 
     def _row(self, monomial: Any) -> dict[int, int]:
         row: dict[int, int] = {}
@@ -165,10 +163,12 @@ def on_interval(goals: Any, place: Any, gap: Expr, where: Mapping[str, Any]) -> 
     """Write that a polynomial is nonnegative on an interval, by its Bernstein coefficients."""
     condition: Any = find_rule("bernstein").instance(where).conditions[0]
     x, low, high = (k.read(from_sympy(where[name])) for name in ("x", "low", "high"))
-    shares, sides = condition.coefficients, (x - low, high - x)
+    shares = condition.coefficients
+    sides = (x - low, high - x)
     if not all(goals.expr(place, side) for side in sides):
         return False
-    degree, width = len(shares) - 1, where["high"] - where["low"]
+    degree = len(shares) - 1
+    width = where["high"] - where["low"]
     terms = [
         [str(share * comb(degree, n) / width**degree), [*[sides[0]] * n, *[sides[1]] * (degree - n)]]
         for n, share in enumerate(shares)

@@ -20,10 +20,24 @@ class NotExpressibleError(ValueError):
 
 
 _NAMES: dict[Any, str] = {
-    sympy.exp: "exp", sympy.log: "log", Log2: "log2", sympy.Abs: "abs", sympy.floor: "floor", sympy.ceiling: "ceil",
-    sympy.Max: "max", sympy.Min: "min", sympy.Mod: "mod", Bit: "bit", PopCount: "popcount", Binomial: "binomial",
-    Moment: "moment", Norm: "norm", Inner: "inner", sympy.Add: "+", sympy.Mul: "*",
-}  # fmt: skip
+    sympy.exp: "exp",
+    sympy.log: "log",
+    Log2: "log2",
+    sympy.Abs: "abs",
+    sympy.floor: "floor",
+    sympy.ceiling: "ceil",
+    sympy.Max: "max",
+    sympy.Min: "min",
+    sympy.Mod: "mod",
+    Bit: "bit",
+    PopCount: "popcount",
+    Binomial: "binomial",
+    Moment: "moment",
+    Norm: "norm",
+    Inner: "inner",
+    sympy.Add: "+",
+    sympy.Mul: "*",
+}
 
 
 def rational(value: Any) -> Prefix:
@@ -96,9 +110,13 @@ def _guarded(expr: Any) -> Prefix:
 
 
 _RELATIONS: dict[Any, str] = {
-    sympy.LessThan: "<=", sympy.StrictLessThan: "<", sympy.GreaterThan: ">=", sympy.StrictGreaterThan: ">",
-    sympy.Eq: "=", sympy.Ne: "!=",
-}  # fmt: skip
+    sympy.LessThan: "<=",
+    sympy.StrictLessThan: "<",
+    sympy.GreaterThan: ">=",
+    sympy.StrictGreaterThan: ">",
+    sympy.Eq: "=",
+    sympy.Ne: "!=",
+}
 
 
 def conditions_of(relation: Any) -> list[Prefix]:
@@ -127,13 +145,15 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
         case Neg(arg):
             return ["*", rational(-1), from_formula(arg, letters)]
         case Bin(op, left, right):
-            a, b = from_formula(left, letters), from_formula(right, letters)
+            a = from_formula(left, letters)
+            b = from_formula(right, letters)
             return _operation(op, a, b)
         case Call(name, args):
             parts = [from_formula(arg, letters) for arg in args]
             return _applied(name, parts) if name in {*_NAMES.values(), "sqrt"} else ["apply", name, *parts]
         case Sum(body, index, lo, hi):
-            low, high = from_formula(lo, letters), from_formula(hi, letters)
+            low = from_formula(lo, letters)
+            high = from_formula(hi, letters)
             inner = {name: value for name, value in letters.items() if name != index}
             return ["sum", index, low, high, from_formula(body, inner)]
 

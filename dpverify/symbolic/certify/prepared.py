@@ -74,7 +74,8 @@ def _prepare_bound(goals: Goals, place: FactList, expr: Expr) -> None:
 
 
 def _prepare_power(goals: Goals, place: FactList, below: Expr, above: Expr) -> None:
-    base, exponent = place.form(below), place.form(above)
+    base = place.form(below)
+    exponent = place.form(above)
     value = exponent.constant()
     if value is not None and value.q == 1 and value >= 0:
         return

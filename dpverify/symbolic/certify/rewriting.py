@@ -61,7 +61,8 @@ class Rewriting:
     """Carries an instance up to the expression around it."""
 
     def __init__(self, goals: Goals, write: Write) -> None:
-        self.goals, self.write = goals, write
+        self.goals = goals
+        self.write = write
 
     def moved(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
         """Move an expression with a hole."""
@@ -141,7 +142,8 @@ class Rewriting:
 
     def _base(self, place: FactList, rewritten: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
         """A power whose base moves."""
-        power, goals = rewritten.old[2], self.goals
+        power = rewritten.old[2]
+        goals = self.goals
         if goals.expr(place, power) and goals.expr(place, low):
             if not place.scope.sign(place.form(high)) & 1:
                 place.fact(">=", high, "combine", [], [["1", [low]], ["1", [high - low]]])
@@ -158,7 +160,8 @@ class Rewriting:
 
     def _exponent(self, place: FactList, rewritten: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
         """A power whose exponent moves."""
-        base, goals = rewritten.old[1], self.goals
+        base = rewritten.old[1]
+        goals = self.goals
         if goals.expr(place, (base - k.rational(1))):
             return self._by_rule(place, rewritten, "power-increasing", {"x": base, "p": low, "q": high})
         if not (goals.expr(place, base) and goals.expr(place, (k.rational(1) - base))):
@@ -186,7 +189,8 @@ class Rewriting:
             return None
         if has_hole(hi):
             return self._end(place, context, env)
-        low, high = k.put(lo, env), k.put(hi, env)
+        low = k.put(lo, env)
+        high = k.put(hi, env)
         length = place.scope.span("sum", index, low, high, body)
         for end in (low, *(() if length == "oo" else (high,))):
             prepare(self.goals, place, end)
@@ -226,7 +230,9 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
     """Prove the conditions of a rule's instance; those that are not."""
     left = []
     for kind, *args in rule.conditions:
-        at, relation, expr = place, args[0], None
+        at = place
+        relation = args[0]
+        expr = None
         try:
             if kind == "forall":
                 series = k.row(*(k.put(a, values) if isinstance(a, k.Row) else a for a in args[1]))

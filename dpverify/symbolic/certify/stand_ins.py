@@ -13,7 +13,8 @@ _RELATION = (">=", ">")
 
 def by_floors(goals: Any, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Put what is below it for each floor that is added, and what is above it for each that is taken away."""
-    remainder, gaps = form, []
+    remainder = form
+    gaps = []
     for (m, c), u in _alone(form, "floor"):
         floor_form = k.alone(m[0][0])
         gap = floor_form + k.ONE - u if c > 0 else u - floor_form

@@ -38,7 +38,8 @@ class Writer:
     """Writes one statement or lemma."""
 
     def __init__(self, book: Book, data: dict[str, Any], derivation: Derivation) -> None:
-        self.book, self.derivation = book, derivation
+        self.book = book
+        self.derivation = derivation
         self.data: dict[str, Any] = {"local": _NO_LETTERS, **data, "premises": {}, "body": []}
         self.proof, self.goals = Writing(book.checker, self.data), Goals()
         self.quantified = replaced(derivation.steps)
@@ -49,11 +50,16 @@ class Writer:
 
     def run(self) -> dict[str, Any]:
         """Write the facts of the chain, and what is said last."""
-        place, goals, derivation = self.place, self.goals, self.derivation
+        place = self.place
+        goals = self.goals
+        derivation = self.derivation
         self._first_facts()
         for name in derivation.shown:
             self._shown(derivation.premises[name])
-        lhs, rhs, start, last = self.proof.lhs, self.proof.rhs, read(derivation.start), read(derivation.last)
+        lhs = self.proof.lhs
+        rhs = self.proof.rhs
+        start = read(derivation.start)
+        last = read(derivation.last)
         for expr in (lhs, start):
             prepare(goals, place, expr)
         if not goals.zero(place, place.form(start - lhs)):
@@ -75,7 +81,9 @@ class Writer:
 
     def ended(self) -> dict[str, Any]:
         """What is written, if it reaches the claim."""
-        place, goals, proof = self.place, self.goals, self.proof
+        place = self.place
+        goals = self.goals
+        proof = self.proof
         for side in (proof.lhs, proof.rhs):
             prepare(goals, place, side)
             place.scope.defined(side)
@@ -112,13 +120,16 @@ class Writer:
 
     def run_induction(self, letter: str, base: str, step: str) -> None:
         """Write that a statement holds where a letter is at its start, and by the one before where it is above."""
-        proof, place = self.proof, self.place
+        proof = self.proof
+        place = self.place
         self._first_facts()
         starts = [c[2] for c in proof.conditions if c[1] == ">=" and letter in k.letters_in(c[2])]
         start = written(place.form(k.letter(letter) - starts[0]))
-        before, gap = k.letter(letter) - k.rational(1), start - k.letter(letter)
+        before = k.letter(letter) - k.rational(1)
+        gap = start - k.letter(letter)
         lists: tuple[list[Any], list[Any]] = ([], [])
-        first, later = place.case(">=", gap, lists[0]), place.case(">", -gap, lists[1])
+        first = place.case(">=", gap, lists[0])
+        later = place.case(">", -gap, lists[1])
         self.use(first, "lemma", base, {})
         by_letter = k.put(proof.gap, {letter: HOLE})
         at_start = k.put(proof.gap, {letter: start})
@@ -151,7 +162,8 @@ class Writer:
 
     def _first_facts(self) -> None:
         """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
-        place, goals = self.place, self.goals
+        place = self.place
+        goals = self.goals
         for fact in list(place.scope.facts):
             prepare(goals, place, fact[1])
         for name, kind in self.proof.kinds.items():
@@ -179,7 +191,8 @@ class Writer:
         proven = premise.derivation if isinstance(premise, Cited) else premise
         where: dict[str, Any] = {}
         if isinstance(proven, Induction | Derivation):
-            lemma, substitutions = self.book.lemma(proven), premise.where if isinstance(premise, Cited) else {}
+            lemma = self.book.lemma(proven)
+            substitutions = premise.where if isinstance(premise, Cited) else {}
             if letter is not None:
                 substitutions = {**substitutions, letter: premise.lhs}
             rule = self.book.checker.lemmas[lemma]

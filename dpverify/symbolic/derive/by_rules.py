@@ -163,7 +163,8 @@ def _ranges(statement: Statement, symbols: dict[str, Any]) -> dict[str, Variable
                     if side == Name(name) and (value := _number(bound)) is not None:
                         for way in "<>" if op == "==" else sign[0]:
                             ends[way].append(value)
-        lo, hi = max(ends[">"], default=None), min(ends["<"], default=None)
+        lo = max(ends[">"], default=None)
+        hi = min(ends["<"], default=None)
         if lo is None:
             lo = -WIDTH if hi is None else hi - WIDTH
         integer = bool(symbol.is_integer)

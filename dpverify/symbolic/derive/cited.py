@@ -42,7 +42,8 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     conditions, proven of every use. What is assumed of local letters that are not shown says what they mean, and is
     none, where there are proven to be such values.
     """
-    start, last = derivation.start, derivation.last
+    start = derivation.start
+    last = derivation.last
     if derivation.own_fixed:
         raise DerivationError(f"{derivation.name}: {min(derivation.own_fixed)} is no letter of its own.")
     opened: list[Condition] = []
@@ -66,9 +67,15 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]
     hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
     return Cited(
-        left, instance.relation, instance.rhs, instance.conditions, derivation, instance.lhs,
-        tuple(condition.substituted(where) for condition in hidden), where,
-    )  # fmt: skip
+        left,
+        instance.relation,
+        instance.rhs,
+        instance.conditions,
+        derivation,
+        instance.lhs,
+        tuple(condition.substituted(where) for condition in hidden),
+        where,
+    )
 
 
 def root_of_quotient(first: Any, second: Any) -> Cited:

@@ -64,14 +64,17 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
         return Conclusion("undecided", "the statement has no right side.")
     granted = Facts().given(sympy_conditions(statement))
     letters, conditions = hidden_letters(statement)
-    granted, letters = granted.given(conditions), letters | (meaning.letters if meaning is not None else {})
-    symbols, expressions = sympy_symbols(statement) | letters, (clean.start, clean.last, *clean.assumptions)
+    granted = granted.given(conditions)
+    letters = letters | (meaning.letters if meaning is not None else {})
+    symbols = sympy_symbols(statement) | letters
+    expressions = (clean.start, clean.last, *clean.assumptions)
     rename = {s: symbols[s.name] for expr in expressions for s in expr.free_symbols if s.name in symbols}
     stated = granted if meaning is None else granted.given(meaning.conditions)
     relations = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from what is assumed
     granted, divisors, missing = _with_values(statement, granted.given(relations), clean.variables)
     if meaning is not None:
-        lhs, granted = meaning.formula, granted.given(meaning.conditions)
+        lhs = meaning.formula
+        granted = granted.given(meaning.conditions)
     obstacle = meaning.obstacle if meaning is not None else ""
     obstacle = obstacle or _obstacle(clean, statement, rename, lhs, stated if relations else granted, letters)
     if obstacle:
@@ -92,7 +95,8 @@ def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderPro
 
     ``about``: conditions on the letters that the definition of what is measured introduces.
     """
-    printed, relations = sympy_sides(statement)[1], (*sympy_conditions(statement), *about)
+    printed = sympy_sides(statement)[1]
+    relations = (*sympy_conditions(statement), *about)
     return bounded(last, printed, relations, statement.relation == "O~", statement.hides)
 
 

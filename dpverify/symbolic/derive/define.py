@@ -86,7 +86,8 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
 
 
 def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[str, Any]) -> Recorded:
-    symbols, full = sympy_symbols(meaning.statement), sympy_definitions(statement)
+    symbols = sympy_symbols(meaning.statement)
+    full = sympy_definitions(statement)
     if unknown := sorted(where.keys() - symbols.keys()):
         raise DerivationError(f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything.")
     solved = {name: full[name] for name in statement.let_names if name in symbols}
@@ -114,7 +115,8 @@ def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
             continue
         functions.add(name)
         for meaning in () if statement.glossary is None else statement.glossary.meanings:
-            definition, record = meaning.statement, meaning.record
+            definition = meaning.statement
+            record = meaning.record
             if record.name != name or definition.lhs is None or definition.rhs is None or isinstance(record, Fact):
                 continue
             nodes = (definition.rhs, *definition.requires)
@@ -183,10 +185,13 @@ def reworded(statement: Statement) -> Statement:
         rhs=None if statement.rhs is None else substitute(statement.rhs, stated),
         let=tuple((name, substitute(value, stated)) for name, value in statement.let),
         requires=(*map(put, statement.requires), *definition.requires),
-        domains={name: replace(domain, constraints=tuple(map(put, domain.constraints)))
-                 for name, domain in domains.items() if Name(name) not in stated},
+        domains={
+            name: replace(domain, constraints=tuple(map(put, domain.constraints)))
+            for name, domain in domains.items()
+            if Name(name) not in stated
+        },
         symbols=statement.symbols | {name: definition.symbols[name] for name in letters},
-    )  # fmt: skip
+    )
 
 
 def without_letters(derivation: Derivation, meaning: Meant | None) -> Derivation:
@@ -205,14 +210,21 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None:
         return None
-    full, symbols = sympy_definitions(statement), sympy_symbols(meaning.statement)
+    full = sympy_definitions(statement)
+    symbols = sympy_symbols(meaning.statement)
     put = {symbol: full[name] for name, symbol in symbols.items() if name in full}
     letters = {name: symbol for name, symbol in symbols.items() if name not in full}
     relations = [r.xreplace(put) for r in sympy_conditions(meaning.statement) if r.xreplace(put) is not sympy.true]
     about = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
     granted = Facts().given(sympy_conditions(statement))
-    obstacle = next((f"its definition asks for {r}, which the statement does not grant."
-                     for r in relations if r not in about and not implied(r, granted)), "")  # fmt: skip
+    obstacle = next(
+        (
+            f"its definition asks for {r}, which the statement does not grant."
+            for r in relations
+            if r not in about and not implied(r, granted)
+        ),
+        "",
+    )
     if not obstacle and values_of(tuple(sorted(letters.values(), key=str)), list(about), granted) is None:
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
@@ -232,8 +244,9 @@ def unguarded(expr: Any, granted: Facts) -> Any:
     if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
         fresh, place = Occurrence(granted).inside(expr.limits[0])
         index = {expr.limits[0][0]: fresh}
-        return expr.func(unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}),
-                         expr.limits[0])  # fmt: skip
+        return expr.func(
+            unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}), expr.limits[0]
+        )
     expr = expr.func(*(unguarded(arg, granted) for arg in expr.args))
     if expr.is_Piecewise and implied(expr.args[0][1], granted):
         return expr.args[0][0]

@@ -89,15 +89,19 @@ class Checker:
         seen = evaluate_step(old, step.expr, step.relation, setting)
         status: StepStatus
         if seen.violation:
-            status, reason = "fails", seen.violation
+            status = "fails"
+            reason = seen.violation
         else:
             reason = self.reason(old, step, instance, setting)
             if seen.undefined:
-                status, reason = "undecided", f"without a value {seen.undefined}"
+                status = "undecided"
+                reason = f"without a value {seen.undefined}"
             elif frozen := setting.frozen(old, step.expr):
-                status, reason = "undecided", f"every point has the same {', '.join(frozen)}"
+                status = "undecided"
+                reason = f"every point has the same {', '.join(frozen)}"
             elif not setting.points.enough:
-                status, reason = "undecided", f"only {len(setting.points.found)} points meet the assumptions"
+                status = "undecided"
+                reason = f"only {len(setting.points.found)} points meet the assumptions"
             else:
                 status = "checked" if reason else "proved"
         note = "; ".join(part for part in (prefix + step.note, reason) if part)

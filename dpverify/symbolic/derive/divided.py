@@ -49,7 +49,8 @@ def divided(statement: Statement, division: Division | None) -> Statement:
 
 def _possible(statement: Statement, division: Division) -> None:
     """Refuse a division by what may be below 1, of what may be too small, or into letters that are taken."""
-    letter, by = division.letter, division.by
+    letter = division.letter
+    by = division.by
     symbols = sympy_symbols(statement)
     new = {division.quotient, division.rest}
     used_names = statement.domains.keys() | _indices(statement)

@@ -42,7 +42,8 @@ PLAIN: Final = EventLetters()
 
 def event(statement: Statement, letters: EventLetters = PLAIN) -> Derivation:
     """Derive ``P(S) - exp(epsilon) Q(S) <= exp((z-1)(D - epsilon))`` for an event S."""
-    z, ratio = Symbol(letters.order, positive=True), Symbol(letters.ratio, nonnegative=True)
+    z = Symbol(letters.order, positive=True)
+    ratio = Symbol(letters.ratio, nonnegative=True)
     start = CHANCE * ratio - exp(EPSILON) * CHANCE
     end = exp((z - 1) * (DIVERGENCE - EPSILON))
     powers = CHANCE * ratio * exp(-(z - 1) * EPSILON)
@@ -50,26 +51,42 @@ def event(statement: Statement, letters: EventLetters = PLAIN) -> Derivation:
         Step(CHANCE * ratio, "<=", "drop-nonnegative", {"a": start, "b": exp(EPSILON) * CHANCE}),
         Step(powers * exp(EPSILON) ** (z - 1), "="),
         Step(
-            powers * ratio ** (z - 1), "<=", "power-monotone", {"a": exp(EPSILON), "b": ratio, "p": z - 1},
+            powers * ratio ** (z - 1),
+            "<=",
+            "power-monotone",
+            {"a": exp(EPSILON), "b": ratio, "p": z - 1},
             context=powers * HOLE,
         ),
         Step(CHANCE * ratio**z * exp(-(z - 1) * EPSILON), "="),
         Step(
-            exp((z - 1) * DIVERGENCE) * exp(-(z - 1) * EPSILON), "<=", "premise", {}, (JENSEN,),
+            exp((z - 1) * DIVERGENCE) * exp(-(z - 1) * EPSILON),
+            "<=",
+            "premise",
+            {},
+            (JENSEN,),
             context=HOLE * exp(-(z - 1) * EPSILON),
         ),
         Step(end, "="),
-    )  # fmt: skip
+    )
     unlikely = (Step(end, "<=", "order", {"a": start, "b": end}, note="not above 0"),)
     split = Cases(end, "<=", (Case(exp(EPSILON) <= ratio, likely), Case(exp(EPSILON) >= ratio, unlikely)))
     variables: dict[str, Variable] = {
-        letters.order: real(1, 9, open_lo=True), "epsilon": real(0, 3, open_lo=True), "D": real(0, 9),
-        "chance": real(0, 1, open_lo=True), letters.ratio: real(0, exp((z - 1) * DIVERGENCE / z)),
-    }  # fmt: skip
+        letters.order: real(1, 9, open_lo=True),
+        "epsilon": real(0, 3, open_lo=True),
+        "D": real(0, 9),
+        "chance": real(0, 1, open_lo=True),
+        letters.ratio: real(0, exp((z - 1) * DIVERGENCE / z)),
+    }
     return Derivation(
-        "an event", "ours", variables, (z > 1,), start, (split,),
-        {JENSEN: known_fact(statement, JENSEN)}, local=("chance", letters.ratio, "D"),
-    )  # fmt: skip
+        "an event",
+        "ours",
+        variables,
+        (z > 1,),
+        start,
+        (split,),
+        {JENSEN: known_fact(statement, JENSEN)},
+        local=("chance", letters.ratio, "D"),
+    )
 
 
 def converted(statement: Statement, z: Any, epsilon: Any, letters: EventLetters = PLAIN) -> Premise:
@@ -80,8 +97,10 @@ def converted(statement: Statement, z: Any, epsilon: Any, letters: EventLetters 
 def sampled(z: Any, bound: Any, letters: EventLetters = PLAIN) -> dict[str, Variable]:
     """Where the divergence, up to ``bound``, and the chances of an event are sampled."""
     return {
-        "D": real(0, bound), "chance": real(0, 1, open_lo=True), letters.ratio: real(0, exp((z - 1) * DIVERGENCE / z)),
-    }  # fmt: skip
+        "D": real(0, bound),
+        "chance": real(0, 1, open_lo=True),
+        letters.ratio: real(0, exp((z - 1) * DIVERGENCE / z)),
+    }
 
 
 def derive_conversion(statement: Statement, letters: EventLetters = PLAIN) -> Derivation:
@@ -91,17 +110,27 @@ def derive_conversion(statement: Statement, letters: EventLetters = PLAIN) -> De
     steps = (
         Step(conversion.rhs, "<=", "premise", {}, (CONVERSION,)),
         Step(
-            exp(-log(1 / delta)), "<=", "order", {"a": DIVERGENCE, "b": divergence},
+            exp(-log(1 / delta)),
+            "<=",
+            "order",
+            {"a": DIVERGENCE, "b": divergence},
             context=exp((z - 1) * (HOLE - divergence - log(1 / delta) / (z - 1))),
         ),
         Step(delta, "="),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
-        letters.order: real(1, 9, open_lo=True), letters.most: real(0, 9),
+        letters.order: real(1, 9, open_lo=True),
+        letters.most: real(0, 9),
         "delta": real(0, 1, open_lo=True, open_hi=True),
         **sampled(z, divergence, letters),
-    }  # fmt: skip
+    }
     return Derivation(
-        "the order put in", "ours", variables, (*sympy_conditions(statement), divergence >= DIVERGENCE),
-        conversion.lhs, steps, {CONVERSION: conversion}, local=("D", "chance", letters.ratio),
-    )  # fmt: skip
+        "the order put in",
+        "ours",
+        variables,
+        (*sympy_conditions(statement), divergence >= DIVERGENCE),
+        conversion.lhs,
+        steps,
+        {CONVERSION: conversion},
+        local=("D", "chance", letters.ratio),
+    )

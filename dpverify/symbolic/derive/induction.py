@@ -117,7 +117,8 @@ def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> N
 
 def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:
     """Of the letter the base says nothing, the step no more than where it runs; ``every`` value meets all else."""
-    letter, facts = hypothesis.letter, Facts().given(granted)
+    letter = hypothesis.letter
+    facts = Facts().given(granted)
     for derivation in (base, step):
         for assumption in derivation.assumptions:
             if letter.name in _names(assumption) and (derivation is base or not implied(assumption, facts)):

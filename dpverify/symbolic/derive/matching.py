@@ -49,7 +49,8 @@ def justified(move: Move, instance: Instance) -> str:
     """Why a rule's instance does not justify a step; empty if it does."""
     if move.relation == "=" and instance.relation != "=":
         return "an inequality cannot justify an equality."
-    small, large = instance.lhs, instance.rhs
+    small = instance.lhs
+    large = instance.rhs
     if instance.relation == ">=":
         small, large = large, small
     reason = _NOT_FOUND
@@ -71,12 +72,14 @@ def justified(move: Move, instance: Instance) -> str:
 
 def _obstacle(move: Move, instance: Instance, context: Any, slope_sign: int) -> str:
     """Why an instance may not be used at the letter of a context, which has to move as wanted (0: need not)."""
-    small, large = instance.lhs, instance.rhs
+    small = instance.lhs
+    large = instance.rhs
     if instance.relation == ">=":
         small, large = large, small
     indices = {s for s in small.free_symbols | large.free_symbols if s.name not in move.variables}
     bound = {limit[0] for side in (small, large) for node in side.atoms(sympy.Sum) for limit in node.limits}
-    paths, place_facts = set(), []
+    paths = set()
+    place_facts = []
     for around in sums_around(context, _LETTER):
         path = tuple(limit[0] for limit in around)
         if outside := indices - set(path):
@@ -152,7 +155,8 @@ def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
     if held.free_symbols and not held.is_Symbol:
         yield move.old.xreplace({-held: -letter})
         yield move.old.subs(held, letter)
-    flat, flat_held = canonical(move.old, move.facts), canonical(held, move.facts)
+    flat = canonical(move.old, move.facts)
+    flat_held = canonical(held, move.facts)
     yield flat.xreplace({flat_held: letter})
 
 

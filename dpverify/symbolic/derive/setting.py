@@ -39,7 +39,8 @@ class Setting:
         self.variables = variables
         self.symbols = tuple(symbols)
         self.assumptions = assumptions
-        self.seed, self.shown = seed, implied_relations
+        self.seed = seed
+        self.shown = implied_relations
         try:
             self.facts = Facts().given((*assumptions, *implied_relations))
         except ValueError as error:
@@ -88,7 +89,8 @@ class Setting:
 def _clip(variables: dict[str, Variable], difference: Any) -> None:
     """Draw no number beyond a bound that a case gives it: ``difference`` is at least 0."""
     for letter in difference.free_symbols:
-        variable, bound = variables.get(letter.name), letter - difference
+        variable = variables.get(letter.name)
+        bound = letter - difference
         if (
             type(variable) is Range
             and isinstance(variable.lo, int)
@@ -170,7 +172,8 @@ def _compare_at(left: Any, right: Any, relation: str, point: Mapping[str, Any]) 
     a = b = _ZERO
     is_true: bool | None = None
     for bits in _BITS if relation != "=" else _BITS[:1]:
-        a, b = left(dict(point), bits), right(dict(point), bits)
+        a = left(dict(point), bits)
+        b = right(dict(point), bits)
         is_true = compare(a, relation, b)
         if is_true is not None:
             break

@@ -93,7 +93,8 @@ def _fits(part: Any) -> Iterator[Fit]:
 
 def _about_sum(node: Any) -> Iterator[Fit]:
     index, lo, hi = node.limits[0]
-    body, of_sum = node.function, _of_sum(node)
+    body = node.function
+    of_sum = _of_sum(node)
     base = body.base if body.is_Pow and body.exp == index else body if body == index else None
     if lo == 0 and base is not None and body != index and index not in base.free_symbols:
         if hi == sympy.oo:

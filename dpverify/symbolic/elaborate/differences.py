@@ -49,7 +49,8 @@ def _of_operands(operation: Any, old: Any, new: Any, around: Around) -> Iterator
     """Compare the terms that two sums do not share, or the factors of two products."""
     if not (isinstance(old, operation) or isinstance(new, operation)):
         return
-    ours, theirs = Counter(operation.make_args(old)), Counter(operation.make_args(new))
+    ours = Counter(operation.make_args(old))
+    theirs = Counter(operation.make_args(new))
     shared = operation(*(ours & theirs).elements())
     if shared == operation.identity:
         return

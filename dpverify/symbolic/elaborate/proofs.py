@@ -51,7 +51,8 @@ class _Builder:
 
     def proof(self, proof: Proof) -> Derivation:
         """The chain of a proof."""
-        statement, name = self.statement, f"proof of {self.statement.reference}"
+        statement = self.statement
+        name = f"proof of {self.statement.reference}"
         abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(statement.lhs, statement.rhs)
         if taken := sorted(proof.letters.keys() & statement.domains.keys()):
             raise ProofError(name, 0, taken[0], "a letter of a proof's own is none of the claim's letters")

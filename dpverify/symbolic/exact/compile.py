@@ -164,7 +164,8 @@ class _Compiler:
         parts = sum(1 for _ in walk(node.body))
 
         def add_up(env: Env) -> Value:
-            first, last = elementary.as_int(f"the sum over {index}", "lo", lo(env)), hi(env)
+            first = elementary.as_int(f"the sum over {index}", "lo", lo(env))
+            last = hi(env)
             if last == OO:
                 return series(env, first)
             end = elementary.as_int(f"the sum over {index}", "hi", last)

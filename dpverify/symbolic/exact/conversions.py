@@ -54,7 +54,8 @@ def zcdp_delta(epsilon: Value, rho: Value) -> Value:
     # The order is 1 + x, and x is looked for by its logarithm: for a large rho it is about exp(-rho). At its ends the
     # slope is at least room + 1, and at most log(2) - 1.
     best = changes_sign(slope, -room - 2 - 3 * rate, ((room + 1) / (2 * rate)).log().max(arb(0)))
-    middle, ends = best.mid(), best.exp()
+    middle = best.mid()
+    ends = best.exp()
     x = middle.exp()
     exponent = x * (rate * (1 + x) - room + middle - x.log1p()) - x.log1p()
     lower = exponent - abs(slope(best)) * (ends.upper() - ends.lower())
@@ -75,7 +76,8 @@ def zcdp_epsilon(delta: Value, rho: Value) -> Value:
     ratio = changes_sign(
         lambda y: room - rate * (low * y) ** 2 - (low * y).log1p(), arb(1) / 2, 2 * (room / rate).sqrt() / low
     )
-    ball, x = low * ratio, low.mid() * ratio.mid()
+    ball = low * ratio
+    x = low.mid() * ratio.mid()
     slope = rate - (room - ball.log1p()) / ball**2
     value = rate * (1 + x) - (1 / x).log1p() + (room - x.log1p()) / x
     return value.union(value - abs(slope) * (ball.upper() - ball.lower())).max(arb(0))
@@ -92,7 +94,8 @@ def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:
     need("q >= 0", q >= 0, q < 0, q)
     need("q <= 1", q <= 1, q > 1, q)
     spend(_PARTS_OF_A_TERM * (order + 1))
-    complement, half = ONE - q, to_ball(mu) ** 2 / 2
+    complement = ONE - q
+    half = to_ball(mu) ** 2 / 2
     terms = (
         to_ball(math.comb(order, k) * elementary.power(complement, fmpq(order - k)) * elementary.power(q, fmpq(k)))
         * (half * k * (k - 1)).exp()

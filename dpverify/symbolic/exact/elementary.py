@@ -96,7 +96,8 @@ def _rational_root(base: fmpq, exponent: fmpq) -> fmpq | None:
     degree = int(exponent.q)
     if base <= 0 or degree > _MAX_ROOT:
         return None
-    top, bottom = base.p.root(degree), base.q.root(degree)
+    top = base.p.root(degree)
+    bottom = base.q.root(degree)
     if top**degree != base.p or bottom**degree != base.q:
         return None
     result = _integer_power(fmpq(top, bottom), exponent.p)
@@ -131,7 +132,8 @@ def log_extended(a: Value) -> Value:
 def log2(a: Value) -> Value:
     """Logarithm to base 2; exact at powers of two."""
     if isinstance(a, fmpq) and a > 0:
-        p, q = int(a.p), int(a.q)
+        p = int(a.p)
+        q = int(a.q)
         if not (p & (p - 1) or q & (q - 1)):
             return fmpq(p.bit_length() - q.bit_length())
     _check_positive("log2", a)
@@ -181,7 +183,8 @@ def mod(a: Value, b: Value) -> Value:
 
 def bit(s: Value, i: Value) -> Value:
     """Bit i of the integer s, that is ``floor(s / 2**i) mod 2``; both must be exact integers, i at least 0."""
-    value, shift = as_int("bit", "s", s), as_int("bit", "i", i)
+    value = as_int("bit", "s", s)
+    shift = as_int("bit", "i", i)
     if shift < 0:
         raise DomainError(f"bit(s, i) needs i >= 0, got i={shift}.")
     return fmpq(value >> shift & 1)
@@ -197,18 +200,22 @@ def popcount(n: Value) -> Value:
 
 def tree_nodes(a: Value, b: Value) -> Value:
     """Fewest dyadic intervals ``[i 2^k + 1, (i+1) 2^k]`` that make up ``a .. b``; none where b is below a."""
-    low, high, count = as_int("tree_nodes", "a", a) - 1, as_int("tree_nodes", "b", b), 0
+    low = as_int("tree_nodes", "a", a) - 1
+    high = as_int("tree_nodes", "b", b)
+    count = 0
     if low < 0:
         raise DomainError(f"tree_nodes(a, b) needs a >= 1, got a={low + 1}.")
     while low < high:  # the nodes of one level at both ends that belong to no larger one
         count += (low & 1) + (high & 1)
-        low, high = (low + 1) >> 1, high >> 1
+        low = (low + 1) >> 1
+        high = high >> 1
     return fmpq(count)
 
 
 def binomial(n: Value, k: Value) -> Value:
     """Number of ways to choose k of n, 0 where k is outside of 0 .. n."""
-    top, chosen = as_int("binomial", "n", n), as_int("binomial", "k", k)
+    top = as_int("binomial", "n", n)
+    chosen = as_int("binomial", "k", k)
     if top < 0:
         raise DomainError(f"binomial(n, k) needs n >= 0, got n={top}.")
     if top > MOST_CHOSEN_FROM:

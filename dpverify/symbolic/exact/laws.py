@@ -72,7 +72,8 @@ def sampled_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
 def least_epsilon(curve: Falling, delta: Value) -> Value:
     """Smallest epsilon, at least 0, at which a falling curve is at most delta."""
     need("delta > 0", delta > 0, delta <= 0, delta)
-    level, zero = to_ball(delta), arb(0)
+    level = to_ball(delta)
+    zero = arb(0)
     start = curve(zero)
     if level >= start:
         return zero

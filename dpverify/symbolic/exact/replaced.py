@@ -38,8 +38,11 @@ def batch_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
 def replaced_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
     """Smallest delta at epsilon where each example is drawn with probability q; mu is C: what one adds at most."""
     check_sampled(epsilon, q, mu)
-    part, shift, factor = to_ball(q), to_ball(mu), to_ball(epsilon).exp()
-    half, scaled = to_ball(ONE - q) * (factor - 1), part * (-(shift**2) / 2).exp()
+    part = to_ball(q)
+    shift = to_ball(mu)
+    factor = to_ball(epsilon).exp()
+    half = to_ball(ONE - q) * (factor - 1)
+    scaled = part * (-(shift**2) / 2).exp()
     at = ((half + (half**2 + 4 * factor * scaled**2).sqrt()) / (2 * scaled)).log() / shift
     drawn = part * (to_ball(normal_cdf(shift - at)) - factor * normal_cdf(-shift - at))
     return drawn - half * normal_cdf(-at)

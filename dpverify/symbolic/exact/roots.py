@@ -31,7 +31,8 @@ def changes_sign(function: Falling, low: arb, high: arb) -> arb:
 
     By halves with few bits, as a sign that is certain is certain with any number of them, and then by secants.
     """
-    left, right = low.mid(), high.mid()
+    left = low.mid()
+    right = high.mid()
     with working_precision(_ROUGH_BITS):
         while right - left > (1 + abs(left)) * arb(2) ** -(_ROUGH_BITS // 3):
             middle = ((left + right) / 2).mid()
@@ -42,13 +43,15 @@ def changes_sign(function: Falling, low: arb, high: arb) -> arb:
                 right = middle
             else:
                 break
-    older, newer = (left, function(left).mid()), (right, function(right).mid())
+    older = (left, function(left).mid())
+    newer = (right, function(right).mid())
     small = arb(2) ** (-ctx.prec // 2)
     for _ in range(_STEPS):
         cut = (newer[0] - newer[1] * (newer[0] - older[0]) / (newer[1] - older[1])).mid()
         if not left <= cut <= right:
             break
-        older, newer = newer, (cut, function(cut).mid())
+        older = newer
+        newer = (cut, function(cut).mid())
         if abs(cut - older[0]) <= small * (1 + abs(cut)):
             break
     return _around(function, arb(0), newer[0], low)
@@ -60,14 +63,16 @@ def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
     def height(x: arb) -> arb:
         return (function(x) / level).log().mid()
 
-    older, newer = (left, height(left)), (right, height(right))
+    older = (left, height(left))
+    newer = (right, height(right))
     small = arb(2) ** (-ctx.prec // 2)
     for _ in range(_STEPS):
         rise = newer[1] - older[1]
         cut = (newer[0] - newer[1] * (newer[0] - older[0]) / rise).mid() if rise != 0 else left
         if not left < cut < right:
             cut = ((left + right) / 2).mid()
-        older, newer = newer, (cut, height(cut))
+        older = newer
+        newer = (cut, height(cut))
         if newer[1] > 0:
             left = cut
         else:
@@ -81,7 +86,8 @@ def _around(function: Falling, level: arb, near: arb, low: arb) -> arb:
     """Widen a ball around a point until the signs at its two ends are certain."""
     width = (abs(near) + (near - low) + arb(2) ** -ctx.prec).mid() * arb(2) ** (2 - ctx.prec // 2)
     for _ in range(ctx.prec // 16):
-        left, right = (near - width).lower().max(low.lower()), (near + width).upper()
+        left = (near - width).lower().max(low.lower())
+        right = (near + width).upper()
         at_left = left <= low or function(left.mid()) > level
         if at_left and function(right.mid()) < level:
             return left.union(right)

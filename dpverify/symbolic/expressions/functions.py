@@ -23,7 +23,8 @@ class Log2(sympy.Function):  # type: ignore[misc]  # sympy ships no types
     def eval(cls, arg: Any) -> Any:
         """Evaluate at powers of two and at ``2**k`` with real k."""
         if arg.is_Rational and arg.is_positive:
-            p, q = int(arg.p), int(arg.q)
+            p = int(arg.p)
+            q = int(arg.q)
             if not (p & (p - 1) or q & (q - 1)):
                 return sympy.Integer(p.bit_length() - q.bit_length())
         if arg.is_Pow and arg.base == 2 and arg.exp.is_real:

@@ -105,7 +105,8 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
             x = sympy.Symbol(index, real=True)
             return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
         case Sum(body, index, lo, hi):
-            low, high = built(lo), built(hi)
+            low = built(lo)
+            high = built(hi)
             i = sympy.Symbol(index, integer=True)
             inside = built(body, {**symbols, index: i})
             return guarded_sum(inside, i, low, high) if guards else sympy.Sum(inside, (i, low, high))
@@ -180,7 +181,8 @@ def sympy_sides(statement: Any) -> tuple[Any, Any]:
 
     Where functions of the paper are applied, sums have no guards: only derivations look at them.
     """
-    full, sides = sympy_definitions(statement), (statement.lhs, statement.rhs)
+    full = sympy_definitions(statement)
+    sides = (statement.lhs, statement.rhs)
     applied = {part.name for side in sides if side is not None for part in walk(side) if isinstance(part, Call)}
     guards = applied <= BUILTINS.keys()
     left, right = (None if side is None else to_sympy(side, full, guards=guards) for side in sides)

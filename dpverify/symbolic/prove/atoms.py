@@ -91,7 +91,8 @@ def _about_power(atom: Any, prove: Prove) -> Iterator[Fact]:
     yield atom, positive
     if base.is_Integer and base > 1 and exponent.is_integer and prove(exponent, False):
         yield atom - 1 - exponent * (base - 1), False  # Bernoulli
-    rising, falling = prove(exponent, False), prove(-exponent, False)
+    rising = prove(exponent, False)
+    falling = prove(-exponent, False)
     if rising or falling:
         strict = prove(exponent if rising else -exponent, True)
         sign = 1 if rising else -1

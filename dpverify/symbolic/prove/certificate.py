@@ -100,12 +100,16 @@ def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tup
 
 def _leaving_row(table: list[Row], basis: list[int], entering: int) -> int | None:
     """The row with the smallest right side over its entry, where that is positive; of several, the first column."""
-    best_row, best, divisor = None, 0, 1
+    best_row = None
+    best = 0
+    divisor = 1
     for r, row in enumerate(table):
         if (entry := row.get(entering, 0)) > 0:
             gap = 0 if best_row is None else row.get(_RHS, 0) * divisor - best * entry
             if best_row is None or gap < 0 or (gap == 0 and basis[r] < basis[best_row]):
-                best_row, best, divisor = r, row.get(_RHS, 0), entry
+                best_row = r
+                best = row.get(_RHS, 0)
+                divisor = entry
     return best_row
 
 
@@ -122,7 +126,8 @@ def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> N
 def _without(column: int, row: Row, pivot_row: Row) -> Row:
     """Clear a column of a row, by a multiple of another one with a positive entry there; the old row is used up."""
     common = gcd(row[column], pivot_row[column])
-    factor, scale = row[column] // common, pivot_row[column] // common
+    factor = row[column] // common
+    scale = pivot_row[column] // common
     result = row if scale == 1 else {j: scale * value for j, value in row.items()}
     for j, value in pivot_row.items():
         if changed := result.get(j, 0) - factor * value:

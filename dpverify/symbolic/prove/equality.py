@@ -163,9 +163,11 @@ def within(seconds: float, function: Callable[[], T], *, of_process: bool = Fals
     def stop(*_: Any) -> None:
         raise _TimeIsUp(stop)
 
-    number, timer = signal.SIGALRM, signal.ITIMER_REAL
+    number = signal.SIGALRM
+    timer = signal.ITIMER_REAL
     if of_process:
-        number, timer = signal.SIGVTALRM, signal.ITIMER_VIRTUAL
+        number = signal.SIGVTALRM
+        timer = signal.ITIMER_VIRTUAL
     before = signal.signal(number, stop)
     signal.setitimer(timer, seconds)
     try:

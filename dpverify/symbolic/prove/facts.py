@@ -38,7 +38,8 @@ class Facts:
 
     def given(self, relations: Iterable[Any]) -> Facts:
         """These facts and some relations more; strict relations between integers are tightened by one."""
-        nonnegative, positive = set(self.nonnegative), set(self.positive)
+        nonnegative = set(self.nonnegative)
+        positive = set(self.positive)
         for relation in relations:
             for difference, strict in differences(relation):
                 if strict and difference.is_integer:

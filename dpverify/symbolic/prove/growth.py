@@ -45,7 +45,8 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
             products = [times(monomial, factor) for monomial in products for factor in monomials(arg, facts, fixed)]
         return _distinct(products)
     if expr.is_Pow and expr.exp.is_Rational:
-        power, base = fmpq(int(expr.exp.p), int(expr.exp.q)), monomials(expr.base, facts, fixed)
+        power = fmpq(int(expr.exp.p), int(expr.exp.q))
+        base = monomials(expr.base, facts, fixed)
         if power > 0 or len(base) == 1:
             return [times(NONE, monomial, power) for monomial in base]
     raise NoMonomialsError(f"{expr} is not proven to be a sum of products of powers in which nothing cancels.")

@@ -15,8 +15,16 @@ from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Min)
 _NOT_SMOOTH = (
-    sympy.Sum, sympy.Integral, sympy.floor, sympy.ceiling, sympy.Max, sympy.Min, sympy.Abs, sympy.Mod, sympy.Piecewise
-)  # fmt: skip
+    sympy.Sum,
+    sympy.Integral,
+    sympy.floor,
+    sympy.ceiling,
+    sympy.Max,
+    sympy.Min,
+    sympy.Abs,
+    sympy.Mod,
+    sympy.Piecewise,
+)
 
 
 def direction(expr: Any, letter: Any, place: Occurrence) -> int | None:

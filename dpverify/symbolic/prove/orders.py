@@ -57,7 +57,8 @@ def bounded(
     ``1 + |log x|`` over all other letters.
     """
     facts = Facts().given(relations := tuple(relations))
-    terms, rates = monomials(left, facts, fixed), monomials(right, facts)
+    terms = monomials(left, facts, fixed)
+    rates = monomials(right, facts)
     if any(letter.name in fixed for letter in right.free_symbols):
         raise NoMonomialsError(f"{right} holds letters that the constant depends on.")
     letters = {s for side in (left, right, *relations) for s in side.free_symbols}

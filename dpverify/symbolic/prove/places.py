@@ -38,7 +38,8 @@ class Occurrence:
     def inside(self, limit: Any) -> tuple[Any, Occurrence]:
         """Step into a sum: a fresh symbol for its index, and what is known there."""
         index, lo, hi = limit
-        fresh, path = _fresh(index, len(self.path)), (*self.path, index)
+        fresh = _fresh(index, len(self.path))
+        path = (*self.path, index)
         facts = inside_sums(self.facts, ((fresh, lo, hi),))
         if self.letter is None:
             return fresh, Occurrence(facts, path=path)

@@ -57,7 +57,8 @@ def _below_one(factors: list[tuple[Any, Any]], facts: Facts) -> bool:
 def _bounds(base: Any, facts: Facts) -> Iterator[Any]:
     """Differences of logarithms that are not negative, from what is known of a positive base."""
     for fact in (*facts.nonnegative, *facts.positive):
-        above, below = expanded(base + fact), expanded(base - fact)
+        above = expanded(base + fact)
+        below = expanded(base - fact)
         if base.free_symbols.isdisjoint(above.free_symbols):
             yield sympy.log(above) - sympy.log(base)
         if base.free_symbols.isdisjoint(below.free_symbols) and is_positive(below, facts):

@@ -35,7 +35,8 @@ def substitute(expr: Any, where: Substitution) -> Any:
 
 def _apart(node: Any, names: set[str]) -> Any:
     """Give a sum other indices, where they have one of these names."""
-    body, limits = node.function, list(node.limits)
+    body = node.function
+    limits = list(node.limits)
     for k, (index, *ends) in enumerate(limits):
         if index.name in names and not isinstance(index, sympy.Dummy):
             fresh = sympy.Dummy(index.name, **({"integer": True} if index.is_integer else {"real": True}))
@@ -227,7 +228,8 @@ class Instance:
 
     def at(self, where: Substitution) -> Instance:
         """Put expressions in the place of variables; the conditions are not checked yet."""
-        lhs, rhs = substitute(self.lhs, where), substitute(self.rhs, where)
+        lhs = substitute(self.lhs, where)
+        rhs = substitute(self.rhs, where)
         return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
 
 

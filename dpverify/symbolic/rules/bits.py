@@ -10,7 +10,8 @@ from dpverify.symbolic.rules.base import AreSetBits, Holds, IsInteger, Rule, at_
 
 s, n, R, k = (Symbol(name, integer=True) for name in "snRk")
 x = Symbol("x", real=True)
-i, j = Dummy("i", integer=True), Dummy("j", integer=True)
+i = Dummy("i", integer=True)
+j = Dummy("j", integer=True)
 f = Function("f", real=True)
 pos = Function("pos", integer=True, nonnegative=True)
 

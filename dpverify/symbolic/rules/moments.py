@@ -8,7 +8,9 @@ from dpverify.symbolic.expressions.functions import Inner, Moment, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
 from dpverify.symbolic.rules.base import Holds, IsGaussianNorm, IsInteger, IsRandom, IsVector, Rule, at_most, equal
 
-X, u, w = Symbol("X"), Symbol("u"), Symbol("w")
+X = Symbol("X")
+u = Symbol("u")
+w = Symbol("w")
 d = Symbol("d", integer=True)
 v = Symbol("v", real=True)
 

@@ -10,7 +10,8 @@ from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.rules.base import Holds, IsInteger, Rule, at_most, equal
 
 a, b, c, k, p, q, x, y = (Symbol(name, real=True) for name in "abckpqxy")
-m, n = Symbol("m", integer=True), Symbol("n", integer=True)
+m = Symbol("m", integer=True)
+n = Symbol("n", integer=True)
 
 _ANY = real(-20, 20)
 _POSITIVE = real(0, 20, open_lo=True)

@@ -21,7 +21,8 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, ForAll, Holds, IsInteger, Rule, at_most, equal
 
 a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")
-low, high = Symbol("low", real=True), Symbol("high", real=True)
+low = Symbol("low", real=True)
+high = Symbol("high", real=True)
 k, m, n, top = (Symbol(name, integer=True) for name in ("k", "m", "n", "top"))
 i, j, t = (Dummy(name, integer=True) for name in "ijt")
 f = Function("f", real=True)

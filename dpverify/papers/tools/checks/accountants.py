@@ -113,11 +113,18 @@ def _drawn(sizes: int) -> Squares:
 
 
 def _in_floats(T: int, N: int, s: Squares) -> nodes.NodeSensitivities:
-    jump, cap, root = 2 * s.smoothness * s.eta * N, 4 * s.lipschitz, sqrt(s.delta)
+    jump = 2 * s.smoothness * s.eta * N
+    cap = 4 * s.lipschitz
+    root = sqrt(s.delta)
     return nodes.NodeSensitivities(
-        T, N, float(cap * s.lipschitz / s.g_first), float(cap * s.lipschitz / s.g_later),
-        float(min(jump, cap)) / root, float(cap) / root, float((2 * s.eta * s.smoothness) ** 2 / s.drift),
-    )  # fmt: skip
+        T,
+        N,
+        float(cap * s.lipschitz / s.g_first),
+        float(cap * s.lipschitz / s.g_later),
+        float(min(jump, cap)) / root,
+        float(cap) / root,
+        float((2 * s.eta * s.smoothness) ** 2 / s.drift),
+    )
 
 
 @cache
@@ -143,9 +150,11 @@ def _ratio_2(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Ca
 
 
 def _points_2(budget: Budget) -> Iterator[PointLike]:
-    rng, remaining_points = np.random.default_rng(7), 20 if budget.name == "smoke" else 60
+    rng = np.random.default_rng(7)
+    remaining_points = 20 if budget.name == "smoke" else 60
     while remaining_points:
-        T, N = int(rng.integers(1, 31)), int(rng.integers(1, 12))
+        T = int(rng.integers(1, 31))
+        N = int(rng.integers(1, 12))
         if max(pattern_count(T, N, ordering) for ordering in ("fresh", "once")) <= MOST_PATTERNS:
             remaining_points -= 1
             yield {"T": T, "N": N, "w": ALPHAS[remaining_points % 4], "sizes": remaining_points, "close": 0, "grain": 0}
@@ -195,13 +204,23 @@ for claim, ratio, short, merged, sizes in (
         fault = Planted("1% off", lhs=ratio(side, _percent(sign)), at_declared_size=True)
         CHECKS.add(
             RuleCheck(
-                f"{claim}-{side}", "all-patterns", points=short, lhs=ratio(side), planted=[fault], region=sizes,
+                f"{claim}-{side}",
+                "all-patterns",
+                points=short,
+                lhs=ratio(side),
+                planted=[fault],
+                region=sizes,
                 seconds=0.18,
             ),
             RuleCheck(
-                f"{claim}-{side}", "merged", points=merged, lhs=ratio(side), planted=[fault],
-                readings={"ordering": "fresh"}, region="runs in which points are merged, from 30% to 0.01% apart",
+                f"{claim}-{side}",
+                "merged",
+                points=merged,
+                lhs=ratio(side),
+                planted=[fault],
+                readings={"ordering": "fresh"},
+                region="runs in which points are merged, from 30% to 0.01% apart",
                 seconds=0.13,
             ),
-        )  # fmt: skip
+        )
 CHECKS.add(RuleCheck("accountant-2-long", "patterns", points=_points_long, lhs=_ratio_long, seconds=1.0))

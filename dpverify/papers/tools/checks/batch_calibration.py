@@ -20,7 +20,8 @@ from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tools", __name__)
 
-LIPSCHITZ, ACCURACY = 2.0, 0.25
+LIPSCHITZ = 2.0
+ACCURACY = 0.25
 
 
 KINDS: dict[str, Kind] = {"calibration-dp-srm": "recursive", "calibration-dpageem": "descent"}
@@ -28,7 +29,8 @@ KINDS: dict[str, Kind] = {"calibration-dp-srm": "recursive", "calibration-dpagee
 
 
 def _run(point: Point, statement: Statement) -> BatchRun:
-    batch, kind = int(point["batch"]), KINDS[statement.key.partition(":")[2]]
+    batch = int(point["batch"])
+    kind = KINDS[statement.key.partition(":")[2]]
     if kind == "descent":
         return BatchRun(kind, int(point["N"]), int(point["T"]), batch, batch, lipschitz=LIPSCHITZ)
     first = min(int(point["N"]), 2 * batch)

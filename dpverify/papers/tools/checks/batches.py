@@ -29,18 +29,22 @@ def _found(q: float, sigma: float, T: int, delta: float) -> Bounds:
 
 
 def _end(point: Point, side: str) -> float:
-    q, sigma, T = float(point["q"]), float(point["sigma"]), int(point["T"])
+    q = float(point["q"])
+    sigma = float(point["sigma"])
+    T = int(point["T"])
     bounds = _found(q, sigma, T, down(point["delta"]))
     return bounds.upper if side == "upper" else bounds.lower
 
 
 def _exact(point: Point, epsilon: float) -> arb:
     """Delta of one step, H_c((1-q) N(0, s^2) + q N(1, s^2), N(0, s^2)), or of many on all of the data."""
-    q, s = ball(Fraction(float(point["q"]))), ball(Fraction(float(point["sigma"])))
+    q = ball(Fraction(float(point["q"])))
+    s = ball(Fraction(float(point["sigma"])))
     if point["q"] == 1:
         return delta_ball(ball(point["T"]).sqrt() / s, epsilon)
     threshold = arb(epsilon).exp() - 1 + q
-    x, width = arb(1) / 2 + s**2 * (threshold / q).log(), s * arb(2).sqrt()
+    x = arb(1) / 2 + s**2 * (threshold / q).log()
+    width = s * arb(2).sqrt()
     return (q * ((x - 1) / width).erfc() - threshold * (x / width).erfc()) / 2
 
 
@@ -94,31 +98,59 @@ def _known(budget: Budget) -> Iterator[PointLike]:
 
 def _many(budget: Budget) -> Iterator[PointLike]:
     for q, sigma, T, delta in (
-        ("50/32561", "1.3187", 1302, "1e-5"), ("200/49990", "1.1314", 625, "1e-5"), ("1/10", "2", 100, "1e-6"),
-        ("1/2", "3", 10, "1e-4"), ("9/10", "5", 50, "1e-3"), ("1", "10", 100, "1e-3"),
-        ("1/100", "3/4", 300, "1e-5"), ("1/20", "1", 40, "1e-8"), ("1/4", "4", 200, "1e-5"), ("1/3", "2", 5, "1e-2"),
-        ("3/4", "6", 20, "1e-7"), ("1/1000", "3/5", 2000, "1e-6"), ("1/200", "9/10", 500, "1e-7"),
-        ("1/50", "3/2", 250, "1e-4"), ("1/8", "5/2", 60, "1e-9"), ("1/5", "1", 8, "1e-5"), ("2/5", "8", 400, "1e-6"),
-        ("3/5", "2", 3, "1e-3"), ("4/5", "12", 150, "1e-5"), ("19/20", "7", 30, "1e-8"),
-    ):  # fmt: skip
+        ("50/32561", "1.3187", 1302, "1e-5"),
+        ("200/49990", "1.1314", 625, "1e-5"),
+        ("1/10", "2", 100, "1e-6"),
+        ("1/2", "3", 10, "1e-4"),
+        ("9/10", "5", 50, "1e-3"),
+        ("1", "10", 100, "1e-3"),
+        ("1/100", "3/4", 300, "1e-5"),
+        ("1/20", "1", 40, "1e-8"),
+        ("1/4", "4", 200, "1e-5"),
+        ("1/3", "2", 5, "1e-2"),
+        ("3/4", "6", 20, "1e-7"),
+        ("1/1000", "3/5", 2000, "1e-6"),
+        ("1/200", "9/10", 500, "1e-7"),
+        ("1/50", "3/2", 250, "1e-4"),
+        ("1/8", "5/2", 60, "1e-9"),
+        ("1/5", "1", 8, "1e-5"),
+        ("2/5", "8", 400, "1e-6"),
+        ("3/5", "2", 3, "1e-3"),
+        ("4/5", "12", 150, "1e-5"),
+        ("19/20", "7", 30, "1e-8"),
+    ):
         yield {"q": q, "sigma": sigma, "T": T, "delta": delta}
 
 
 KNOWN = "one step, and many on all of the data, where delta is known in balls"
 CHECKS.add(
     RuleCheck(
-        "batches-upper", "known", points=_known, lhs=_at_upper(), seconds=0.4, region=KNOWN,
+        "batches-upper",
+        "known",
+        points=_known,
+        lhs=_at_upper(),
+        seconds=0.4,
+        region=KNOWN,
         planted=[Planted("2% less epsilon", lhs=_at_upper(0.98), at_declared_size=True)],
     ),
     RuleCheck(
-        "batches-upper", "many-steps", points=_many, lhs=_seen(), seconds=0.3,
+        "batches-upper",
+        "many-steps",
+        points=_many,
+        lhs=_seen(),
+        seconds=0.3,
         planted=[Planted("a third less epsilon", lhs=_seen(2 / 3), at_declared_size=True)],
     ),
     RuleCheck(
-        "batches-lower", "known", points=_known, lhs=_below(), seconds=0.4, region=KNOWN,
+        "batches-lower",
+        "known",
+        points=_known,
+        lhs=_below(),
+        seconds=0.4,
+        region=KNOWN,
         planted=[
             Planted("2% more epsilon", lhs=_below(1.02), at_declared_size=True),
             Planted("an epsilon above 0 where 0 is the right lower end", lhs=_below(least=1e-6)),
         ],
     ),
-)  # fmt: skip
+)

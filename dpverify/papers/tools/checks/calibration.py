@@ -64,7 +64,9 @@ def _delta(algorithm: str, factor: float = 1.0, *, lower: bool = False) -> LeftS
 
     def lhs(point: Point, statement: Statement) -> arb:
         run = _run(point, statement, algorithm)
-        noise, epsilon, delta = _noise(algorithm, run), float(point["epsilon"]), float(point["delta"])
+        noise = _noise(algorithm, run)
+        epsilon = float(point["epsilon"])
+        delta = float(point["delta"])
         sigma = sigma_for(noise, epsilon, delta) * factor * (noise.mu.lower / noise.mu.upper if lower else 1.0)
         exact, reached = _worst(algorithm, run)
         return delta_ball((ball(exact).sqrt() if exact else arb(reached)) / arb(sigma), epsilon)
@@ -107,12 +109,22 @@ for algorithm, claim in (("dp-nsgd", "calibration-dp-nsgd"), ("sr-nsgd", "calibr
     differ = Planted("from the lower bound", lhs=_delta(algorithm, lower=True))
     CHECKS.add(
         RuleCheck(
-            claim, "all-patterns", points=_short, lhs=_delta(algorithm), planted=[small], seconds=0.15,
+            claim,
+            "all-patterns",
+            points=_short,
+            lhs=_delta(algorithm),
+            planted=[small],
+            seconds=0.15,
             region="up to 11 steps, all patterns",
         ),
         RuleCheck(
-            claim, "long-runs", points=_long, lhs=_delta(algorithm), readings={"ordering": "fresh"}, seconds=0.5,
+            claim,
+            "long-runs",
+            points=_long,
+            lhs=_delta(algorithm),
+            readings={"ordering": "fresh"},
+            seconds=0.5,
             planted=[small if algorithm == "dp-nsgd" else differ],  # Algorithm 1's two bounds differ by rounding alone
             region="runs with more patterns than can be tried, at one that was found",
         ),
-    )  # fmt: skip
+    )

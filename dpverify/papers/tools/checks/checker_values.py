@@ -77,7 +77,8 @@ def sign(number: Value) -> int:
 
 def _sum(args: list[Expr], point: Point) -> Value:
     index, lo, hi, body = args
-    first, last = value(lo, point), value(hi, point)
+    first = value(lo, point)
+    last = value(hi, point)
     if not (isinstance(first, Fraction) and isinstance(last, Fraction) and first.denominator == last.denominator == 1):
         raise Undecided("sum")
     if last - first > MOST_TERMS:

@@ -98,14 +98,21 @@ def _off(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
     """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
-        d, clip, draw = int(point["d"]), float(point["C"]), int(point["draw"])
+        d = int(point["d"])
+        clip = float(point["C"])
+        draw = int(point["draw"])
         release, exact = KINDS[draw % len(KINDS)]
         replaced = draw // len(KINDS) % 2 == 1
         divisor = float(point["batch"])
         promise = Promise(
-            sigma=1e-6, clip=clip * tried, divisor=divisor, steps=2, dimension=d, batch=BATCH,
+            sigma=1e-6,
+            clip=clip * tried,
+            divisor=divisor,
+            steps=2,
+            dimension=d,
+            batch=BATCH,
             neighbours="replace-one" if replaced else "add-remove",
-        )  # fmt: skip
+        )
         reported = _reported(release, clip * factor, promise, draw)
         return Fraction(abs(reported / (exact(d, replaced) * clip / divisor) - 1.0))
 
@@ -127,7 +134,8 @@ def _stated(test: ConformanceTest) -> Fraction:
 
 def _least_allowed(values: int, level: float) -> float:
     """Least sum of squares that passes: a limit that is found by asking."""
-    below, allowed = 0.0, float(values)
+    below = 0.0
+    allowed = float(values)
     while allowed > np.nextafter(below, math.inf):
         middle = (below + allowed) / 2.0
         if not below < middle < allowed:
@@ -157,7 +165,8 @@ def _missed(less: Fraction = Fraction(0)) -> LeftSide:
     """Chance that noise passes that is as much too small as the test says that it sees, or by ``less`` less."""
 
     def lhs(point: Point, statement: Statement) -> arb:
-        values, level = int(point["n"]), float(point["level"])
+        values = int(point["n"])
+        level = float(point["level"])
         factor = 1 - _stated(scale_test("", np.ones(values), level)) + less
         return _at_least(arb(_least_allowed(values, level)) / ball(factor) ** 2, values)
 
@@ -197,8 +206,15 @@ def _batches(examples: int, steps: int, rng: np.random.Generator) -> Iterator[An
 def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int], Any]:
     """Whether an optimizer fails, for each of some seeds; it keeps its promise if ``sigma`` is as promised."""
     promise = Promise(
-        sigma=SIGMA, clip=1.0, divisor=BATCH, steps=2, dimension=2, batch=BATCH, examples=EXAMPLES, sampling="batches",
-    )  # fmt: skip
+        sigma=SIGMA,
+        clip=1.0,
+        divisor=BATCH,
+        steps=2,
+        dimension=2,
+        batch=BATCH,
+        examples=EXAMPLES,
+        sampling="batches",
+    )
     optimizer = _optimizer(sigma)
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
@@ -221,7 +237,11 @@ def _plan(context: Context) -> Plan:
 
 CHECKS.add(
     RuleCheck(
-        "conform-sensitivity", "known", points=_optimizers, lhs=_off(), seconds=2.0,
+        "conform-sensitivity",
+        "known",
+        points=_optimizers,
+        lhs=_off(),
+        seconds=2.0,
         planted=[
             Planted("clipped 1e-4 later", lhs=_off(factor=1.0 + 1e-4), at_declared_size=True),
             Planted("no long gradients tried", lhs=_off(tried=2.0**-24)),
@@ -229,12 +249,20 @@ CHECKS.add(
         region="sums and means of clipped gradients, clipped coordinates, clipped sums; both kinds of neighbours",
     ),
     RuleCheck(
-        "conform-noise-detected", "limits", points=_samples, lhs=_missed(), seconds=2.0,
+        "conform-noise-detected",
+        "limits",
+        points=_samples,
+        lhs=_missed(),
+        seconds=2.0,
         planted=[Planted("noise 0.1% less too small", lhs=_missed(Fraction(1, 1000)), at_declared_size=True)],
         region="up to 9600 numbers",
     ),
     RuleCheck(
-        "conform-noise-level", "limits", points=_samples, lhs=_too_seldom(), seconds=2.0,
+        "conform-noise-level",
+        "limits",
+        points=_samples,
+        lhs=_too_seldom(),
+        seconds=2.0,
         planted=[Planted("1% above the level", lhs=_too_seldom(1.01), at_declared_size=True)],
         region="up to 9600 numbers",
     ),
@@ -249,4 +277,4 @@ CHECKS.add(
         region="tests of noise and of batches; two steps of two numbers, batches of 4 of 16 examples",
         leaves_out="optimizers that round, and audits of outputs, whose level has claims of its own",
     ),
-)  # fmt: skip
+)

@@ -32,7 +32,9 @@ def _above(factor: float, *, forgotten: bool = False) -> LeftSide:
     """Chance that the audit's bound is above epsilon; ``forgotten``: what delta may decide is not taken off."""
 
     def lhs(point: Point, statement: Statement) -> arb:
-        n, epsilon, level = int(point["n"]), float(point["epsilon"]), float(point["level"]) * factor
+        n = int(point["n"])
+        epsilon = float(point["epsilon"])
+        level = float(point["level"]) * factor
         right, wrong = _counts(n)
         bounds = lower_epsilon(right, wrong, n, 0.0 if forgotten else float(point["delta"]), level)
         p = arb(float(point["p"]))
@@ -41,9 +43,7 @@ def _above(factor: float, *, forgotten: bool = False) -> LeftSide:
         hit = zip(
             right[bounds > epsilon].astype(int).tolist(), wrong[bounds > epsilon].astype(int).tolist(), strict=True
         )
-        terms = (
-            comb(n, i) * comb(n - i, j) * powers[0][i] * powers[1][j] * powers[2][n - i - j] for i, j in hit
-        )  # fmt: skip
+        terms = (comb(n, i) * comb(n - i, j) * powers[0][i] * powers[1][j] * powers[2][n - i - j] for i, j in hit)
         return sum(terms, start=arb(0))
 
     return lhs
@@ -63,7 +63,8 @@ def _tail(count: int, n: int, p: arb) -> arb:
 
 def _spent(fewer: int) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> arb:
-        n, delta = int(point["n"]), float(point["delta"])
+        n = int(point["n"])
+        delta = float(point["delta"])
         rounds, left = allowance(n, delta, float(point["level"]))
         return _tail(rounds - fewer, n, arb(delta)) + arb(left)
 
@@ -80,7 +81,8 @@ def _shares(budget: Budget) -> Iterator[PointLike]:
 
 def _wrong(factor: float) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
-        n, p = int(point["n"]), point["p"]
+        n = int(point["n"])
+        p = point["p"]
         limits = [proportion_limits(k, n, float(point["level"]) * factor) for k in range(n + 1)]
         chances = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
         above = sum((chances[k] for k, (lower, _) in enumerate(limits) if lower > p), Fraction(0))
@@ -98,18 +100,33 @@ def _proportions(budget: Budget) -> Iterator[PointLike]:
 
 CHECKS.add(
     RuleCheck(
-        "audit-level", "all-counts", points=_games, lhs=_above(1.0), region="up to 40 rounds", seconds=0.5,
+        "audit-level",
+        "all-counts",
+        points=_games,
+        lhs=_above(1.0),
+        region="up to 40 rounds",
+        seconds=0.5,
         planted=[
             Planted("twice the level", lhs=_above(2.0), at_declared_size=True),
             Planted("delta forgotten", lhs=_above(1.0, forgotten=True)),
         ],
     ),
     RuleCheck(
-        "audit-share", "binomials", points=_shares, lhs=_spent(0), region="up to 300 rounds", seconds=0.02,
+        "audit-share",
+        "binomials",
+        points=_shares,
+        lhs=_spent(0),
+        region="up to 300 rounds",
+        seconds=0.02,
         planted=[Planted("one round fewer", lhs=_spent(1), at_declared_size=True)],
     ),
     RuleCheck(
-        "limits-proportion", "all-counts", points=_proportions, lhs=_wrong(1.0), region="up to 40 draws", seconds=0.2,
+        "limits-proportion",
+        "all-counts",
+        points=_proportions,
+        lhs=_wrong(1.0),
+        region="up to 40 draws",
+        seconds=0.2,
         planted=[Planted("twice the level", lhs=_wrong(2.0), at_declared_size=True)],
     ),
-)  # fmt: skip
+)

@@ -44,7 +44,8 @@ def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
     """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
-        parties, bits = int(point["m"]), int(point["n"])
+        parties = int(point["m"])
+        bits = int(point["n"])
         unit = 2.0**-bits
         rng = np.random.default_rng([int(point["draw"]), parties, bits])
         largest_entry = (RANGE // (2 * parties)) * unit
@@ -102,9 +103,14 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
             seed = f"{point['draw']} {party}"
             session = RecordingSession(parties)
             set_up(
-                cast(Session, session), [HOLDS] * parties, np.zeros((HOLDS, DIMENSION)), np.zeros(HOLDS), s, party,
+                cast(Session, session),
+                [HOLDS] * parties,
+                np.zeros((HOLDS, DIMENSION)),
+                np.zeros(HOLDS),
+                s,
+                party,
                 Random(seed),
-            ).advance()  # fmt: skip
+            ).advance()
             gauss = Random(seed).gauss
             expected += [[gauss(0.0, 1.0) for _ in range(DIMENSION)] for _ in range(s.steps)]
             added += np.array(session.given) * (factor if party >= silent else 0.0)
@@ -149,7 +155,11 @@ def _runs(budget: Budget) -> Iterator[PointLike]:
 
 CHECKS.add(
     RuleCheck(
-        "party-sum", "field", points=_sums, lhs=_difference(), seconds=0.3,
+        "party-sum",
+        "field",
+        points=_sums,
+        lhs=_difference(),
+        seconds=0.3,
         planted=[
             Planted("a party left out", lhs=_difference(parties_less=1)),
             Planted("a smaller field", lhs=_difference(half=RANGE // 4)),
@@ -157,7 +167,11 @@ CHECKS.add(
         region="3 to 16 parties, 1 to 40 fraction bits, values up to the ends of the range",
     ),
     RuleCheck(
-        "party-noise", "known", points=_runs, lhs=_noise_off(), seconds=0.5,
+        "party-noise",
+        "known",
+        points=_runs,
+        lhs=_noise_off(),
+        seconds=0.5,
         planted=[
             Planted("1e-4 less noise", lhs=_noise_off(1.0 - 1e-4), at_declared_size=True),
             Planted("a silent party", lhs=_noise_off(silent=1)),
@@ -165,8 +179,12 @@ CHECKS.add(
         region="runs of 1 and 5 steps with calibrated noise, in 40 dimensions",
     ),
     RuleCheck(
-        "party-honest", "balls", points=_runs, lhs=_honest(), seconds=0.2,
+        "party-honest",
+        "balls",
+        points=_runs,
+        lhs=_honest(),
+        seconds=0.2,
         planted=[Planted("one party fewer", lhs=_honest(1), at_declared_size=True)],
         region="runs with calibrated noise, in 40 dimensions",
     ),
-)  # fmt: skip
+)

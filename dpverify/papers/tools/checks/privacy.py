@@ -56,7 +56,9 @@ Reported = Callable[[float, float, int, float], float]
 
 def _seen(reported: Reported, factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
-        q, sigma, T = float(point["q"]), float(point["sigma"]), int(point["T"])
+        q = float(point["q"])
+        sigma = float(point["sigma"])
+        T = int(point["T"])
         return Fraction(seen_delta(q, sigma, T, factor * reported(q, sigma, T, down(point["delta"]))))
 
     return lhs
@@ -66,7 +68,9 @@ def _at_noise(factor: float) -> LeftSide:
     """Delta with the noise that is reported for an epsilon, on batches of 1000."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
-        q, T, delta = float(point["q"]), int(point["T"]), down(point["delta"])
+        q = float(point["q"])
+        T = int(point["T"])
+        delta = down(point["delta"])
         epsilon = sampled_epsilon(q, float(point["sigma"]), T, delta)
         std = sampled_std(round(1000 / q), 1000, T, 1.0, epsilon, delta)
         return Fraction(seen_delta(q, factor * std * 1000 / 2.0, T, epsilon))
@@ -76,12 +80,21 @@ def _at_noise(factor: float) -> LeftSide:
 
 def _many(budget: Budget) -> Iterator[PointLike]:
     for q, sigma, T, delta in (
-        ("1", "1", 1, "1e-5"), ("1", "4", 16, "1e-5"), ("1", "10", 100, "1e-3"), ("1/100", "1", 1000, "1e-5"),
-        ("1/10", "2", 100, "1e-6"), ("1/2", "3", 10, "1e-4"), ("9/10", "5", 50, "1e-3"), ("1/20", "7/10", 1, "1e-3"),
-        ("1/4", "3", 60, "1e-4"), ("1/50", "1", 200, "1e-7"), ("1/8", "5/4", 8, "1e-5"),
+        ("1", "1", 1, "1e-5"),
+        ("1", "4", 16, "1e-5"),
+        ("1", "10", 100, "1e-3"),
+        ("1/100", "1", 1000, "1e-5"),
+        ("1/10", "2", 100, "1e-6"),
+        ("1/2", "3", 10, "1e-4"),
+        ("9/10", "5", 50, "1e-3"),
+        ("1/20", "7/10", 1, "1e-3"),
+        ("1/4", "3", 60, "1e-4"),
+        ("1/50", "1", 200, "1e-7"),
+        ("1/8", "5/4", 8, "1e-5"),
         ("1/1000", "4/5", 3000, "1e-6"),
-        ("1/2", "6", 100, "1e-8"), ("1/5", "2", 20, "1e-2"),
-    ):  # fmt: skip
+        ("1/2", "6", 100, "1e-8"),
+        ("1/5", "2", 20, "1e-2"),
+    ):
         yield {"q": q, "sigma": sigma, "T": T, "delta": delta}
 
 
@@ -110,7 +123,8 @@ def _opposite(order: int, q: Fraction, sigma: Fraction) -> arb:
         below = [((1 - rate) * (-x / width).erfc() + rate * ((to - x) / width).erfc()) / 2 for x in edges]
         return [after - before for before, after in itertools.pairwise(below)]
 
-    up, low = pieces(half), pieces(-half)
+    up = pieces(half)
+    low = pieces(-half)
     return sum((a**order / b ** (order - 1) for a, b in zip(up, low, strict=True)), arb(0)).log() / (order - 1)
 
 
@@ -122,7 +136,9 @@ def _bounds(order: int, q: float, sigma: float) -> tuple[float, ...]:
 
 def _over_bounds(factor: float, *, opposite: bool) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
-        order, q, sigma = int(point["z"]), Fraction(float(point["q"])), Fraction(float(point["sigma"]))
+        order = int(point["z"])
+        q = Fraction(float(point["q"]))
+        sigma = Fraction(float(point["sigma"]))
         bounds = _bounds(order, float(q), float(sigma))
         if opposite:
             return _opposite(order, q, sigma) / arb(min(bounds) * factor * MARGIN)
@@ -158,31 +174,57 @@ def _less(lhs: LeftSide, name: str) -> list[Planted]:
 DELTAS = ("1e-30", "1/2")
 CHECKS.add(
     SearchCheck(
-        "gaussian-epsilon", "balls", lhs=_at_epsilon(1.0), region={"mu": ("1/1000", 50), "delta": DELTAS},
+        "gaussian-epsilon",
+        "balls",
+        lhs=_at_epsilon(1.0),
+        region={"mu": ("1/1000", 50), "delta": DELTAS},
         planted=_less(_at_epsilon(1.0 - 1e-9), "1e-9 less epsilon"),
     ),
     SearchCheck(
-        "gaussian-mu", "balls", lhs=_at_mu(1.0), region={"epsilon": ("1/1000", 500), "delta": DELTAS},
+        "gaussian-mu",
+        "balls",
+        lhs=_at_mu(1.0),
+        region={"epsilon": ("1/1000", 500), "delta": DELTAS},
         planted=_less(_at_mu(1.0 + 1e-9), "1e-9 more mu"),
     ),
     RuleCheck(
-        "sampling-poisson", "many-steps", points=_many, lhs=_seen(poisson_gaussian_epsilon), seconds=0.2,
+        "sampling-poisson",
+        "many-steps",
+        points=_many,
+        lhs=_seen(poisson_gaussian_epsilon),
+        seconds=0.2,
         planted=_less(_seen(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"),
     ),
     RuleCheck(
-        "sampling-batches", "many-steps", points=_many, lhs=_seen(sampled_epsilon), seconds=0.2,
+        "sampling-batches",
+        "many-steps",
+        points=_many,
+        lhs=_seen(sampled_epsilon),
+        seconds=0.2,
         planted=_less(_seen(sampled_epsilon, 0.9), "a tenth less epsilon"),
     ),
     RuleCheck(
-        "sampling-batches", "noise", points=_some, lhs=_at_noise(1.0), seconds=0.6,
+        "sampling-batches",
+        "noise",
+        points=_some,
+        lhs=_at_noise(1.0),
+        seconds=0.6,
         planted=_less(_at_noise(0.9), "a tenth less noise"),
     ),
     RuleCheck(
-        "sampling-moments", "one-against-none", points=_orders, lhs=_over_bounds(1.0, opposite=False), seconds=0.05,
+        "sampling-moments",
+        "one-against-none",
+        points=_orders,
+        lhs=_over_bounds(1.0, opposite=False),
+        seconds=0.05,
         planted=_less(_over_bounds(1.0 - 1e-8, opposite=False), "1e-8 less"),
     ),
     RuleCheck(
-        "sampling-moments", "opposite", points=_few_orders, lhs=_over_bounds(1.0, opposite=True), seconds=0.5,
+        "sampling-moments",
+        "opposite",
+        points=_few_orders,
+        lhs=_over_bounds(1.0, opposite=True),
+        seconds=0.5,
         planted=_less(_over_bounds(0.98, opposite=True), "a fiftieth less"),
     ),
-)  # fmt: skip
+)

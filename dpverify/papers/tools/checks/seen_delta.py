@@ -26,7 +26,8 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
     """
     spread = 12.0 * sigma
     x = np.linspace(-spread, spread + 1.0, 20_001)
-    alone, moved = special.ndtr(x / sigma), special.ndtr((x - 1.0) / sigma)
+    alone = special.ndtr(x / sigma)
+    moved = special.ndtr((x - 1.0) / sigma)
     mixed = (1.0 - q) * alone + q * moved
     law = np.diff(alone if swapped else mixed)
     at = np.logaddexp(np.log1p(-q) if q < 1.0 else -np.inf, np.log(q) + (2.0 * x - 1.0) / (2.0 * sigma**2))

@@ -30,14 +30,16 @@ def _square(vector: Iterable[float]) -> Fraction:
 
 def _data(point: Point) -> tuple[Matrix, Vector, Vector]:
     """Rows, labels and the iterate; the sizes of rows go over many powers of two."""
-    d, rng = int(point["d"]), np.random.default_rng([int(point["draw"]), int(point["d"])])
+    d = int(point["d"])
+    rng = np.random.default_rng([int(point["draw"]), int(point["d"])])
     x = rng.standard_normal((BATCH, d)) * 2.0 ** rng.integers(-30, 30, (BATCH, 1))
     return x, rng.integers(0, 2, BATCH).astype(float), rng.standard_normal(d) * 2.0 ** rng.integers(-8, 8)
 
 
 def _summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vector:
     rows = pad_rows(x, y)
-    at, out = np.zeros(rows.shape[1]), np.empty(rows.shape[1])
+    at = np.zeros(rows.shape[1])
+    out = np.empty(rows.shape[1])
     at[: len(w)] = w
     clipped_sum(logistic.slope)(rows, batch, at, clip, out)
     return out
@@ -57,9 +59,11 @@ def _moved(factor: float) -> LeftSide:
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, y, w), clip, everything = _data(point), float(point["C"]), np.arange(BATCH)
-        before, moved = _summed(x, y, w, everything, clip * factor), []
+        before = _summed(x, y, w, everything, clip * factor)
+        moved = []
         for i in range(0, BATCH, 4):
-            replaced_x, replaced_y = x.copy(), y.copy()
+            replaced_x = x.copy()
+            replaced_y = y.copy()
             replaced_x[i], replaced_y[i] = -x[i], y[i]
             for turned in (w, -w):
                 replaced_x[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
@@ -77,11 +81,13 @@ def _clips(budget: Budget) -> Iterator[PointLike]:
 
 def _vectors(point: Point) -> tuple[Vector, Vector, Vector]:
     """A row of norm B at most and two iterates; draw 0: equal entries and |w_j| = 1/sqrt(3); draw 1: near w = 0."""
-    d, draw = int(point["d"]), int(point["draw"])
+    d = int(point["d"])
+    draw = int(point["draw"])
     rng = np.random.default_rng([draw, d])
     x, w, step = rng.standard_normal((3, d))
     if draw == 0:
-        x, w = np.ones(d), np.full(d, -1.0 / sqrt(3.0)) / (1.0 if d > 1 else 1e-6)
+        x = np.ones(d)
+        w = np.full(d, -1.0 / sqrt(3.0)) / (1.0 if d > 1 else 1e-6)
     w = np.zeros(d) if draw == 1 else w * (2.0 ** rng.integers(-6, 8) if draw > 1 else 1.0)
     step = x * 2.0**-12 if draw == 1 else step * 2.0 ** rng.integers(-12, 3)
     return scale_rows(x[None, :], "unit", float(point["B"]))[0], w, w + step
@@ -92,7 +98,8 @@ def _gradient(factor: float) -> LeftSide:
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, w, _), lam, out = _vectors(point), float(point["lam"]), np.empty(int(point["d"]))
-        G, squares = logistic_bounds.lipschitz(float(point["B"]), lam, len(w)), []
+        G = logistic_bounds.lipschitz(float(point["B"]), lam, len(w))
+        squares = []
         for label in (0.0, 1.0):
             logistic.example_gradient(lam)(w, x, label, out)
             squares.append(_square(out))
@@ -135,19 +142,37 @@ def _off(lhs: LeftSide, name: str) -> list[Planted]:
 REGION = f"drawn rows and iterates, batches of {BATCH}"
 CHECKS.add(
     RuleCheck(
-        "clipping-norm", "exact", points=_clips, lhs=_clipped(1.0), region=REGION, seconds=0.35,
+        "clipping-norm",
+        "exact",
+        points=_clips,
+        lhs=_clipped(1.0),
+        region=REGION,
+        seconds=0.35,
         planted=_off(_clipped(1.0 + ldexp(1.0, -40)), "2^-40 beyond the limit"),
     ),
     RuleCheck(
-        "clipping-neighbours", "exact", points=_clips, lhs=_moved(1.0), region=REGION, seconds=0.35,
+        "clipping-neighbours",
+        "exact",
+        points=_clips,
+        lhs=_moved(1.0),
+        region=REGION,
+        seconds=0.35,
         planted=_off(_moved(1.01), "1% beyond the limit"),
     ),
     RuleCheck(
-        "problem-lipschitz", "exact", points=_problems, lhs=_gradient(1.0), seconds=0.12,
+        "problem-lipschitz",
+        "exact",
+        points=_problems,
+        lhs=_gradient(1.0),
+        seconds=0.12,
         planted=_off(_gradient(1.0 - 1e-6), "1e-6 less"),
     ),
     RuleCheck(
-        "problem-smoothness", "balls", points=_problems, lhs=_change(1.0), seconds=0.12,
+        "problem-smoothness",
+        "balls",
+        points=_problems,
+        lhs=_change(1.0),
+        seconds=0.12,
         planted=_off(_change(0.999), "0.1% less"),
     ),
-)  # fmt: skip
+)

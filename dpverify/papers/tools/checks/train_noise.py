@@ -40,7 +40,9 @@ from dpverify.train.run import problem_of, train
 CHECKS = PaperChecks("tools", __name__)
 
 DIMENSION = 12
-ETA, GAMMA, CHANGE_CLIP = 0.05, 0.25, 0.125
+ETA = 0.05
+GAMMA = 0.25
+CHANGE_CLIP = 0.125
 STAGES = 2
 OF_TREES = ("dp-nsgd", "sr-nsgd")
 
@@ -188,7 +190,8 @@ def _off(algorithm: str, factor: float = 1.0) -> LeftSide:
     """Largest relative difference of a deviation that is added from the one that ``calibrate`` gives."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
-        request, examples = _request(algorithm, point), int(point["N"])
+        request = _request(algorithm, point)
+        examples = int(point["N"])
         applied = _applied(algorithm, request, examples, factor)
         expected = _calibrated(algorithm, request, examples)
         return max(Fraction(abs(value / expected[name] - 1.0)) for name, value in applied.items())

@@ -38,7 +38,8 @@ def read_nodes(steps: int, examples: int) -> dict[str, set[Node]]:
     Source: Algorithm 4, with the repairs that it needs to run; compare
     ``literal_output``.
     """
-    T, N = steps, examples
+    T = steps
+    N = examples
     nodes: dict[str, set[Node]] = {"G": set(), "Delta": set(), "r": set()}
     for t in range(1, T + 1):
         q, r = divmod(t, N)
@@ -63,7 +64,8 @@ def pattern_sum(
     weights.
     """
     keep, lipschitz, smoothness, eta = map(_rational, (1 - alpha, squares.lipschitz, squares.smoothness, squares.eta))
-    total, jump = ZERO, 2 * smoothness * eta * examples
+    total = ZERO
+    jump = 2 * smoothness * eta * examples
     for family, intervals in nodes.items():
         for y, z in intervals:
             inside = [t for t in pattern if y <= t <= z]
@@ -72,7 +74,9 @@ def pattern_sum(
                 variance = squares.g_first if z <= 2 * examples else squares.g_later
                 moved = 2 * lipschitz * sum(weights, ZERO)
             elif family == "Delta":
-                variance, left, moved = squares.delta, 4 * lipschitz, ZERO
+                variance = squares.delta
+                left = 4 * lipschitz
+                moved = ZERO
                 for weight in reversed(weights):
                     moved += min(jump, left) * weight
                     left -= min(jump, left)

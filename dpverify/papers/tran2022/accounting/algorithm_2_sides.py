@@ -42,7 +42,8 @@ def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes =
             end = (block + 1) << level
             if end > steps:
                 continue
-            visits, later = list(group), int(end > 2 * examples)
+            visits = list(group)
+            later = int(end > 2 * examples)
             if nodes == "all" or 1 << level <= examples:
                 yield VisitedNode(G_FIRST + later, end, visits)
                 if end - (1 << level) >= examples:
@@ -95,7 +96,9 @@ def worst_pattern(
 
 def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) -> Pattern:
     """Move one visit at a time within its epoch while that helps."""
-    pattern, reached, before = start, value(start), -1.0
+    pattern = start
+    reached = value(start)
+    before = -1.0
     while reached > before:
         before = reached
         for i in range(len(pattern)):
@@ -103,5 +106,6 @@ def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) 
             for t in range(begin + 1, min(begin + N, T) + 1):
                 moved = (*pattern[:i], t, *pattern[i + 1 :])
                 if (moved_value := value(moved)) > reached:
-                    pattern, reached = moved, moved_value
+                    pattern = moved
+                    reached = moved_value
     return pattern

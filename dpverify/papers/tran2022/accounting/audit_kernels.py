@@ -65,14 +65,23 @@ def describe(name: str) -> str:
 
 @kernel
 def release_many(
-    gradient: ExampleGradient, x: Matrix, y: Vector, schedule: Indices, rng: Generator, numbers: NsgdNumbers,
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    schedule: Indices,
+    rng: Generator,
+    numbers: NsgdNumbers,
     out: Matrix,
-) -> None:  # fmt: skip
+) -> None:
     """Write noisy momenta of independent runs of Algorithm 1, on a line, into the rows of ``out``, shape (size, T)."""
     T = schedule.shape[0]
-    w, m, m_hat = np.zeros(1), np.zeros(1), np.zeros(1)
-    g, slots = np.zeros(1), np.zeros((LEVELS, 1))
-    iterates, done = np.zeros((0, 1)), np.zeros(1, np.int64)
+    w = np.zeros(1)
+    m = np.zeros(1)
+    m_hat = np.zeros(1)
+    g = np.zeros(1)
+    slots = np.zeros((LEVELS, 1))
+    iterates = np.zeros((0, 1))
+    done = np.zeros(1, np.int64)
     for row in range(out.shape[0]):
         w[0] = 0.0
         m[0] = 0.0

@@ -21,7 +21,9 @@ Codes = NDArray[np.int64]
 State: TypeAlias = tuple[bool, bool]
 """Whether the epoch of a block's first step, and that of its last step, have their visit inside the block."""
 
-INSIDE, OUTSIDE = (True, True), (False, False)  # States of a block within one epoch.
+# States of a block within one epoch.
+INSIDE = (True, True)
+OUTSIDE = (False, False)
 
 Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
 """Of each product of two sets: index of its first candidate, states left and right, points on the right."""
@@ -66,7 +68,8 @@ class StepBlock(Generic[PointsT]):
 
     def trace(self, state: State) -> list[int]:
         """Give the visits, counted from 1, that the first point of a state stands for."""
-        visits, stack = [], [(self, state, 0, 0)]
+        visits = []
+        stack = [(self, state, 0, 0)]
         while stack:
             block, state, index, begin = stack.pop()
             code = int(block.points[state].code[index])
@@ -114,7 +117,10 @@ class BlockTree(ABC, Generic[PointsT]):
     most_pairs: ClassVar[int]  # Joining two sets may make this many points where none are merged; more are given up.
 
     def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
-        self.T, self.N, self.close, self.upper = steps, examples, close, upper
+        self.T = steps
+        self.N = examples
+        self.close = close
+        self.upper = upper
         self.log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
         self._space = self._allocate(1 << 14)
 
@@ -124,7 +130,8 @@ class BlockTree(ABC, Generic[PointsT]):
 
     def run(self) -> StepBlock[PointsT]:
         """Join the nodes of COMPOSE(1, T) into one block, each of whose states has the value of the whole run as Q."""
-        at, total = 0, None
+        at = 0
+        total = None
         for level in range(self.T.bit_length() - 1, -1, -1):
             if self.T >> level & 1:
                 node = self.closed(self.block(level, at), at, level)
@@ -143,25 +150,37 @@ class BlockTree(ABC, Generic[PointsT]):
         """Give a node that no later one contains: of each state only the best value is left."""
 
     def _join(
-        self, left: StepBlock[PointsT], of_left: Mapping[State, PointsT],
-        right: StepBlock[PointsT], of_right: Mapping[State, PointsT], begin: int, decay: float, factor: float,
-    ) -> StepBlock[PointsT]:  # fmt: skip
+        self,
+        left: StepBlock[PointsT],
+        of_left: Mapping[State, PointsT],
+        right: StepBlock[PointsT],
+        of_right: Mapping[State, PointsT],
+        begin: int,
+        decay: float,
+        factor: float,
+    ) -> StepBlock[PointsT]:
         """Join two neighbours, whose points are given apart; ``decay`` and ``factor`` go to :meth:`_pairs`."""
         products = pairings(of_left, of_right, begin % self.N, left.length, right.length, self.N)
-        points, parents = {}, {}
+        points = {}
+        parents = {}
         for state, pairs in products.items():
             points[state], parents[state] = self._product(of_left, of_right, pairs, decay, factor)
         return StepBlock(left.length + right.length, points, parents, (left, right))
 
     def _product(
-        self, left: Mapping[State, PointsT], right: Mapping[State, PointsT], pairs: list[tuple[State, State]],
-        decay: float, factor: float,
-    ) -> tuple[PointsT, Parents]:  # fmt: skip
+        self,
+        left: Mapping[State, PointsT],
+        right: Mapping[State, PointsT],
+        pairs: list[tuple[State, State]],
+        decay: float,
+        factor: float,
+    ) -> tuple[PointsT, Parents]:
         total = sum(left[a].S.size * right[b].S.size for a, b in pairs)
         if total > self.most_pairs and self.close == 0.0:
             raise TooManyPointsError
         self._reserve(total)
-        n, parents = 0, []
+        n = 0
+        parents = []
         for a, b in pairs:
             parents.append((n, a, b, right[b].S.size))
             n = self._pairs(left[a], right[b], decay, factor, n)
@@ -192,9 +211,11 @@ def pairings(
     # An epoch that both parts share has its visit in one of them at most. No epoch that lies within the block, or ends
     # with it, goes without a visit: adding one never lowers a sum of nonnegative weights.
     right = list(right)
-    middle, end = offset + left_length, offset + left_length + right_length
+    middle = offset + left_length
+    end = offset + left_length + right_length
     shared = middle % N != 0
-    left_within, right_within = middle <= N, middle // N * N + N >= end
+    left_within = middle <= N
+    right_within = middle // N * N + N >= end
     pairs: dict[State, list[tuple[State, State]]] = {}
     for a in left:
         for b in right:
@@ -271,7 +292,8 @@ def best_of(first: Bounds, second: Bounds) -> Bounds:
 
 def different_blocks(steps: int, examples: int) -> int:
     """About how many blocks of different content a run has."""
-    T, N = steps, examples
+    T = steps
+    N = examples
     return sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
 
 

@@ -81,7 +81,8 @@ def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
 
 def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
     """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels."""
-    N, T = setting.examples, setting.steps
+    N = setting.examples
+    T = setting.steps
     parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
     deviation = parameters.node_deviation(N)
     moved = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
@@ -108,9 +109,11 @@ def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
 
 def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
     """Bound mu in closed form: the worst move of a node times the root of their number, family by family."""
-    N, T = s.examples, s.steps
+    N = s.examples
+    T = s.steps
     weight = largest_weight(s.alpha, N, s.ordering)
-    gradient, jump = 2.0 * s.lipschitz * weight, 2.0 * s.eta * N * s.smoothness * weight
+    gradient = 2.0 * s.lipschitz * weight
+    jump = 2.0 * s.eta * N * s.smoothness * weight
     drift = 2.0 * s.eta * (N - 1) * s.smoothness * largest_weight(s.alpha, N, "once")
     everything = visits(T, N)
     first, later = (visits_first(N), visits_later(T, N, s.ordering)) if T >= 2 * N else (everything, 0)

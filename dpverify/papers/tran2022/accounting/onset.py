@@ -59,8 +59,11 @@ def printed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
     steps = steps_of(theorem, n, cell)
     if not steps:
         return math.inf
-    x, log_t, ell = math.sqrt(n / steps), math.log2(steps), math.log(1 / cell.delta)
-    L, R = cell.smoothness, cell.gap
+    x = math.sqrt(n / steps)
+    log_t = math.log2(steps)
+    ell = math.log(1 / cell.delta)
+    L = cell.smoothness
+    R = cell.gap
     if theorem == "theorem-6":
         root = math.sqrt(log_t * math.sqrt(ell))
         first = (1.5 * R + 6 * L * math.sqrt(log_t * ell) + 12 * root) * x / root
@@ -75,8 +78,11 @@ def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
     steps = steps_of(theorem, n, cell)
     if not steps:
         return Parts(math.inf, math.inf)
-    x, log_n, ell = math.sqrt(n / steps), math.log2(n), math.log(1 / cell.delta)
-    L, R = cell.smoothness, cell.gap
+    x = math.sqrt(n / steps)
+    log_n = math.log2(n)
+    ell = math.log(1 / cell.delta)
+    L = cell.smoothness
+    R = cell.gap
     noise_free = (R + 13 / 3 * L) * x + 2 * x**2
     if theorem == "theorem-6":
         noise = 16 * x * math.sqrt((log_n + 3) * math.log2(steps + 1)) / math.log2(steps)
@@ -90,7 +96,8 @@ def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
     """Give the noise that is needed over the printed noise, of every node."""
     # The upper share is enough for (epsilon, delta) for certain; with less than the lower one the accountant's worst
     # pattern is told apart.
-    steps, factor = steps_of(theorem, n, cell), 2.0 if theorem == "theorem-6" else 4.0
+    steps = steps_of(theorem, n, cell)
+    factor = 2.0 if theorem == "theorem-6" else 4.0
     mu = _unit_mu(theorem, n, steps, cell.smoothness)
     unit = cell.epsilon / (factor * math.sqrt(math.log(1 / cell.delta))) / safe_mu(cell.epsilon, cell.delta)
     return Bounds(mu.lower * unit / UP, mu.upper * unit * UP, exact=False)

@@ -60,7 +60,8 @@ def compose(a: int, b: int) -> Intervals:
     -----
     Source: Algorithm 3, appendix A. S_i[0] and S_i[1] of the paper are the two columns.
     """
-    a, b = check.whole(1, MOST_STEPS - 1, a=a), check.whole(0, MOST_STEPS - 1, b=b)
+    a = check.whole(1, MOST_STEPS - 1, a=a)
+    b = check.whole(0, MOST_STEPS - 1, b=b)
     out = np.empty((MOST_NODES, 2), dtype=np.int64)
     return out[: compose_into(a, b, out)].copy()
 

@@ -43,7 +43,10 @@ class QueryFamily(NamedTuple):
 @kernel
 def ask(i: int, data: Matrix, family: QueryFamily, released: Matrix, out: Vector) -> None:
     """Write G_i(D, x_1, ..., x_{i-1}) into ``out``, shape (d,); i counts from 0, x_j is row j of ``released``."""
-    members, feedback, steering, delta = family.members, family.feedback, family.steering, family.deltas[i]
+    members = family.members
+    feedback = family.feedback
+    steering = family.steering
+    delta = family.deltas[i]
     d = out.shape[0]
     lean = 0.0
     for j in range(i):
@@ -149,7 +152,8 @@ class LinearQueries:
 
         ``rho``: noise parameter, above 0. ``noise``: unit Gaussians, row i for query i, or a generator that draws them.
         """
-        data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
+        data = check.array(self.members.shape[1], None, data=data)
+        rho = check.positive(rho=rho)
         released = np.empty((len(self.members), data.shape[1]))
         if isinstance(noise, Generator):
             release_drawn(data, self._family, rho, noise, released)
@@ -170,7 +174,8 @@ class LinearQueries:
 
     def release_many(self, data: Matrix, rho: float, noise: Stack) -> Stack:
         """Answer the queries in many runs, as :meth:`release` does in one; ``noise`` and what is returned (n, K, d)."""
-        data, rho = check.array(self.members.shape[1], None, data=data), check.positive(rho=rho)
+        data = check.array(self.members.shape[1], None, data=data)
+        rho = check.positive(rho=rho)
         noise = check.array(None, len(self.members), data.shape[1], noise=noise)
         released = np.empty_like(noise)
         release_each(data, self._family, rho, noise, released)
@@ -197,7 +202,8 @@ class _Query:
     i: int
 
     def __call__(self, data: Matrix, previous: Sequence[Vector]) -> Vector:
-        family, i = self.family, self.i
+        family = self.family
+        i = self.i
         data = check.array(family.members.shape[1], None, data=data)
         past = np.zeros((max(1, i), data.shape[1]))
         past[: len(previous)] = np.reshape(previous, (len(previous), data.shape[1]))

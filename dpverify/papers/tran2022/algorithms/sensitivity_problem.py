@@ -49,14 +49,18 @@ def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
     N, beyond = _far(N, reach, G, L)
     if L * reach > G:
         raise check.ArgumentError("reach", reach, f"must be at most G/L = {G / L}")
-    x, y = np.full((N, 1), beyond), np.ones(N)
+    x = np.full((N, 1), beyond)
+    y = np.ones(N)
     x[REPLACED] = G / L
-    x_other, y_other = x.copy(), y.copy()
-    x_other[REPLACED], y_other[REPLACED] = 0.0, -1.0
+    x_other = x.copy()
+    y_other = y.copy()
+    x_other[REPLACED] = 0.0
+    y_other[REPLACED] = -1.0
     return Neighbours(x, y, x_other, y_other)
 
 
 def _far(N: int, reach: float, G: float, L: float) -> tuple[int, float]:
     """A centre that pulls with G all the way."""
-    N, reach = check.whole(1, examples=N), check.not_negative(reach=reach)
+    N = check.whole(1, examples=N)
+    reach = check.not_negative(reach=reach)
     return N, 2.0 * (reach + check.positive(G=G) / check.positive(L=L))

@@ -16,25 +16,60 @@ from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import Range, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
-j, N = Symbol("j", integer=True), Symbol("N", integer=True, positive=True)
-ETA, L = Symbol("eta", positive=True), Symbol("L", nonnegative=True)
+j = Symbol("j", integer=True)
+N = Symbol("N", integer=True, positive=True)
+ETA = Symbol("eta", positive=True)
+L = Symbol("L", nonnegative=True)
 HALF: Final = Rational(1, 2)
 APART = Symbol("apart", integer=True, nonnegative=True)
 _REAL = real(0, 9, open_lo=True)
 RANGES: dict[str, Range] = {
-    "N": integer(1, 30), "t": integer(1, 300), "T": integer(1, 300), "q": integer(0, 9),
-    "r": integer(0, 30), "a": integer(1, 300), "b": integer(1, 300), "level": integer(0, 6),
-    "left": integer(0, N - 1), "window": integer(1, 9), "turn": integer(0, 9),
-    "query": integer(2, 40), "queries": integer(1, 40), "x": real(0, 9), "y": _REAL,
-    "alpha": real(0, 1, open_lo=True), "G": _REAL,
-    "sigma": _REAL, "V": _REAL, "eta": _REAL, "L": real(0, 9), "rho": _REAL, "z": real(1, 9, open_lo=True),
-    "query_sensitivity": _REAL, "depth": integer(0, 9), "back": integer(0, 9), "shift": integer(0, 60),
-    "more": integer(0, 3), "place": integer(1, N), "last": integer(1, N),
-    "apart": integer(0, N), "own": real(-9, 9), "other": real(-9, 9), "node_end": integer(1, 99),
-    "grad_norm": real(0, 9), "error_norm": real(0, 9), "inner": real(-20, 20),
-    "d": integer(1, 9), "delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": _REAL,
-    "total": real(0, 0), "weight_i": real(0, 9), "weight_j": real(0, 9), "spread": real(0, 9), "k": integer(0, 9),
-}  # fmt: skip
+    "N": integer(1, 30),
+    "t": integer(1, 300),
+    "T": integer(1, 300),
+    "q": integer(0, 9),
+    "r": integer(0, 30),
+    "a": integer(1, 300),
+    "b": integer(1, 300),
+    "level": integer(0, 6),
+    "left": integer(0, N - 1),
+    "window": integer(1, 9),
+    "turn": integer(0, 9),
+    "query": integer(2, 40),
+    "queries": integer(1, 40),
+    "x": real(0, 9),
+    "y": _REAL,
+    "alpha": real(0, 1, open_lo=True),
+    "G": _REAL,
+    "sigma": _REAL,
+    "V": _REAL,
+    "eta": _REAL,
+    "L": real(0, 9),
+    "rho": _REAL,
+    "z": real(1, 9, open_lo=True),
+    "query_sensitivity": _REAL,
+    "depth": integer(0, 9),
+    "back": integer(0, 9),
+    "shift": integer(0, 60),
+    "more": integer(0, 3),
+    "place": integer(1, N),
+    "last": integer(1, N),
+    "apart": integer(0, N),
+    "own": real(-9, 9),
+    "other": real(-9, 9),
+    "node_end": integer(1, 99),
+    "grad_norm": real(0, 9),
+    "error_norm": real(0, 9),
+    "inner": real(-20, 20),
+    "d": integer(1, 9),
+    "delta": real(0, 1, open_lo=True, open_hi=True),
+    "epsilon": _REAL,
+    "total": real(0, 0),
+    "weight_i": real(0, 9),
+    "weight_j": real(0, 9),
+    "spread": real(0, 9),
+    "k": integer(0, 9),
+}
 
 
 def derive_directly(statement: Statement) -> Derivation:
@@ -98,7 +133,8 @@ def derive_cover(statement: Statement) -> Derivation:
     """Derive that an interval of Algorithm 3 is dyadic, for 2**k divides a - 1, and that the rest is behind it."""
     start, end = sides(statement)
     symbols = sympy_symbols(statement)
-    a, width = symbols["a"], 2 ** symbols["level"]
+    a = symbols["a"]
+    width = 2 ** symbols["level"]
     recursion, _ = start.args if start.args[0].has(floor) is False else start.args[::-1]
     maximum = Max(recursion, end + Abs(Mod(a - 1, width)))
     return chain(
@@ -142,7 +178,8 @@ def derive_norm_shift(statement: Statement) -> Derivation:
     """Derive the triangle inequality, both ways, from the square of the norm."""
     start, end = sides(statement)
     symbols = sympy_symbols(statement)
-    g, e = symbols["grad_norm"], symbols["error_norm"]
+    g = symbols["grad_norm"]
+    e = symbols["error_norm"]
     (length,) = (part for part in start.atoms(Pow) if part.exp == HALF)
     square = length**2
     shortest = Max(e, g - sqrt((g - e) ** 2))

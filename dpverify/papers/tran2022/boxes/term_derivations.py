@@ -17,16 +17,19 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
 i = Symbol("i", integer=True)
-N, K = Symbol("N", integer=True, positive=True), Symbol("k", integer=True, nonnegative=True)
+N = Symbol("N", integer=True, positive=True)
+K = Symbol("k", integer=True, nonnegative=True)
 SHIFT = Symbol("shift", integer=True, nonnegative=True)
 
 
 def derive_node_range(statement: Statement) -> Derivation:
     """Derive ``2**f <= t < 2**(f+1)`` for f = floor(log2 t), and that 2**k divides both t and t - 2**k, or neither."""
     symbols = sympy_symbols(statement)
-    t, top = symbols["t"], floor(Log2(symbols["t"]))
+    t = symbols["t"]
+    top = floor(Log2(symbols["t"]))
     _, end = sides(statement)
-    above, high = 2 * t + 1 - 2 ** (top + 1), 2 ** Log2(t)
+    above = 2 * t + 1 - 2 ** (top + 1)
+    high = 2 ** Log2(t)
     return chain(
         statement,
         Step(
@@ -34,7 +37,7 @@ def derive_node_range(statement: Statement) -> Derivation:
         ),
         Step(Max(t, 2 * t + 1 - (t + 1)), "<=", "below-next-power", {"n": t}, context=Max(t, 2 * t + 1 - HOLE)),
         Step(end, "="),
-    )  # fmt: skip
+    )
 
 
 def derive_difference_once(statement: Statement) -> Derivation:
@@ -42,22 +45,28 @@ def derive_difference_once(statement: Statement) -> Derivation:
     _, end = sides(statement)
     symbols = sympy_symbols(statement)
     alpha, size, eta, smooth, t = (symbols[name] for name in ("alpha", "G", "eta", "L", "t"))
-    decay, drift = 1 - alpha, 2 * smooth * eta * N
+    decay = 1 - alpha
+    drift = 2 * smooth * eta * N
     first = 2 * size * decay ** (SHIFT + K * N)
     series = Sum(decay ** (i * N), (i, 0, K - 1))
     return chain(
         statement,
         Step(alpha * (drift * series + first), "<=", "power-decreasing", {"x": decay, "p": SHIFT + i * N, "q": i * N}),
         Step(
-            alpha * (drift * series + 2 * size * decay ** (t - N)), "<=", "power-decreasing",
+            alpha * (drift * series + 2 * size * decay ** (t - N)),
+            "<=",
+            "power-decreasing",
             {"x": decay, "p": SHIFT + K * N, "q": t - N},
         ),
         Step(
-            alpha * (drift / (1 - decay**N) + 2 * size * decay ** (t - N)), "<=", "geometric-sum-bound",
-            {"x": decay**N, "m": K - 1}, context=alpha * (drift * HOLE + 2 * size * decay ** (t - N)),
+            alpha * (drift / (1 - decay**N) + 2 * size * decay ** (t - N)),
+            "<=",
+            "geometric-sum-bound",
+            {"x": decay**N, "m": K - 1},
+            context=alpha * (drift * HOLE + 2 * size * decay ** (t - N)),
         ),
         Step(end, "="),
-    )  # fmt: skip
+    )
 
 
 def derive_difference_fresh(statement: Statement) -> Derivation:
@@ -85,7 +94,8 @@ def derive_split(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     alpha, t = (sympy_symbols(statement)[name] for name in ("alpha", "t"))
     multiples = _multiples_apart()
-    decay, last = 1 - alpha, full_grad(t)
+    decay = 1 - alpha
+    last = full_grad(t)
     lag = alpha * Sum(decay ** (t - i) * (full_grad(i) - last), (i, 1, t))
     around = Abs(lag + last * alpha * HOLE - last)
     total = (1 - decay**t) / (1 - decay)

@@ -105,14 +105,18 @@ def left_over(
     ``alpha (1-gamma) sum over i = 1 .. q-1 of c_i (W_{i+1} - (W_i - D_i))``, W_i and D_i being G and Delta of the
     window [t - iN + 1, t - (i-1)N] and ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^((i-1-j)N)``.
     """
-    block, keep = to_value(1 - alpha) ** n_examples, to_value(1 - gamma)
-    g_window, delta_window = functions["G_win"], functions["Delta_win"]
+    block = to_value(1 - alpha) ** n_examples
+    keep = to_value(1 - gamma)
+    g_window = functions["G_win"]
+    delta_window = functions["Delta_win"]
     total: dict[Name, Value] = {}
     c: Value = ZERO
     power: Value = ONE
     for i in range(1, t // n_examples):
-        c, power = keep * c + power, power * block
-        a, b = t - i * n_examples + 1, t - (i - 1) * n_examples
+        c = keep * c + power
+        power = power * block
+        a = t - i * n_examples + 1
+        b = t - (i - 1) * n_examples
         previous = g_window(a, b) - delta_window(a, b)
         add_to(total, g_window(a - n_examples, b - n_examples) - previous, to_value(alpha) * keep * c)
     return Combination(total)

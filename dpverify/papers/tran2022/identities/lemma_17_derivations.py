@@ -57,17 +57,25 @@ def _weight(count: Any) -> Any:
 def next_windows() -> Derivation:
     """A sum of any terms x over the windows, each with its weight, from one number of windows to the next."""
     return Derivation(
-        "the windows' weights", "ours",
-        {"epochs": integer(0, 9), "block": real(0, 1), "keep": real(0, 1), "x": AnyFunction()}, (),
+        "the windows' weights",
+        "ours",
+        {"epochs": integer(0, 9), "block": real(0, 1), "keep": real(0, 1), "x": AnyFunction()},
+        (),
         Sum(_weight(i) * x(q + 1 - i), (i, 0, q)),
         (
             split(HOLE, _weight(i) * x(q + 1 - i), 0, q, 0),
             by(HOLE, Sum(_weight(i + 1) * x(q - i), (i, 0, q - 1))),
-            by(Sum(HOLE * x(q - i), (i, 0, q - 1)), block * _weight(i) + keep**i, "convolution-next",
-               u=block, v=keep, m=i),
+            by(
+                Sum(HOLE * x(q - i), (i, 0, q - 1)),
+                block * _weight(i) + keep**i,
+                "convolution-next",
+                u=block,
+                v=keep,
+                m=i,
+            ),
             by(HOLE, block * Sum(_weight(i) * x(q - i), (i, 0, q - 1)) + Sum(keep**i * x(q - i), (i, 0, q - 1))),
         ),
-    )  # fmt: skip
+    )
 
 
 def lemma_17(statement: Statement) -> Derivation:
@@ -87,18 +95,27 @@ def lemma_17(statement: Statement) -> Derivation:
     first = BETA ** (N * (q + 1)) * G_win(1, r)
     base = chain(statement, "no whole epoch", G_win(1, r), by(HOLE, total(0)))
     step = chain(
-        statement, "one epoch more", G_win(1, (q + 1) * N + r),
+        statement,
+        "one epoch more",
+        G_win(1, (q + 1) * N + r),
         known(HOLE, power * G_win(1, q * N + r) + U(q), "latest"),
         known(power * HOLE + U(q), total(q), "hypothesis"),
         known(power * total(q) + HOLE, KEEP**q * U(0) + later, "unrolled"),
-        by(HOLE * G_win(1, r) + (power * weight(q) + KEEP**q) * U(0) + power * windows(q) + later,
-           BETA ** (N * (q + 1)), "power-split", x=BETA, m=N, n=N * q),
+        by(
+            HOLE * G_win(1, r) + (power * weight(q) + KEEP**q) * U(0) + power * windows(q) + later,
+            BETA ** (N * (q + 1)),
+            "power-split",
+            x=BETA,
+            m=N,
+            n=N * q,
+        ),
         by(first + HOLE * U(0) + power * windows(q) + later, weight(q + 1), "convolution-next", u=power, v=KEEP, m=q),
         known(first + weight(q + 1) * U(0) + HOLE, windows(q + 1), "next"),
-        latest=cite(latest(statement), T=(q + 1) * N + r), unrolled=cite(windows_unrolled(statement), k=q),
+        latest=cite(latest(statement), T=(q + 1) * N + r),
+        unrolled=cite(windows_unrolled(statement), k=q),
         next=cite(next_windows(), block=power, keep=KEEP, x=Lambda(i, V(statement, i))),
         hypothesis=Hypothesis(G_win(1, q * N + r), "=", total(q), letter=q),
-    )  # fmt: skip
+    )
     induction = by_induction(q, 0, base=base, step=step)
     return chain(statement, "Lemma 17", G_win(1, q * N + r), known(HOLE, total(q), "sum"), sum=induction)
 
@@ -121,38 +138,59 @@ def with_first_apart(statement: Statement) -> Derivation:
     def windows(weight: Any, begin: int) -> Any:
         return Sum(weight * V(statement, q - i), (i, begin, q - 1))
 
-    ours, theirs = convolution(power, KEEP, i, j), convolution(KEEP, power, i, j)
+    ours = convolution(power, KEEP, i, j)
+    theirs = convolution(KEEP, power, i, j)
     first = BETA ** (N * q) * G_win(1, r) + convolution(power, KEEP, q, j) * U(0)
     body = Lambda(i, theirs * V(statement, q - i))
     ranges = {"f": body, "hi": q - 1}
     nonempty = by(first + HOLE, Sum(body(i), (i, 0, 0)) + windows(theirs, 1), "sum-split", lo=0, m=0, **ranges)
-    none = (by(first + HOLE, 0, "empty-sum", lo=0, **ranges),
-            by(first + HOLE, windows(theirs, 1), "empty-sum", lo=1, **ranges))  # fmt: skip
+    none = (
+        by(first + HOLE, 0, "empty-sum", lo=0, **ranges),
+        by(first + HOLE, windows(theirs, 1), "empty-sum", lo=1, **ranges),
+    )
     last = first + windows(theirs, 1)
     return chain(
-        statement, "Lemma 17 from i = 1 on", G_win(1, q * N + r),
+        statement,
+        "Lemma 17 from i = 1 on",
+        G_win(1, q * N + r),
         known(HOLE, first + windows(ours, 0), "lemma 17"),
-        by(first + Sum(HOLE * V(statement, q - i), (i, 0, q - 1)), theirs, "sum-reverse",
-           f=Lambda(j, power**j * KEEP ** (i - 1 - j)), lo=0, hi=i - 1),
+        by(
+            first + Sum(HOLE * V(statement, q - i), (i, 0, q - 1)),
+            theirs,
+            "sum-reverse",
+            f=Lambda(j, power**j * KEEP ** (i - 1 - j)),
+            lo=0,
+            hi=i - 1,
+        ),
         Cases(last, "=", (Case(q >= 1, (nonempty, by(HOLE, last))), Case(q <= 0, none))),
         **{"lemma 17": cite(lemma_17(statement))},
-    )  # fmt: skip
+    )
 
 
 def as_printed(statement: Statement) -> Derivation:
     """Lemma 17, its last line, and equations 3 and 8, which has the factor alpha."""
     least = 1 if statement.key.endswith("last-line") else 0
     division, left, right = _printed(statement, "t" if "t" in statement.domains else "T", least)
-    factor, lemma = ALPHA if left.has(ALPHA) else 1, cite(with_first_apart(statement))
-    proof = chain(statement, "Lemma 17 as printed", left, known(factor * HOLE, lemma.rhs, "lemma 17"), by(HOLE, right),
-                  **{"lemma 17": lemma})  # fmt: skip
+    factor = ALPHA if left.has(ALPHA) else 1
+    lemma = cite(with_first_apart(statement))
+    proof = chain(
+        statement,
+        "Lemma 17 as printed",
+        left,
+        known(factor * HOLE, lemma.rhs, "lemma 17"),
+        by(HOLE, right),
+        **{"lemma 17": lemma},
+    )
     return replace(proof, division=division)
 
 
 def two_epochs(statement: Statement) -> Derivation:
     """``tran2022:lemma-17-q2``: equation 9 twice, and the window identity."""
-    now, before, first = G_win(T - N + 1, T), G_win(T - 2 * N + 1, T - N), G_win(1, T - 2 * N)
-    right, power = sympy_sides(statement)[1], BETA**N
+    now = G_win(T - N + 1, T)
+    before = G_win(T - 2 * N + 1, T - N)
+    first = G_win(1, T - 2 * N)
+    right = sympy_sides(statement)[1]
+    power = BETA**N
     premises: dict[str, Premise] = {"latest": cite(latest(statement)), "before": cite(latest(statement), T=T - N)}
     steps: list[Step] = []
     if statement.reading["ordering"] == "once":
@@ -160,12 +198,17 @@ def two_epochs(statement: Statement) -> Derivation:
         premises["window"] = identity
         steps.append(known(BETA ** (2 * N) * first + power * before + HOLE, identity.rhs, "window"))
     return chain(
-        statement, "two whole epochs", G_win(1, T),
+        statement,
+        "two whole epochs",
+        G_win(1, T),
         known(HOLE, power * G_win(1, T - N) + now, "latest"),
         known(power * HOLE + now, power * first + before, "before"),
         by(HOLE * first + power * before + now, BETA ** (2 * N), "power-split", x=BETA, m=N, n=N),
-        *steps, by(HOLE, right), given=(T >= 2 * N,), **premises,
-    )  # fmt: skip
+        *steps,
+        by(HOLE, right),
+        given=(T >= 2 * N,),
+        **premises,
+    )
 
 
 def _ending(right: Any) -> tuple[Step, ...]:
@@ -182,20 +225,34 @@ def unrolled(statement: Statement) -> Derivation:
     window = sympy_symbols(statement)["window"]
     series = cite(windows_unrolled(statement), k=q - window)
     division, left, right = _printed(statement, "T", 1)
-    proof = chain(statement, "windows unrolled, as printed", left, known(HOLE, series.rhs, "unrolled"), *_ending(right),
-                  given=(window <= q,), unrolled=series)  # fmt: skip
+    proof = chain(
+        statement,
+        "windows unrolled, as printed",
+        left,
+        known(HOLE, series.rhs, "unrolled"),
+        *_ending(right),
+        given=(window <= q,),
+        unrolled=series,
+    )
     return replace(proof, division=division, variables={**proof.variables, "window": integer(1, 4)})
 
 
 def one_step(statement: Statement) -> Derivation:
     """``tran2022:lemma-17-step``: equation 9, and the latest window unrolled."""
     division, left, right = _printed(statement, "T", 1)
-    before, series = BETA**N * G_win(1, (q - 1) * N + r), cite(windows_unrolled(statement), k=q - 1)
+    before = BETA**N * G_win(1, (q - 1) * N + r)
+    series = cite(windows_unrolled(statement), k=q - 1)
     proof = chain(
-        statement, "one step of the lemma", left,
-        known(HOLE, before + U(q - 1), "latest"), known(before + HOLE, series.rhs, "unrolled"), *_ending(right),
-        given=(q >= 1,), latest=cite(latest(statement), T=q * N + r), unrolled=series,
-    )  # fmt: skip
+        statement,
+        "one step of the lemma",
+        left,
+        known(HOLE, before + U(q - 1), "latest"),
+        known(before + HOLE, series.rhs, "unrolled"),
+        *_ending(right),
+        given=(q >= 1,),
+        latest=cite(latest(statement), T=q * N + r),
+        unrolled=series,
+    )
     return replace(proof, division=division)
 
 
@@ -203,6 +260,13 @@ def hypothesis(statement: Statement) -> Derivation:
     """``tran2022:lemma-17-hypothesis`` as amended: the lemma for one epoch less."""
     division, left, right = _printed(statement, "T", 2)
     lemma = cite(with_first_apart(statement), **{q.name: q - 1})
-    proof = chain(statement, "the lemma for one epoch less", left, known(HOLE, lemma.rhs, "lemma 17"), by(HOLE, right),
-                  given=(q >= 2,), **{"lemma 17": lemma})  # fmt: skip
+    proof = chain(
+        statement,
+        "the lemma for one epoch less",
+        left,
+        known(HOLE, lemma.rhs, "lemma 17"),
+        by(HOLE, right),
+        given=(q >= 2,),
+        **{"lemma 17": lemma},
+    )
     return replace(proof, division=division)

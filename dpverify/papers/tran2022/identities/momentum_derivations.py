@@ -53,42 +53,59 @@ def unrolled(statement: Statement) -> Derivation:
 
     recursion = definitions(statement, "momentum/start", "momentum/step")
     hypothesis = Hypothesis(momentum(s), "=", total(s), letter=s)
-    base = _chain(statement, "the momentum at 0", momentum(0),
-                  known(HOLE, Integer(0), "momentum/start"), by(HOLE, total(0)), **recursion)  # fmt: skip
+    base = _chain(
+        statement,
+        "the momentum at 0",
+        momentum(0),
+        known(HOLE, Integer(0), "momentum/start"),
+        by(HOLE, total(0)),
+        **recursion,
+    )
     new = ALPHA * grad(s + 1)
     step = _chain(
-        statement, "the momentum at the next step", momentum(s + 1),
+        statement,
+        "the momentum at the next step",
+        momentum(s + 1),
         known(HOLE, BETA * momentum(s) + new, "momentum/step", t=s + 1),
         known(BETA * HOLE + new, total(s), "hypothesis"),
         *put_in(ALPHA * HOLE + new, BETA, 1, s - i, grad(i), 1, s),
         joined(ALPHA * HOLE, BETA ** (s + 1 - i) * grad(i), 1, s + 1, s),
-        **recursion, hypothesis=hypothesis,
-    )  # fmt: skip
+        **recursion,
+        hypothesis=hypothesis,
+    )
     induction = by_induction(s, 0, base=base, step=step)
     return _chain(statement, "the momentum unrolled", momentum(t), known(HOLE, total(t), "sum", s=t), sum=induction)
 
 
 def equation_1(statement: Statement) -> Derivation:
     """Equation 1: the gradient at the anchor is added and subtracted."""
-    at_anchors, differences = weighted(anchor_grad(i), 1, t), weighted(grad(i) - anchor_grad(i), 1, t)
+    at_anchors = weighted(anchor_grad(i), 1, t)
+    differences = weighted(grad(i) - anchor_grad(i), 1, t)
     before = refer(statement, "section-3-momentum-unrolled")
     return _chain(
-        statement, "equation 1", momentum(t),
-        known(HOLE, ALPHA * weighted(grad(i), 1, t), "unrolled"), by(HOLE, ALPHA * at_anchors + ALPHA * differences),
+        statement,
+        "equation 1",
+        momentum(t),
+        known(HOLE, ALPHA * weighted(grad(i), 1, t), "unrolled"),
+        by(HOLE, ALPHA * at_anchors + ALPHA * differences),
         unrolled=before,
-    )  # fmt: skip
+    )
 
 
 def equation_2(statement: Statement) -> Derivation:
     """Equation 2: the letters of section 4 for the two sums."""
-    at_anchors, differences = weighted(anchor_grad(i), 1, t), weighted(grad(i) - anchor_grad(i), 1, t)
+    at_anchors = weighted(anchor_grad(i), 1, t)
+    differences = weighted(grad(i) - anchor_grad(i), 1, t)
     return _chain(
-        statement, "equation 2", momentum(t),
+        statement,
+        "equation 2",
+        momentum(t),
         known(HOLE, ALPHA * at_anchors + ALPHA * differences, "equation 1"),
         known(ALPHA * HOLE + ALPHA * differences, G_win(1, t), "G_win", first=1, last=t),
         known(ALPHA * G_win(1, t) + ALPHA * HOLE, r_win(1, t), "r_win", first=1, last=t),
-        **definitions(statement, "G_win", "r_win"), **{"equation 1": refer(statement, "equation-1")},
-    )  # fmt: skip
+        **definitions(statement, "G_win", "r_win"),
+        **{"equation 1": refer(statement, "equation-1")},
+    )
 
 
 def full_batch(statement: Statement) -> Derivation:
@@ -104,22 +121,34 @@ def lemma_11_sum(statement: Statement) -> Derivation:
     def total(last: Any) -> Any:
         return BETA ** (last - 1) * full_grad(1) + ALPHA * weighted(full_grad(i), 2, last)
 
-    first, new, later = BETA ** (u - 1) * full_grad(1), ALPHA * full_grad(u + 1), weighted(full_grad(i), 2, u + 1)
+    first = BETA ** (u - 1) * full_grad(1)
+    new = ALPHA * full_grad(u + 1)
+    later = weighted(full_grad(i), 2, u + 1)
     recursion = definitions(statement, "full_momentum/start", "full_momentum/step")
-    base = _chain(statement, "Lemma 11's momentum at 1", full_momentum(1),
-                  known(HOLE, full_grad(1), "full_momentum/start"), by(HOLE, total(1)), **recursion)  # fmt: skip
+    base = _chain(
+        statement,
+        "Lemma 11's momentum at 1",
+        full_momentum(1),
+        known(HOLE, full_grad(1), "full_momentum/start"),
+        by(HOLE, total(1)),
+        **recursion,
+    )
     step = _chain(
-        statement, "Lemma 11's momentum at the next step", full_momentum(u + 1),
+        statement,
+        "Lemma 11's momentum at the next step",
+        full_momentum(u + 1),
         known(HOLE, BETA * full_momentum(u) + new, "full_momentum/step", t=u + 1),
         known(BETA * HOLE + new, total(u), "hypothesis"),
         *put_in(BETA * first + ALPHA * HOLE + new, BETA, 1, u - i, full_grad(i), 2, u),
         joined(BETA * first + ALPHA * HOLE, BETA ** (u + 1 - i) * full_grad(i), 2, u + 1, u),
         by(HOLE * full_grad(1) + ALPHA * later, BETA**u, "power-split", x=BETA, m=1, n=u - 1),
-        **recursion, hypothesis=Hypothesis(full_momentum(u), "=", total(u), letter=u),
-    )  # fmt: skip
+        **recursion,
+        hypothesis=Hypothesis(full_momentum(u), "=", total(u), letter=u),
+    )
     induction = by_induction(u, 1, base=base, step=step)
-    return _chain(statement, "Lemma 11's momentum unrolled", full_momentum(t),
-                  known(HOLE, total(t), "sum", u=t), sum=induction)  # fmt: skip
+    return _chain(
+        statement, "Lemma 11's momentum unrolled", full_momentum(t), known(HOLE, total(t), "sum", u=t), sum=induction
+    )
 
 
 def lemma_11_difference(statement: Statement) -> Derivation:
@@ -132,23 +161,31 @@ def lemma_11_difference(statement: Statement) -> Derivation:
     def apart(at: Any) -> Any:
         return full_momentum(at) - full_grad(at)
 
-    first, at_next = BETA ** (u - 1) * apart(1), full_grad(u + 1)
+    first = BETA ** (u - 1) * apart(1)
+    at_next = full_grad(u + 1)
     new = BETA * (full_grad(u) - at_next)
     recursion = definitions(statement, "full_momentum/step")
     base = _chain(statement, "the difference at 1", apart(1), by(HOLE, total(1)))
     step = _chain(
-        statement, "the difference at the next step", apart(u + 1),
+        statement,
+        "the difference at the next step",
+        apart(u + 1),
         known(HOLE - at_next, BETA * full_momentum(u) + ALPHA * at_next, "full_momentum/step", t=u + 1),
         by(HOLE, BETA * apart(u) + new),
         known(BETA * HOLE + new, total(u), "hypothesis"),
         *put_in(BETA * first + BETA * HOLE + new, BETA, 1, u - i, change, 2, u),
         joined(BETA * first + BETA * HOLE, BETA ** (u + 1 - i) * change, 2, u + 1, u),
         by(HOLE * apart(1) + BETA * weighted(change, 2, u + 1), BETA**u, "power-split", x=BETA, m=1, n=u - 1),
-        **recursion, hypothesis=Hypothesis(apart(u), "=", total(u), letter=u),
-    )  # fmt: skip
+        **recursion,
+        hypothesis=Hypothesis(apart(u), "=", total(u), letter=u),
+    )
     induction = by_induction(u, 1, base=base, step=step)
     first_term = BETA ** (t - 1) * apart(1)
     return _chain(
-        statement, "the difference unrolled", apart(t), known(HOLE, total(t), "sum", u=t),
-        *put_in(first_term + HOLE, BETA, 1, t - i, change, 2, t), sum=induction,
-    )  # fmt: skip
+        statement,
+        "the difference unrolled",
+        apart(t),
+        known(HOLE, total(t), "sum", u=t),
+        *put_in(first_term + HOLE, BETA, 1, t - i, change, 2, t),
+        sum=induction,
+    )

@@ -35,13 +35,15 @@ def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
     COMPOSE(1, 0) is empty, the loop leaves out the window of i = 0, which lies after t, and the last line is read as an
     assignment: ``tran2022:algorithm-4-empty-prefix``, ``algorithm-4-loop``, ``algorithm-4-assignment``.
     """
-    beta, keep = to_value(1 - alpha), to_value(1 - gamma)
+    beta = to_value(1 - alpha)
+    keep = to_value(1 - gamma)
     total_over = window_sum(alpha)
     q, r = divmod(t, n_examples)
     total = beta ** (t - r) * total_over("G", 1, r)
     for i in range(q):
         if i >= 1:
-            a, b = t - i * n_examples + 1, t - (i - 1) * n_examples
+            a = t - i * n_examples + 1
+            b = t - (i - 1) * n_examples
             share = sum((keep**j * beta ** ((i - 1 - j) * n_examples) for j in range(i)), ZERO)
             total = total + share * (keep * total_over("Delta", a, b) + (1 - keep) * total_over("G", a, b))
         first = beta ** (n_examples * i) * keep ** (q - i - 1)
@@ -54,7 +56,8 @@ def printed_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
 
     COMPOSE(1, 0) is taken to be empty, and what the loop reads of nodes after t does no harm: it is not used.
     """
-    total_over, r = window_sum(alpha), t % n_examples
+    total_over = window_sum(alpha)
+    r = t % n_examples
     initial = to_value(1 - alpha) ** (t - r) * total_over("G", 1, r)
     return to_value(alpha) * (initial + total_over("r", 1, t))
 
@@ -69,17 +72,20 @@ def streaming_outputs(
         g_t = (1-gamma) (D_t + g_{t-N}) + gamma W_t  for t >= 2N,   g_t = W_t  for N <= t < 2N,
         Ghat_t = (1-alpha)^N Ghat_{t-N} + g_t        for t >= N,    Ghat_t = sum over COMPOSE(1, t)  for t < N.
     """
-    beta, keep = to_value(1 - alpha), to_value(1 - gamma)
+    beta = to_value(1 - alpha)
+    keep = to_value(1 - gamma)
     fresh = 1 - keep
     if fault == "gamma-swapped":
         keep, fresh = fresh, keep
     total_over = window_sum(alpha)
     power = beta ** (n_examples - (fault == "decay-off"))
-    totals, windows = [Combination({})], [Combination({})]
+    totals = [Combination({})]
+    windows = [Combination({})]
     outputs = []
     for t in range(1, steps + 1):
         if t < n_examples:
-            window, total = Combination({}), total_over("G", 1, t)
+            window = Combination({})
+            total = total_over("G", 1, t)
         else:
             window = total_over("G", t - n_examples + 1, t)
             if t >= (1 if fault == "base-late" else 2) * n_examples:

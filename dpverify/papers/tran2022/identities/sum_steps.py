@@ -14,21 +14,33 @@ from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
 
-ALPHA, GAMMA = Symbol("alpha", positive=True), Symbol("gamma", positive=True)
+ALPHA = Symbol("alpha", positive=True)
+GAMMA = Symbol("gamma", positive=True)
 N, T, t = (Symbol(name, integer=True, positive=True) for name in ("N", "T", "t"))
 q, r, k = (Symbol(name, integer=True, nonnegative=True) for name in ("epochs", "rest", "k"))
-i, j = Symbol("i", integer=True), Symbol("j", integer=True)
+i = Symbol("i", integer=True)
+j = Symbol("j", integer=True)
 
-BETA, KEEP = 1 - ALPHA, 1 - GAMMA
+BETA = 1 - ALPHA
+KEEP = 1 - GAMMA
 
 grad, anchor_grad, anchor_before, momentum, full_grad, full_momentum, G_win, Delta_win, r_win = (
     Function(name, real=True)
     for name in (
-        "grad", "anchor_grad", "anchor_before", "momentum", "full_grad", "full_momentum", "G_win", "Delta_win", "r_win"
+        "grad",
+        "anchor_grad",
+        "anchor_before",
+        "momentum",
+        "full_grad",
+        "full_momentum",
+        "G_win",
+        "Delta_win",
+        "r_win",
     )
-)  # fmt: skip
+)
 
-_A, _B = Symbol("first", integer=True), Symbol("last", integer=True)
+_A = Symbol("first", integer=True)
+_B = Symbol("last", integer=True)
 
 
 def weighted(term: Any, first: Any, last: Any) -> Any:

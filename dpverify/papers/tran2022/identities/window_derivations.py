@@ -60,44 +60,56 @@ def latest(statement: Statement) -> Derivation:
     term = anchor_grad(i)
     window = weighted(term, T - N + 1, T)
     return chain(
-        statement, "equation 9", G_win(1, T),
+        statement,
+        "equation 9",
+        G_win(1, T),
         known(HOLE, weighted(term, 1, T), "G_win", first=1, last=T),
         split(HOLE, BETA ** (T - i) * term, 1, T, T - N),
         *taken_out(HOLE + window, BETA, N, T - N - i, term, 1, T - N),
         known(BETA**N * HOLE + window, G_win(1, T - N), "G_win", first=1, last=T - N),
         known(BETA**N * G_win(1, T - N) + HOLE, G_win(T - N + 1, T), "G_win", first=T - N + 1, last=T),
-        given=(T >= N,), **definitions(statement, "G_win"),
-    )  # fmt: skip
+        given=(T >= N,),
+        **definitions(statement, "G_win"),
+    )
 
 
 def window_before(statement: Statement) -> Derivation:
     """Delta of a window under one order of the examples: G of it, less G of the one before."""
-    now, before = (T - N + 1, T), (T - 2 * N + 1, T - N)
+    now = (T - N + 1, T)
+    before = (T - 2 * N + 1, T - N)
     current, previous = (weighted(anchor_grad(i), *ends) for ends in (now, before))
     return chain(
-        statement, "Delta under one order", Delta_win(*now),
+        statement,
+        "Delta under one order",
+        Delta_win(*now),
         known(HOLE, weighted(anchor_grad(i) - anchor_before(i), *now), "Delta_win", first=T - N + 1, last=T),
         known(weighted(anchor_grad(i) - HOLE, *now), anchor_grad(i - N), "anchor_before", t=i),
         by(HOLE, current - previous),
         known(HOLE - previous, G_win(*now), "G_win", first=T - N + 1, last=T),
         known(G_win(*now) - HOLE, G_win(*before), "G_win", first=T - 2 * N + 1, last=T - N),
-        given=(T >= 2 * N,), **definitions(statement, "Delta_win", "anchor_before", "G_win"),
-    )  # fmt: skip
+        given=(T >= 2 * N,),
+        **definitions(statement, "Delta_win", "anchor_before", "G_win"),
+    )
 
 
 def window_identity(statement: Statement) -> Derivation:
     """G of a window by its Delta and the window before; under fresh orders what is left over stands there too."""
-    now, before, change = G_win(T - N + 1, T), G_win(T - 2 * N + 1, T - N), Delta_win(T - N + 1, T)
+    now = G_win(T - N + 1, T)
+    before = G_win(T - 2 * N + 1, T - N)
+    change = Delta_win(T - N + 1, T)
     conditions = (T >= 2 * N,)
     if statement.reading["ordering"] == "fresh":
         last = sympy_sides(statement)[1]
         return chain(statement, "window identity, with what is left over", now, by(HOLE, last), given=conditions)
     return chain(
-        statement, "window identity", now,
+        statement,
+        "window identity",
+        now,
         by(HOLE, KEEP * (now - before) + GAMMA * now + KEEP * before),
         known(KEEP * HOLE + GAMMA * now + KEEP * before, change, "change"),
-        given=conditions, change=cite(window_before(statement)),
-    )  # fmt: skip
+        given=conditions,
+        change=cite(window_before(statement)),
+    )
 
 
 def U(epoch: Any) -> Any:  # noqa: N802 - the letter of the module's note
@@ -116,14 +128,17 @@ def next_sum() -> Derivation:
     """A sum of any terms x, each weighed with keep for every number that it lies back, from one end to the next."""
     new = keep**i * x(k + 1 - i)
     return Derivation(
-        "a weighted sum and the next one", "ours", {"k": integer(0, 9), "keep": real(0, 1), "x": AnyFunction()}, (),
+        "a weighted sum and the next one",
+        "ours",
+        {"k": integer(0, 9), "keep": real(0, 1), "x": AnyFunction()},
+        (),
         Sum(new, (i, 0, k)),
         (
             split(HOLE, new, 0, k, 0),
             by(HOLE, x(k + 1) + Sum(keep ** (1 + i) * x(k - i), (i, 0, k - 1))),
             *taken_out(x(k + 1) + HOLE, keep, 1, i, x(k - i), 0, k - 1),
         ),
-    )  # fmt: skip
+    )
 
 
 def windows_unrolled(statement: Statement) -> Derivation:
@@ -140,12 +155,16 @@ def windows_unrolled(statement: Statement) -> Derivation:
         first = known(HOLE, at + KEEP * U(k), "window")
     later = Sum(KEEP**i * V(statement, k - i), (i, 0, k - 1))
     step = chain(
-        statement, "the next window", U(k + 1), first,
+        statement,
+        "the next window",
+        U(k + 1),
+        first,
         known(at + KEEP * HOLE, total(k), "hypothesis"),
         by(HOLE * U(0) + at + KEEP * later, KEEP ** (k + 1), "power-split", x=KEEP, m=1, n=k),
         known(KEEP ** (k + 1) * U(0) + HOLE, Sum(KEEP**i * V(statement, k + 1 - i), (i, 0, k)), "next"),
-        **premises, hypothesis=Hypothesis(U(k), "=", total(k), letter=k),
-    )  # fmt: skip
+        **premises,
+        hypothesis=Hypothesis(U(k), "=", total(k), letter=k),
+    )
     base = chain(statement, "the first window", U(0), by(HOLE, total(0)))
     induction = by_induction(k, 0, base=base, step=step)
     return chain(statement, "windows unrolled", U(k), known(HOLE, total(k), "sum"), sum=induction)

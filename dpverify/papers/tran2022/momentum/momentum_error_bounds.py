@@ -47,8 +47,10 @@ def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Orde
     """Mean of ``|m_t|`` over all orders for the gradients G and -G; 0 beyond ``MOST_STEPS``, where it is not known."""
     if t > MOST_STEPS:
         return Fraction(0)
-    beta, epochs = 1 - alpha, -(-t // 2)
-    total, orders = Fraction(0), 0
+    beta = 1 - alpha
+    epochs = -(-t // 2)
+    total = Fraction(0)
+    orders = 0
     for first in product((1, -1), repeat=epochs if ordering == "fresh" else 1):
         signs = [s for e in range(epochs) for s in (first[e % len(first)], -first[e % len(first)])]
         total += abs(sum((beta ** (t - i) * signs[i - 1] for i in range(1, t + 1)), Fraction(0)))
@@ -86,7 +88,8 @@ def attained_drift(
     t: int, n_examples: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, epochs: Epochs
 ) -> Fraction:
     """Largest momentum-weighted drift, on a ramp: ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``."""
-    beta, total = 1 - alpha, Fraction(0)
+    beta = 1 - alpha
+    total = Fraction(0)
     for i in range(1, t + 1):
         total = total * beta + anchor_distance(i, n_examples, epochs)
     return alpha * eta * smoothness * total
@@ -156,7 +159,11 @@ def lag_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction) -> F
 
 def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
     """All parts at a step."""
-    n, alpha, eta, slope, curve = run.n_examples, run.alpha, run.eta, run.lipschitz, run.smoothness
+    n = run.n_examples
+    alpha = run.alpha
+    eta = run.eta
+    slope = run.lipschitz
+    curve = run.smoothness
     antipodes = constant_spread(slope**2)
     return {
         "start-up": Part(slope_error(t, alpha, slope), (1 - alpha) ** t * slope),
@@ -183,7 +190,8 @@ def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
 
 def printed_parts(run: ErrorRun) -> dict[str, Exact]:
     """Printed bounds of the parts that have one, the same at every step: Lemma 11's three terms, and Lemma 12."""
-    slope, way = run.lipschitz, run.eta * run.smoothness
+    slope = run.lipschitz
+    way = run.eta * run.smoothness
     noise = to_ball(to_value(4 * run.alpha * slope * run.sigma))
     return {
         "sampling": _root(4 * slope**2 * run.alpha),

@@ -98,30 +98,43 @@ def sampling(statement: Statement) -> Derivation:
         steps.append(Step(printed, "<=", "order", {"a": alpha * G**2, "b": printed}))
     variables = ranges(statement, t=RANGES["t"], own=real(0, G**2), square=FromPremises())
     return Derivation(
-        "no cross terms", "ours", variables, (alpha <= 1, G**2 >= OWN), SQUARE, tuple(steps),
-        {name: Premise(SQUARE, "<=", bound)}, local=tuple({"own", "square", "t"} - set(sympy_symbols(statement))),
-    )  # fmt: skip
+        "no cross terms",
+        "ours",
+        variables,
+        (alpha <= 1, G**2 >= OWN),
+        SQUARE,
+        tuple(steps),
+        {name: Premise(SQUARE, "<=", bound)},
+        local=tuple({"own", "square", "t"} - set(sympy_symbols(statement))),
+    )
 
 
 def norm_bound(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-11-norm-bound``: the triangle inequality."""
     G = sympy_symbols(statement)["G"]
-    left, right = Symbol("one"), Symbol("rest")
+    left = Symbol("one")
+    right = Symbol("rest")
     steps = (
         Step.within(HOLE**2, Norm(left) + Norm(right), "norm-triangle", {"u": left, "w": right}),
         Step((2 * G) ** 2, "<=", "power-monotone", {"a": Norm(left) + Norm(right), "b": 2 * G, "p": 2}),
         Step(4 * G**2, "="),
     )
     return Derivation(
-        "triangle inequality", "ours", ranges(statement, one=BoundedVector(4, G / 2), rest=BoundedVector(4, G / 2)),
-        (Norm(left) <= G, Norm(right) <= G), Norm(left + right) ** 2, steps, local=("one", "rest"),
-    )  # fmt: skip
+        "triangle inequality",
+        "ours",
+        ranges(statement, one=BoundedVector(4, G / 2), rest=BoundedVector(4, G / 2)),
+        (Norm(left) <= G, Norm(right) <= G),
+        Norm(left + right) ** 2,
+        steps,
+        local=("one", "rest"),
+    )
 
 
 def anchor_drift(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-11-anchor-drift`` in every reading: each distance is at most eta N."""
     eta, N, smooth = (sympy_symbols(statement)[name] for name in ("eta", "N", "L"))
-    alpha, t = _symbol(statement, "alpha"), _symbol(statement, "t")
+    alpha = _symbol(statement, "alpha")
+    t = _symbol(statement, "t")
     weights = SumOf((1 - alpha) ** i, (i, 0, t - 1))
     distance = refer(statement, "section-4-distance", FAR)
     steps = (
@@ -131,9 +144,15 @@ def anchor_drift(statement: Statement) -> Derivation:
     )
     variables = ranges(statement, alpha=RANGES["alpha"], t=RANGES["t"], far=FromPremises())
     return Derivation(
-        "weights that add up to at most 1", "ours", variables, (alpha <= 1,),
-        smooth * FAR * alpha * weights, steps, {"tran2022:section-4-distance": distance}, local=("alpha", "t", "far"),
-    )  # fmt: skip
+        "weights that add up to at most 1",
+        "ours",
+        variables,
+        (alpha <= 1,),
+        smooth * FAR * alpha * weights,
+        steps,
+        {"tran2022:section-4-distance": distance},
+        local=("alpha", "t", "far"),
+    )
 
 
 def lag(statement: Statement) -> Derivation:
@@ -145,22 +164,32 @@ def lag(statement: Statement) -> Derivation:
     steps = (
         Step(beta**t * G + beta * MOVED * weights, "<=", "order", {"a": first, "b": G}),
         Step(
-            beta**t * G + beta * smooth * eta * weights, "<=", "order", {"a": MOVED, "b": smooth * eta},
+            beta**t * G + beta * smooth * eta * weights,
+            "<=",
+            "order",
+            {"a": MOVED, "b": smooth * eta},
             note="smoothness, over one step of length eta",
         ),
         Step(beta**t * G + beta * smooth * eta / alpha, "<=", "geometric-sum-bound", {"x": beta, "m": t - 2}),
         Step(sympy_sides(statement)[1], "="),
-    )  # fmt: skip
+    )
     variables = ranges(statement, first=real(0, G), moved=real(0, smooth * eta))
     return Derivation(
-        "unrolled, with m_0 = 0", "ours", variables, (alpha <= 1, first <= G, eta * smooth - MOVED >= 0),
-        beta**t * first + beta * MOVED * weights, steps, local=("first", "moved"),
-    )  # fmt: skip
+        "unrolled, with m_0 = 0",
+        "ours",
+        variables,
+        (alpha <= 1, first <= G, eta * smooth - MOVED >= 0),
+        beta**t * first + beta * MOVED * weights,
+        steps,
+        local=("first", "moved"),
+    )
 
 
 ALPHA, LIPSCHITZ, ETA = (Symbol(name, positive=True) for name in ("alpha", "G", "eta"))
-SMOOTH, N = Symbol("L", nonnegative=True), Symbol("N", integer=True, positive=True)
-SPREAD, CHANGED = Symbol("spread", real=True), Symbol("changed", nonnegative=True)
+SMOOTH = Symbol("L", nonnegative=True)
+N = Symbol("N", integer=True, positive=True)
+SPREAD = Symbol("spread", real=True)
+CHANGED = Symbol("changed", nonnegative=True)
 SUM1, OLDEST, FARTHEST = (Symbol(name, nonnegative=True) for name in ("sum1", "oldest", "farthest"))
 MANY = N / sympy.Max(Integer(1), N - 1)
 KEPT = "the weights' spread: 0 at t = 0, and every step keeps it at alpha/(2-alpha) at most"
@@ -175,53 +204,82 @@ def spread_step() -> Derivation:
     of the weights less the square of their sum ``sum1``, over N. A step takes all of them times 1 - alpha and adds
     alpha to that of the example drawn N steps ago, ``oldest``: the least of the N, for each has as many visits or more.
     """
-    beta, bound = 1 - ALPHA, ALPHA / (2 - ALPHA)
+    beta = 1 - ALPHA
+    bound = ALPHA / (2 - ALPHA)
     after = (beta * SUM1 + ALPHA) ** 2 / N
     grown = beta**2 * (SPREAD + SUM1**2 / N)
     decayed = beta**2 * SPREAD + ALPHA**2
     steps = (
         Step(
-            grown + 2 * ALPHA * beta * (SUM1 / N) + ALPHA**2 - after, "<=", "order", {"a": OLDEST, "b": SUM1 / N},
+            grown + 2 * ALPHA * beta * (SUM1 / N) + ALPHA**2 - after,
+            "<=",
+            "order",
+            {"a": OLDEST, "b": SUM1 / N},
             context=grown + 2 * ALPHA * beta * HOLE + ALPHA**2 - after,
         ),
         Step(decayed - ALPHA**2 / N, "="),
         Step(decayed, "<=", "drop-nonnegative", {"a": decayed - ALPHA**2 / N, "b": ALPHA**2 / N}),
         Step(beta**2 * bound + ALPHA**2, "<=", "order", {"a": SPREAD, "b": bound}, context=beta**2 * HOLE + ALPHA**2),
         Step(bound, "="),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
-        "alpha": RANGES["alpha"], "N": RANGES["N"], "sum1": real(0, 1), "oldest": real(0, SUM1 / N),
+        "alpha": RANGES["alpha"],
+        "N": RANGES["N"],
+        "sum1": real(0, 1),
+        "oldest": real(0, SUM1 / N),
         "spread": real(-1, bound),
-    }  # fmt: skip
+    }
     return Derivation(
-        "one step of the weights", "ours", variables, (ALPHA <= 1, N * OLDEST <= SUM1, bound >= SPREAD),
-        grown + 2 * ALPHA * beta * OLDEST + ALPHA**2 - after, steps, local=("sum1", "oldest", "spread"),
-    )  # fmt: skip
+        "one step of the weights",
+        "ours",
+        variables,
+        (ALPHA <= 1, N * OLDEST <= SUM1, bound >= SPREAD),
+        grown + 2 * ALPHA * beta * OLDEST + ALPHA**2 - after,
+        steps,
+        local=("sum1", "oldest", "spread"),
+    )
 
 
 def sampling_once() -> Derivation:
     """Derive the sampling error under one permutation, the centred gradients at w_1: ``2 alpha G^2/(2-alpha)``."""
-    bound, square = ALPHA / (2 - ALPHA), LIPSCHITZ**2
+    bound = ALPHA / (2 - ALPHA)
+    square = LIPSCHITZ**2
     steps = (
         Step(OWN * MANY * SPREAD, "<=", "premise", {}, (WITHOUT,)),
         Step(OWN * MANY * bound, "<=", "premise", {}, (KEPT,), context=OWN * MANY * HOLE),
-        Step(square * MANY * bound, "<=", "order", {"a": OWN, "b": square}, note="variance <= mean square",
-             context=HOLE * MANY * bound),
+        Step(
+            square * MANY * bound,
+            "<=",
+            "order",
+            {"a": OWN, "b": square},
+            note="variance <= mean square",
+            context=HOLE * MANY * bound,
+        ),
         Step(square * 2 * bound, "<=", "order", {"a": MANY, "b": Integer(2)}, context=square * HOLE * bound),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
-        "alpha": RANGES["alpha"], "N": RANGES["N"], "G": RANGES["G"], "own": real(0, LIPSCHITZ**2),
-        "spread": real(0, bound), "square": FromPremises(),
-    }  # fmt: skip
+        "alpha": RANGES["alpha"],
+        "N": RANGES["N"],
+        "G": RANGES["G"],
+        "own": real(0, LIPSCHITZ**2),
+        "spread": real(0, bound),
+        "square": FromPremises(),
+    }
     premises = {
         WITHOUT: Premise(SQUARE, "<=", OWN * MANY * SPREAD),
         KEPT: Premise(SPREAD, "<=", bound),
         "one step of the weights": cite(spread_step()),
     }
     return Derivation(
-        "sampling at the first iterate", "ours", variables, (ALPHA <= 1, square >= OWN), SQUARE, steps, premises,
+        "sampling at the first iterate",
+        "ours",
+        variables,
+        (ALPHA <= 1, square >= OWN),
+        SQUARE,
+        steps,
+        premises,
         local=("own", "spread", "square"),
-    )  # fmt: skip
+    )
 
 
 def changes() -> Derivation:
@@ -235,16 +293,28 @@ def changes() -> Derivation:
         Step(share, "="),
     )
     variables: dict[str, Variable] = {
-        "alpha": RANGES["alpha"], "N": RANGES["N"], "L": RANGES["L"], "t": RANGES["t"], "farthest": real(0, 9),
+        "alpha": RANGES["alpha"],
+        "N": RANGES["N"],
+        "L": RANGES["L"],
+        "t": RANGES["t"],
+        "farthest": real(0, 9),
         "changed": FromPremises(),
-    }  # fmt: skip
+    }
     return Derivation(
-        "change from the anchors", "ours", variables, (ALPHA <= 1,), CHANGED, steps,
-        {CHANGES: Premise(CHANGED, "<=", share * ALPHA * weights)}, local=("t", "changed"),
-    )  # fmt: skip
+        "change from the anchors",
+        "ours",
+        variables,
+        (ALPHA <= 1,),
+        CHANGED,
+        steps,
+        {CHANGES: Premise(CHANGED, "<=", share * ALPHA * weights)},
+        local=("t", "changed"),
+    )
 
 
-SAMPLING, DRIFT, LAG = Symbol("sampling"), Symbol("drift"), Symbol("lag")
+SAMPLING = Symbol("sampling")
+DRIFT = Symbol("drift")
+LAG = Symbol("lag")
 
 
 def lemma_11(statement: Statement) -> Derivation:
@@ -261,7 +331,8 @@ def lemma_11(statement: Statement) -> Derivation:
     moved = cite(changes(), sqrt(Moment(DRIFT, 2)), alpha=alpha, N=n, L=smooth, farthest=way)
     sampled: Premise
     if once:
-        source, sampled = "sampling at w_1", cite(sampling_once(), Moment(SAMPLING, 2), alpha=alpha, G=G, N=n)
+        source = "sampling at w_1"
+        sampled = cite(sampling_once(), Moment(SAMPLING, 2), alpha=alpha, G=G, N=n)
     else:
         source = "tran2022:lemma-11-sampling"
         sampled = refer(statement, source, Moment(SAMPLING, 2), "amended")
@@ -286,6 +357,12 @@ def lemma_11(statement: Statement) -> Derivation:
         lag=BoundedVector(4, of_lag),
     )
     return Derivation(
-        "Jensen and Minkowski", "ours", variables, sympy_conditions(statement), Moment(SAMPLING + DRIFT + LAG, 1),
-        steps, premises, local=("sampling", "drift", "lag"),
-    )  # fmt: skip
+        "Jensen and Minkowski",
+        "ours",
+        variables,
+        sympy_conditions(statement),
+        Moment(SAMPLING + DRIFT + LAG, 1),
+        steps,
+        premises,
+        local=("sampling", "drift", "lag"),
+    )

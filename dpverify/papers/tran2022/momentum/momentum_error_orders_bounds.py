@@ -24,7 +24,8 @@ TILT = 0.01  # s: how far a ridge is turned towards its own axis.
 
 def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction = Fraction(0)) -> Fraction:
     """Where the second epoch begins, for two examples with the gradients 3 + slope w and -1 and w_1 = 0."""
-    m, w = Fraction(0), Fraction(0)
+    m = Fraction(0)
+    w = Fraction(0)
     for k in order:
         m = (1 - alpha) * m + alpha * ((3 + slope * w) if k == 0 else -1)
         w -= eta * ((m > 0) - (m < 0))
@@ -34,7 +35,9 @@ def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: F
 def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering) -> Fraction:
     """Mean of ``grad f(w_3, x) - grad F(w_3)``; near the path example 0 has the gradient 3 + w/2, example 1 -1."""
     slope = Fraction(1, 2)
-    drawn, full, cases = Fraction(0), Fraction(0), 0
+    drawn = Fraction(0)
+    full = Fraction(0)
+    cases = 0
     for before in permutations((0, 1)):
         w = pair_anchor((before[0], before[1]), alpha, eta, slope)
         gradients = (3 + slope * w, Fraction(-1))
@@ -50,13 +53,16 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
     if not 1 <= late < n_examples:
         raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
     ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(1 + TILT**2)
-    w, m, projections = np.zeros(n_examples + 1), np.zeros(n_examples + 1), np.zeros(n_examples)
+    w = np.zeros(n_examples + 1)
+    m = np.zeros(n_examples + 1)
+    projections = np.zeros(n_examples)
     for k in range(n_examples):
         projections[k] = ridges[k] @ w
         m = (1 - alpha) * m - alpha * ridges[k]
         w -= m / np.linalg.norm(m)
     reached = ridges @ w
-    crossing, staying = reached[: n_examples - late].min(), reached[n_examples - late :].max()
+    crossing = reached[: n_examples - late].min()
+    staying = reached[n_examples - late :].max()
     threshold = (crossing + staying) / 2
     if not (staying < crossing and projections.max() < threshold):
         raise ValueError(f"the order does not show with N={n_examples}, alpha={alpha}, late={late}.")

@@ -20,7 +20,9 @@ from dpverify.symbolic.expressions.functions import Moment
 from dpverify.symbolic.expressions.ranges import BoundedVector, Variable, integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
-NOISE, OWN, MOVED = sr_total.NOISE, Symbol("own"), Symbol("moved")
+NOISE = sr_total.NOISE
+OWN = Symbol("own")
+MOVED = Symbol("moved")
 ONE_ORDER: Final = {"ordering": "once"}  # under which the noise is all that there is
 ONE_EXAMPLE: Final = "with one example there is one order"
 
@@ -34,7 +36,8 @@ def bias(statement: Statement) -> Derivation:
     noise = refer(statement, claim, Moment(NOISE, 1), "printed" if claim.endswith("norm") else "amended", ONE_ORDER)
     of_noise = noise.rhs
     way = eta * n * L
-    of_own, of_moved = 2 * G * sqrt(alpha), Rational(11, 10) * way * sqrt(alpha / gamma)
+    of_own = 2 * G * sqrt(alpha)
+    of_moved = Rational(11, 10) * way * sqrt(alpha / gamma)
     where = {"alpha": alpha, "N": n}
     own_square = cite(lemma.difference(), Moment(OWN, 2), **where, gamma=gamma, length=G)
     moved_square = cite(lemma.change(), Moment(MOVED, 2), **where, gamma=gamma, length=way)
@@ -84,6 +87,12 @@ def bias(statement: Statement) -> Derivation:
         "moved": BoundedVector(4, of_moved * several_examples),
     }
     return Derivation(
-        "noise and bias", "ours", variables, sympy_conditions(statement), Moment(NOISE + OWN + MOVED, 1), steps,
-        premises, local=("several", "noise", "own", "moved"),
-    )  # fmt: skip
+        "noise and bias",
+        "ours",
+        variables,
+        sympy_conditions(statement),
+        Moment(NOISE + OWN + MOVED, 1),
+        steps,
+        premises,
+        local=("several", "noise", "own", "moved"),
+    )

@@ -27,7 +27,8 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
     # c_q is taken for 0 in the first whole window, and the weights are 0 before it.
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
-    scale, decay = to_value(alpha * (1 - gamma)), to_value(1 - alpha)
+    scale = to_value(alpha * (1 - gamma))
+    decay = to_value(1 - alpha)
     c: list[Value] = [ZERO, *window_weights(q, n_examples, alpha, gamma)]
     steps: list[Value] = [ZERO] * r
     for k in range(q, 0, -1):
@@ -56,5 +57,6 @@ def _mean_distance(mean: Value, variance: Value) -> Value:
     """Mean of |X| for X Gaussian."""
     if variance == 0:
         return mean if mean >= 0 else -mean
-    mu, v = to_ball(mean), to_ball(variance)
+    mu = to_ball(mean)
+    v = to_ball(variance)
     return (2 * v / arb.pi()).sqrt() * (-(mu**2) / (2 * v)).exp() + mu * (mu / (2 * v).sqrt()).erf()

@@ -76,7 +76,8 @@ def window() -> Derivation:
     """Derive ``2 log2(1 + N/2)`` for the squared decays of N steps: two runs of nodes, none with a decay above 1."""
     after = DOWN + UP - Mod(UP, 2 ** (i + 1))
     counted = Sum(Bit(UP, i), (i, 0, UP)), Sum(Bit(DOWN, i), (i, 0, DOWN))
-    up, down = Sum(Bit(UP, i) * (1 - ALPHA) ** (2 * after), (i, 0, UP)), decays(DOWN, ALPHA)
+    up = Sum(Bit(UP, i) * (1 - ALPHA) ** (2 * after), (i, 0, UP))
+    down = decays(DOWN, ALPHA)
     steps = (
         Step(counted[0] + down, "<=", "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * after}),
         Step(sum(counted), "<=", "power-at-most-one", {"x": 1 - ALPHA, "p": 2 * Mod(DOWN, 2**i)}),

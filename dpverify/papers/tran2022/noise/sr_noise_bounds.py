@@ -40,15 +40,18 @@ def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tu
     """Coefficients of all node noises in m_hat_t: the five terms, some without nodes (Algorithm 4, equation 8)."""
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
-    a, decay = to_value(alpha), to_value(1 - alpha)
-    keep, mix = to_value(1 - gamma), to_value(gamma)
+    a = to_value(alpha)
+    decay = to_value(1 - alpha)
+    keep = to_value(1 - gamma)
+    mix = to_value(gamma)
     c = window_weights(q, n_examples, alpha, gamma)
     nodes: list[dict[Node, Exact]] = [{} for _ in range(5)]
     parts: list[tuple[int, int, int, Value]] = [(0, 1, r, a * power(decay, t - r)), (4, 1, t, a)]
     if q:
         parts.append((1, r + 1, r + n_examples, a * c[q - 1]))
     for i in range(1, q):
-        first, last = t - i * n_examples + 1, t - i * n_examples + n_examples
+        first = t - i * n_examples + 1
+        last = t - i * n_examples + n_examples
         parts += [(2, first, last, a * mix * c[i - 1]), (3, first, last, a * keep * c[i - 1])]
     for place, first, last, weight in parts:
         for y, z in compose_intervals(first, last):
@@ -67,12 +70,14 @@ def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
     """Weights c_1 .. c_count of Algorithm 4's windows, latest first: ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``."""
-    epoch, keep = shortened(power(to_value(1 - alpha), n_examples)), to_value(1 - gamma)
+    epoch = shortened(power(to_value(1 - alpha), n_examples))
+    keep = to_value(1 - gamma)
     weights: list[Value] = []
     weight: Value = ZERO
     keep_power: Value = ONE
     for _ in range(count):
-        weight, keep_power = shortened(epoch * weight + keep_power), shortened(keep_power * keep)
+        weight = shortened(epoch * weight + keep_power)
+        keep_power = shortened(keep_power * keep)
         weights.append(weight)
     return weights
 

@@ -89,23 +89,34 @@ def _prefix(statement: Statement, least: int) -> tuple[dict[str, Any], Any, dict
 def var_1_step(statement: Statement) -> Derivation:
     """Derive ``tran2022:lemma-7-var-1-step``: the decays inside the prefix are at most 1, and are counted."""
     full, scale, variables = _prefix(statement, 2)
-    alpha, t = full["alpha"], full["t"]
+    alpha = full["alpha"]
+    t = full["t"]
     r = Mod(t, full["N"])
-    after, digits = (1 - alpha) ** (2 * (t - r)), 1 + Log2(r)
+    after = (1 - alpha) ** (2 * (t - r))
+    digits = 1 + Log2(r)
     citation = cite(decays.prefix_digits(), alpha=alpha, s=r)
     slower = {"x": 1 - alpha, "p": 2 * (t - r), "q": t - r}
     steps = (
         Step(after * digits * scale, "<=", "premise", {}, (NODES,)),
         Step.within(after * scale * HOLE, 2 * digits, "drop-nonnegative", {"a": digits, "b": digits}),
         Step(
-            2 * (1 - alpha) ** (t - r) * digits * scale, "<=", "power-decreasing", slower,
+            2 * (1 - alpha) ** (t - r) * digits * scale,
+            "<=",
+            "power-decreasing",
+            slower,
             note="the printed exponent is half of what squaring gives",
         ),
-    )  # fmt: skip
+    )
     return Derivation(
-        "decays at most one", "ours", variables, sympy_conditions(statement), after * citation.lhs * scale, steps,
-        {NODES: citation}, local=("several",),
-    )  # fmt: skip
+        "decays at most one",
+        "ours",
+        variables,
+        sympy_conditions(statement),
+        after * citation.lhs * scale,
+        steps,
+        {NODES: citation},
+        local=("several",),
+    )
 
 
 def var_1(statement: Statement) -> Derivation:
@@ -169,8 +180,12 @@ def var_5_plugged(statement: Statement) -> Derivation:
     held = statement.variant == "held"
     last = Step(printed, "<=", "log2-monotone", {"a": n, "b": top}) if held else Step(printed, "=")
     variables: dict[str, Variable] = {
-        "L": real(0, 3), "N": integer(1, 200), "T": integer(1, 500), "alpha": real(0, 1, open_lo=True),
-        "eta": real(0, Rational(1, 2), open_lo=True), "sigma": real(0, 3, open_lo=True),
-    }  # fmt: skip
+        "L": real(0, 3),
+        "N": integer(1, 200),
+        "T": integer(1, 500),
+        "alpha": real(0, 1, open_lo=True),
+        "eta": real(0, Rational(1, 2), open_lo=True),
+        "sigma": real(0, 3, open_lo=True),
+    }
     conditions = sympy_conditions(statement)
     return Derivation("plugged in", "ours", variables, conditions, start, (last,))

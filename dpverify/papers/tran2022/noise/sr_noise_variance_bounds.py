@@ -35,7 +35,8 @@ class NodeVariances:
         constants = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
         noise = constants["sigma"] ** 2
         g, drift, r = (constants[name] ** 2 * noise for name in ("delta_G", "delta_Delta", "delta_r"))
-        first, later = constants["V_first"], constants["V_later"]
+        first = constants["V_first"]
+        later = constants["V_later"]
         return cls(*(to_exact(v) for v in (g * first, g * later, drift * later, r * later)))
 
     def of_node(self, family: sr_noise.Family, node: Node, n_examples: int) -> Exact:
@@ -82,7 +83,8 @@ def window_terms(
     """Variances of terms 3 and 4, the windows' G and Delta; see :func:`variance_terms`."""
     sr_noise.check_parameters(t, n_examples, alpha, gamma)
     q = t // n_examples
-    first, later = to_value(nodes.g_first), to_value(nodes.g_later)
+    first = to_value(nodes.g_first)
+    later = to_value(nodes.g_later)
     of_g: Value = ZERO
     of_delta: Value = ZERO
     for i, weight in enumerate(sr_noise.window_weights(q - 1, n_examples, alpha, gamma), start=1):
@@ -91,7 +93,8 @@ def window_terms(
         early = sr_noise.squared_decays(end - n_examples + 1, end, alpha, until=2 * n_examples) if i == q - 1 else ZERO
         of_g = sr_noise.shortened(of_g + weight**2 * (early * first + (window - early) * later))
         of_delta = sr_noise.shortened(of_delta + weight**2 * window)
-    mix, keep = to_value((alpha * gamma) ** 2), to_value((alpha * (1 - gamma)) ** 2)
+    mix = to_value((alpha * gamma) ** 2)
+    keep = to_value((alpha * (1 - gamma)) ** 2)
     return to_exact(sr_noise.shortened(mix * of_g)), to_exact(
         sr_noise.shortened(keep * of_delta * to_value(nodes.delta))
     )

@@ -24,7 +24,8 @@ from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 
 Wrap = Callable[[Any], Any]
 
-KEEP, RHO = Symbol("keep", positive=True), Symbol("rho", positive=True)
+KEEP = Symbol("keep", positive=True)
+RHO = Symbol("rho", positive=True)
 WINDOWS, EPOCHS = (Symbol(name, integer=True, nonnegative=True) for name in ("windows", "q"))
 SCALE, EARLY, LATER, DRIFT, DECAYS, WEIGHT = (
     Symbol(name, nonnegative=True) for name in ("scale", "early", "later", "drift", "decays", "weight")
@@ -43,8 +44,9 @@ LETTERS: Final = {
 }
 SHRUNK: Final = (1 - exp(-1)) ** 2
 RANGES: Final[dict[str, Variable]] = {
-    "keep": real(0, 1, open_lo=True, open_hi=True), "windows": integer(0, 8),
-}  # fmt: skip
+    "keep": real(0, 1, open_lo=True, open_hi=True),
+    "windows": integer(0, 8),
+}
 
 
 def weight(base: Any, count: Any) -> Any:
@@ -181,9 +183,12 @@ def five_terms() -> Derivation:
     """Derive the total of Lemma 7's five terms, but for three scales."""
     block = cite(all_squares(), SQUARES, windows=Max(EPOCHS - 1, 0))
     premises = {
-        "the prefix": cite(prefix_after(), PREFIX), "the weight": cite(first_window(), WEIGHT, windows=EPOCHS),
-        "the weights": block, "the run": cite(run(), RUN), "the nodes": cite(window(), DECAYS),
-    }  # fmt: skip
+        "the prefix": cite(prefix_after(), PREFIX),
+        "the weight": cite(first_window(), WEIGHT, windows=EPOCHS),
+        "the weights": block,
+        "the run": cite(run(), RUN),
+        "the nodes": cite(window(), DECAYS),
+    }
     letters: list[Any] = [PREFIX, WEIGHT, SQUARES, RUN, DECAYS]
     steps: list[Step] = []
 
@@ -200,7 +205,8 @@ def five_terms() -> Derivation:
 
 def all_squares() -> Derivation:
     """Derive ``1/((1 - u^2) (1 - exp(-1))^2)`` for the sum of the squared weights."""
-    young, geometric = cite(squares()), cite(series(0))
+    young = cite(squares())
+    geometric = cite(series(0))
     steps = (
         Step(young.rhs, "<=", "premise", {}, ("Young",)),
         Step(geometric.rhs / SHRUNK, "<=", "premise", {}, ("the series",)),
@@ -214,25 +220,43 @@ def all_squares() -> Derivation:
 def _term(name: str, start: Any, steps: Any, premises: Any) -> Derivation:
     """A chain about letters for what it cites, spelled out."""
     variables: dict[str, Variable] = {
-        "N": integer(1, 8), "T": integer(1, 60), "t": integer(1, T), "q": integer(0, 5), "alpha": real(1 / N, 1),
-        **{letter: real(0, 9) for letter in ("scale", "early", "later", "drift")}, "c": real(-2, 2), **RANGES,
+        "N": integer(1, 8),
+        "T": integer(1, 60),
+        "t": integer(1, T),
+        "q": integer(0, 5),
+        "alpha": real(1 / N, 1),
+        **{letter: real(0, 9) for letter in ("scale", "early", "later", "drift")},
+        "c": real(-2, 2),
+        **RANGES,
         **{letter: FromPremises() for letter in MEANT},
-    }  # fmt: skip
+    }
     parts = (start, *(part for p in premises.values() for part in (p.start, p.rhs)))
     used = {s.name for part in parts for s in part.free_symbols}
     assumptions = [ALPHA <= 1, ALPHA * N >= 1, KEEP < 1, STEP <= T]
     assumptions = [a for a in assumptions if {s.name for s in a.free_symbols} <= used]
     inner = Derivation(
-        name, "ours", {n: variables[n] for n in variables if n in used}, tuple(assumptions), start, steps,
-        premises, local=tuple(n for n in MEANT if n in used), letters=LETTERS,
-    )  # fmt: skip
+        name,
+        "ours",
+        {n: variables[n] for n in variables if n in used},
+        tuple(assumptions),
+        start,
+        steps,
+        premises,
+        local=tuple(n for n in MEANT if n in used),
+        letters=LETTERS,
+    )
     citation = cite(inner, **{n: meaning for n, (meaning, _) in letters_of_citations(inner).items()})
     extra = {"p": integer(1, N), "v": integer(N - UP, N - UP)}
     return Derivation(
-        f"{name}, node by node", "ours", {n: variables[n] for n in variables if n in used and n not in MEANT} | extra,
-        (*assumptions, Eq(UP + DOWN, N)), citation.lhs, (Step(citation.rhs, "<=", "premise", {}, ("in letters",)),),
-        {"in letters": citation}, letters=LETTERS,
-    )  # fmt: skip
+        f"{name}, node by node",
+        "ours",
+        {n: variables[n] for n in variables if n in used and n not in MEANT} | extra,
+        (*assumptions, Eq(UP + DOWN, N)),
+        citation.lhs,
+        (Step(citation.rhs, "<=", "premise", {}, ("in letters",)),),
+        {"in letters": citation},
+        letters=LETTERS,
+    )
 
 
 def finite(shift: int) -> Derivation:

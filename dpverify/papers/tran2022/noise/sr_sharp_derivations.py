@@ -18,18 +18,24 @@ from dpverify.symbolic.expressions.ranges import FromPremises, GaussianNorm, Var
 GAMMA, SIGMA, ALPHA, G, DELTA = (Symbol(name, positive=True) for name in ("gamma", "sigma", "alpha", "G", "delta"))
 L, VARIANCE = (Symbol(name, nonnegative=True) for name in ("L", "variance"))
 N, T, D = (Symbol(name, integer=True, positive=True) for name in ("N", "T", "d"))
-FIRST, LATER = 3 * Log2(N), 4 * (T / N) * Log2(N)
+FIRST = 3 * Log2(N)
+LATER = 4 * (T / N) * Log2(N)
 FIVE_TERMS: Final = "the five terms"
 
 
 def variance() -> Derivation:
     """Derive the total variance of one coordinate from the five terms, with gamma for eta N, for gamma < 1."""
-    unit, way = ALPHA**2 * SIGMA**2, 4 * GAMMA**2 * L**2
+    unit = ALPHA**2 * SIGMA**2
+    way = 4 * GAMMA**2 * L**2
     citation = cite(
-        shares.five_terms(), keep=1 - GAMMA, early=unit * 16 * G**2 * FIRST, drift=unit * way * LATER,
+        shares.five_terms(),
+        keep=1 - GAMMA,
+        early=unit * 16 * G**2 * FIRST,
+        drift=unit * way * LATER,
         later=unit * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2),
-    )  # fmt: skip
-    count, rate = 2 * Log2(1 + N / 2), GAMMA * (2 - GAMMA)
+    )
+    count = 2 * Log2(1 + N / 2)
+    rate = GAMMA * (2 - GAMMA)
     early = 16 * G**2 * FIRST * (Log2(N) + count / shares.SHRUNK)
     windows = count * LATER * (16 * G**2 * GAMMA**2 + way * (1 - GAMMA) ** 2) / (rate * shares.SHRUNK)
     steps = (
@@ -37,16 +43,29 @@ def variance() -> Derivation:
         Step(unit * (early + windows + way * LATER * Log2(T + 1)), "="),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 8), "T": integer(1, 60), "t": integer(1, T), "q": integer(0, 5), "alpha": real(1 / N, 1),
+        "N": integer(1, 8),
+        "T": integer(1, 60),
+        "t": integer(1, T),
+        "q": integer(0, 5),
+        "alpha": real(1 / N, 1),
         "gamma": real(0, Rational(1, 2), open_lo=True),
-        "sigma": real(0, 3, open_lo=True), "G": real(0, 3, open_lo=True), "L": real(0, 3),
-        "p": integer(1, N), "v": integer(N - UP, N - UP),
-    }  # fmt: skip
+        "sigma": real(0, 3, open_lo=True),
+        "G": real(0, 3, open_lo=True),
+        "L": real(0, 3),
+        "p": integer(1, N),
+        "v": integer(N - UP, N - UP),
+    }
     assumptions = (ALPHA * N >= 1, ALPHA <= 1, GAMMA < 1, STEP <= T, Eq(UP + DOWN, N))
     return Derivation(
-        "the five terms, not rounded", "ours", variables, assumptions, citation.lhs, steps, {FIVE_TERMS: citation},
+        "the five terms, not rounded",
+        "ours",
+        variables,
+        assumptions,
+        citation.lhs,
+        steps,
+        {FIVE_TERMS: citation},
         local=("t", "q", "p", "v"),
-    )  # fmt: skip
+    )
 
 
 def norm() -> Derivation:
@@ -63,11 +82,22 @@ def norm() -> Derivation:
         Step(16 * rho ** Rational(3, 2) * sqrt(log(1 / DELTA) * Log2(N) * inside), "="),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 60), "T": integer(4 * N, 900), "d": integer(1, 40),
+        "N": integer(1, 60),
+        "T": integer(4 * N, 900),
+        "d": integer(1, 40),
         "delta": real(0, 1, open_lo=True, open_hi=True),
-        "G": real(0, 3, open_lo=True), "L": real(0, 3), "variance": FromPremises(), "noise": GaussianNorm(D, VARIANCE),
-    }  # fmt: skip
+        "G": real(0, 3, open_lo=True),
+        "L": real(0, 3),
+        "variance": FromPremises(),
+        "noise": GaussianNorm(D, VARIANCE),
+    }
     return Derivation(
-        "the noise of Theorem 9", "ours", variables, (T >= 4 * N, rho < 1, DELTA < 1), Moment(lemma_7.NOISE, 1), steps,
-        {"the variance": total}, local=("variance", "noise"),
-    )  # fmt: skip
+        "the noise of Theorem 9",
+        "ours",
+        variables,
+        (T >= 4 * N, rho < 1, DELTA < 1),
+        Moment(lemma_7.NOISE, 1),
+        steps,
+        {"the variance": total},
+        local=("variance", "noise"),
+    )

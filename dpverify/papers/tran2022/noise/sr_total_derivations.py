@@ -52,7 +52,8 @@ def ranges(statement: Statement) -> dict[str, Variable]:
 def identity(statement: Statement) -> Derivation:
     """Derive an identity: ``lemma-7-gamma``, ``lemma-7-sigma``, and ``lemma-7-var-numbers`` corrected."""
     start, printed = sympy_sides(statement)
-    granted, steps = sympy_conditions(statement), (Step(printed, "="),)
+    granted = sympy_conditions(statement)
+    steps = (Step(printed, "="),)
     return Derivation("algebra", "ours", ranges(statement), granted, start, steps, local=SIZES)
 
 
@@ -61,11 +62,13 @@ def roots(statement: Statement) -> Derivation:
     start, printed = sympy_sides(statement)
     d = sympy_symbols(statement)["d"]
     (total,) = (power.base for power in start.atoms(Pow) if power.exp == Rational(1, 2) and power.base.is_Add)
-    terms, root_sum = total.args, Integer(0)
+    terms = total.args
+    root_sum = Integer(0)
     steps: list[Step] = []
     for place, term in enumerate(terms[:-1], start=1):
         remaining = Add(*terms[place:])
-        parts, around = {"a": term, "b": remaining}, sqrt(d) * (root_sum + HOLE)
+        parts = {"a": term, "b": remaining}
+        around = sqrt(d) * (root_sum + HOLE)
         root_sum = root_sum + sqrt(term)
         steps.append(Step(sqrt(d) * (root_sum + sqrt(remaining)), "<=", "sqrt-subadditive", parts, context=around))
     steps.append(Step(printed, "="))
@@ -84,14 +87,22 @@ def var(statement: Statement) -> Derivation:
     full = sympy_definitions(statement)
     alpha, gamma, n, top, t = (full[name] for name in ("alpha", "gamma", "N", "T", "t"))
     squared = {name: full[name] ** 2 for name in ("delta_G", "delta_Delta", "delta_r")}
-    log_n, rate = Log2(n), gamma * (2 - gamma)
+    log_n = Log2(n)
+    rate = gamma * (2 - gamma)
     unit = alpha**2 * full["sigma"] ** 2
     later = unit * full["V_later"]
     citation = cite(
-        shares.five_terms(), alpha=alpha, N=n, T=top, t=t, q=floor(t / n), keep=1 - gamma,
-        early=unit * squared["delta_G"] * full["V_first"], drift=later * squared["delta_r"],
+        shares.five_terms(),
+        alpha=alpha,
+        N=n,
+        T=top,
+        t=t,
+        q=floor(t / n),
+        keep=1 - gamma,
+        early=unit * squared["delta_G"] * full["V_first"],
+        drift=later * squared["delta_r"],
         later=later * (squared["delta_G"] * gamma**2 + squared["delta_Delta"] * (1 - gamma) ** 2),
-    )  # fmt: skip
+    )
     _, printed = sympy_sides(statement)
 
     count = 2 * Log2(1 + n / 2)
@@ -101,8 +112,10 @@ def var(statement: Statement) -> Derivation:
         windows = nodes * later * (squared["delta_G"] * of_g + squared["delta_Delta"] * of_delta) / SHRUNK
         return early + windows + later * squared["delta_r"] * Log2(top + 1)
 
-    exact, delta = gamma**2 / rate, (1 - gamma) ** 2 / rate
-    of_g, of_delta = 2 * gamma / 3, 1 / (2 * gamma)
+    exact = gamma**2 / rate
+    delta = (1 - gamma) ** 2 / rate
+    of_g = 2 * gamma / 3
+    of_delta = 1 / (2 * gamma)
     last = simpler(of_g, of_delta, 2 * log_n)
     several = Step(last, "<=", "log2-monotone", {"a": 1 + n / 2, "b": n})
     single = (
@@ -118,9 +131,14 @@ def var(statement: Statement) -> Derivation:
         Step(printed, "="),
     )
     first: dict[str, Variable] = {
-        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL), "T": integer(1, 60), "t": integer(1, top),
-        "alpha": real(1 / n, 1), "p": integer(1, n), "v": integer(n - UP, n - UP),
-    }  # fmt: skip
+        "several": integer(0, 1),
+        "N": integer(1, 1 + 7 * SEVERAL),
+        "T": integer(1, 60),
+        "t": integer(1, top),
+        "alpha": real(1 / n, 1),
+        "p": integer(1, n),
+        "v": integer(n - UP, n - UP),
+    }
     variables = first | {name: usual for name, usual in ranges(statement).items() if name not in first}
     assumptions = (*sympy_conditions(statement), alpha <= 1, alpha * n >= 1, 2 * gamma <= 1, Eq(UP + DOWN, n))
     return Derivation(
@@ -153,19 +171,26 @@ def lemma_7(statement: Statement) -> Derivation:
     """
     full = sympy_definitions(statement)
     gamma, n, top, d = (full[name] for name in ("gamma", "N", "T", "d"))
-    eta, G, L, log_n = full["eta"], full["G"], full["L"], Log2(n)
+    eta = full["eta"]
+    G = full["G"]
+    L = full["L"]
+    log_n = Log2(n)
     variance = Symbol("variance", nonnegative=True)
     drift = 4 * eta**2 * n**2 * L**2
     windows = 8 * (top / n) * (2 * gamma * 16 * G**2 / 3 + drift / (2 * gamma))
-    bound = full["alpha"] ** 2 * full["sigma"] ** 2 * log_n * (
-        48 * G**2 * log_n + (96 * G**2 + windows) * log_n / SHRUNK + 4 * (top / n) * drift * Log2(top + 1)
-    )  # fmt: skip
+    bound = (
+        full["alpha"] ** 2
+        * full["sigma"] ** 2
+        * log_n
+        * (48 * G**2 * log_n + (96 * G**2 + windows) * log_n / SHRUNK + 4 * (top / n) * drift * Log2(top + 1))
+    )
     inside = 3 * G**2 * log_n + (6 * G**2 + eta * top * (16 * G**2 / 3 + L**2)) * log_n / SHRUNK
     inside += eta**2 * n * top * L**2 * Log2(top + 1)
     last = 16 * full["alpha"] * sqrt(d * log(1 / full["delta"]) * log_n * inside) / full["epsilon"]
     if "gamma" not in statement.let_names:
         last = sympy_sides(statement)[1]
-    claim, where = "tran2022:lemma-7-var", {name: full[name] for name in ("gamma", "sigma", "delta_G", "delta_Delta")}
+    claim = "tran2022:lemma-7-var"
+    where = {name: full[name] for name in ("gamma", "sigma", "delta_G", "delta_Delta")}
     total = refer(statement, claim, variance, "amended", **where)
     steps = (
         Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
@@ -179,6 +204,12 @@ def lemma_7(statement: Statement) -> Derivation:
         "noise": GaussianNorm(d, variance),
     }
     return Derivation(
-        "Jensen and the total variance", "ours", variables, sympy_conditions(statement),
-        Moment(NOISE, 1), steps, {claim: total}, local=(*SIZES, "noise", "variance"),
-    )  # fmt: skip
+        "Jensen and the total variance",
+        "ours",
+        variables,
+        sympy_conditions(statement),
+        Moment(NOISE, 1),
+        steps,
+        {claim: total},
+        local=(*SIZES, "noise", "variance"),
+    )

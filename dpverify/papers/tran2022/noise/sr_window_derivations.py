@@ -27,7 +27,9 @@ from dpverify.symbolic.expressions.to_sympy import sympy_definitions, sympy_side
 SEVERAL: Final = Symbol("several", integer=True, nonnegative=True)
 LETTERS: Final = {"keep": "u", "rho": r"\rho"}
 LOCAL: Final = ("several", "p", "v")
-TERM, SERIES, FINITE = "the term", "a geometric series", "the windows"
+TERM = "the term"
+SERIES = "a geometric series"
+FINITE = "the windows"
 Full = Mapping[str, Any]
 
 
@@ -62,7 +64,8 @@ def var_4(statement: Statement) -> Derivation:
 
 def _all_windows(full: Full, citation: Cited, shift: int) -> Derivation:
     """From a window term's variance to the printed bound."""
-    gamma, around = full["gamma"], _around(citation.rhs)
+    gamma = full["gamma"]
+    around = _around(citation.rhs)
     added = cite(shares.series(shift), keep=1 - gamma, windows=_before(full))
     steps = (
         Step.within(around, added.rhs, "premise", {}, (SERIES,)),
@@ -125,12 +128,16 @@ def _chain(
     """The derivation that starts with what is cited."""
     n = full["N"]
     usual: dict[str, Variable] = {
-        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL), "alpha": real(1 / n, 1),
+        "several": integer(0, 1),
+        "N": integer(1, 1 + 7 * SEVERAL),
+        "alpha": real(1 / n, 1),
         "gamma": real(0, Rational(1, 2), open_lo=True),
         **{name: real(0, 3, open_lo=True) for name in ("delta_G", "delta_Delta", "sigma")},
-        "T": integer(1, 600), "t": integer(1, sympy.Min(full.get("T", 600), 12 * n)),
-        "p": integer(1, n), "v": integer(n - UP, n - UP),
-    }  # fmt: skip
+        "T": integer(1, 600),
+        "t": integer(1, sympy.Min(full.get("T", 600), 12 * n)),
+        "p": integer(1, n),
+        "v": integer(n - UP, n - UP),
+    }
     variables = {name: usual[name] for name in usual if name in full or name in LOCAL}
     assumptions = (full["alpha"] <= 1, full["alpha"] * n >= 1, 2 * full["gamma"] <= 1, Eq(UP + DOWN, n))
     links = (Step(citation.rhs, "<=", "premise", {}, (TERM,)), *steps)
@@ -144,7 +151,8 @@ def coefficient(statement: Statement) -> Derivation:
     symbols = sympy_symbols(statement)
     alpha, gamma, n, i = (symbols[name] for name in ("alpha", "gamma", "N", "window"))
     start, _ = sympy_sides(statement)
-    at, back = KEEP ** (i - 1), i - 1 - j
+    at = KEEP ** (i - 1)
+    back = i - 1 - j
     ratio = RHO / KEEP
     steps = (
         Step(
@@ -170,11 +178,14 @@ def coefficient(statement: Statement) -> Derivation:
         Step((1 - gamma) ** i / (1 - gamma - exp(-1)), "<=", "order", {"a": KEEP, "b": 1 - gamma}),
     )
     variables: dict[str, Variable] = {
-        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL),
-        "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),
-        "window": integer(1, 12), "keep": real(1 - gamma, 1 - gamma),
+        "several": integer(0, 1),
+        "N": integer(1, 1 + 7 * SEVERAL),
+        "alpha": real(1 / n, 1),
+        "gamma": real(0, Rational(1, 2), open_lo=True),
+        "window": integer(1, 12),
+        "keep": real(1 - gamma, 1 - gamma),
         "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
-    }  # fmt: skip
+    }
     assumptions = (alpha <= 1, gamma <= Rational(1, 2), (1 - alpha) ** n <= RHO, exp(-1) >= RHO, Eq(KEEP, 1 - gamma))
     return Derivation(
         "two geometric sequences",
@@ -207,10 +218,13 @@ def var_2_sum(statement: Statement) -> Derivation:
         Step(printed, "<=", "order", {"a": 1 / (1 - exp(-2)), "b": printed}),
     )
     variables: dict[str, Variable] = {
-        "several": integer(0, 1), "N": integer(1, 1 + 7 * SEVERAL),
-        "alpha": real(1 / n, 1), "gamma": real(0, Rational(1, 2), open_lo=True),
-        "q": integer(1, 12), "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
-    }  # fmt: skip
+        "several": integer(0, 1),
+        "N": integer(1, 1 + 7 * SEVERAL),
+        "alpha": real(1 / n, 1),
+        "gamma": real(0, Rational(1, 2), open_lo=True),
+        "q": integer(1, 12),
+        "rho": real((1 - alpha) ** n, Rational(3678, 10000)),
+    }
     assumptions = (alpha <= 1, gamma <= Rational(1, 2), q >= 1, (1 - alpha) ** n <= RHO, exp(-1) >= RHO)
     return Derivation(
         "a geometric series", "ours", variables, assumptions, start, steps, local=("several", "rho"), letters=LETTERS
@@ -220,9 +234,11 @@ def var_2_sum(statement: Statement) -> Derivation:
 def var_3_sum(statement: Statement) -> Derivation:
     """Derive the bound on the sum over the windows: ``1/(gamma (2 - gamma))``, and 2 - gamma > 1."""
     symbols = sympy_symbols(statement)
-    gamma, q = symbols["gamma"], symbols["q"]
+    gamma = symbols["gamma"]
+    q = symbols["q"]
     start, _ = sympy_sides(statement)
-    square, finite = (1 - gamma) ** 2, start.args[0].expr
+    square = (1 - gamma) ** 2
+    finite = start.args[0].expr
     ((i, lo, hi),) = finite.limits
     steps = (
         Step(finite, "=", "guarded-sum", {"f": Lambda(i, finite.function), "lo": lo, "hi": hi}),

@@ -35,9 +35,11 @@ def derive_tree_private(statement: Statement) -> Derivation:
     """Derive that section 2's tree is private with a constant of 7, at the order ``1 + 3 log(1/delta)/epsilon``."""
     full = sympy_definitions(statement)
     epsilon, delta, rho, t = (full[name] for name in ("epsilon", "delta", "rho", "t"))
-    ell, levels = log(1 / delta), Log2(t)
+    ell = log(1 / delta)
+    levels = Log2(t)
     z = 1 + 3 * ell / epsilon
-    rule, nodes = converted(statement, z, epsilon), refer(statement, "section-2-ancestors", NODES)
+    rule = converted(statement, z, epsilon)
+    nodes = refer(statement, "section-2-ancestors", NODES)
     bound = refer(statement, "theorem-10", DIVERGENCE, V=NODES, z=z, rho=rho)
 
     def around(count: Any) -> Any:
@@ -58,15 +60,24 @@ def derive_tree_private(statement: Statement) -> Derivation:
         Step(delta, "="),
     )
     variables: dict[str, Variable] = {
-        "t": integer(2, 400), "G": real(0, 5, open_lo=True), "delta": real(0, 1, open_lo=True, open_hi=True),
-        "epsilon": real(0, 2 * ell, open_lo=True), "count": real(0, nodes.rhs, open_lo=True),
+        "t": integer(2, 400),
+        "G": real(0, 5, open_lo=True),
+        "delta": real(0, 1, open_lo=True, open_hi=True),
+        "epsilon": real(0, 2 * ell, open_lo=True),
+        "count": real(0, nodes.rhs, open_lo=True),
         **sampled(z, bound.rhs),
-    }  # fmt: skip
+    }
     premises = {CONVERSION: rule, "theorem-10": bound, "section-2-ancestors": nodes}
     return Derivation(
-        "a vector's nodes in the tree", "ours", variables, sympy_conditions(statement), rule.lhs, steps, premises,
+        "a vector's nodes in the tree",
+        "ours",
+        variables,
+        sympy_conditions(statement),
+        rule.lhs,
+        steps,
+        premises,
         local=("D", "chance", "ratio", "count"),
-    )  # fmt: skip
+    )
 
 
 def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any, share: Any) -> Derivation:
@@ -75,7 +86,8 @@ def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any,
     ell = log(1 / delta)
     r = sqrt(ell)
     z = 1 + c * r * sigma
-    rule, bound = converted(statement, z, epsilon), refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
+    rule = converted(statement, z, epsilon)
+    bound = refer(statement, theorem, DIVERGENCE, variant="amended", z=z)
     around = exp((z - 1) * (HOLE - epsilon))
     over = exp(c * k * r / HOLE + c**2 * k * ell - c * r * epsilon * HOLE)
     below = exp(c * k * HOLE / least + (c**2 * k - c * least) * ell)
@@ -89,17 +101,30 @@ def _at_an_order(statement: Statement, theorem: str, k: Any, c: Any, least: Any,
         Step.order(below, epsilon, share * ell),
         Step.order(exp(ell * HOLE), c * k * share / least + c**2 * k - c * least, -Integer(1)),
         Step(delta, "="),
-    )  # fmt: skip
+    )
     ranges: dict[str, Variable] = {
-        "N": integer(2, 60), "T": integer(30, 400), "alpha": real(1 / sympy_symbols(statement)["N"], 1),
-        "depth": integer(4, 9), "eta": real(0, 5, open_lo=True), "L": real(0, 5), "G": real(0, 5, open_lo=True),
-        "delta": real(0, 1, open_lo=True, open_hi=True), "epsilon": real(0, 9, open_lo=True),
-        "sigma": real(0, 99, open_lo=True), **sampled(z, bound.rhs),
-    }  # fmt: skip
+        "N": integer(2, 60),
+        "T": integer(30, 400),
+        "alpha": real(1 / sympy_symbols(statement)["N"], 1),
+        "depth": integer(4, 9),
+        "eta": real(0, 5, open_lo=True),
+        "L": real(0, 5),
+        "G": real(0, 5, open_lo=True),
+        "delta": real(0, 1, open_lo=True, open_hi=True),
+        "epsilon": real(0, 9, open_lo=True),
+        "sigma": real(0, 99, open_lo=True),
+        **sampled(z, bound.rhs),
+    }
     premises = {CONVERSION: rule, theorem: bound}
     granted = sympy_conditions(statement)
     used = {s.name for e in (*granted, *(step.expr for step in steps), rule.lhs) for s in e.free_symbols}
     return Derivation(
-        "an order put in", "ours", {n: v for n, v in ranges.items() if n in used}, granted, rule.lhs, steps, premises,
+        "an order put in",
+        "ours",
+        {n: v for n, v in ranges.items() if n in used},
+        granted,
+        rule.lhs,
+        steps,
+        premises,
         local=("D", "chance", "ratio"),
-    )  # fmt: skip
+    )

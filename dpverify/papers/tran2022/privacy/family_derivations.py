@@ -37,7 +37,8 @@ from dpverify.symbolic.expressions.whole_functions import FunctionOf
 
 b = Symbol("b", integer=True)
 REST = Symbol("rest", integer=True, nonnegative=True)  # Steps of the last epoch, if it is not a whole one
-LOG, FAR = Log2(N), ((N - 1) / N) ** 2
+LOG = Log2(N)
+FAR = ((N - 1) / N) ** 2
 LATER = floor((T - 1) / N)
 NODES = Sum(1 + Min(1, Mod(N, 2**b)), (b, 0, TOP))  # Squares of weights on short levels, for one visit
 MOST = 1 + 2 * TOP
@@ -46,7 +47,9 @@ PLACES = floor(PER) * FAR + (Max(T - N * floor(PER) - 1, 0) / N) ** 2  # Squares
 LONGER = Sum(floor(T / 2**j), (j, TOP + 1, floor(Log2(T))))  # All nodes of more than N steps
 SQUARE: Final = Rational(2503, 1000)  # above 1/(1 - 1/e)^2
 FLAT = FAR * (NODES + SQUARE * N / 2**TOP) / (4 * LOG)  # What r nodes add up to, over the noise's 4 T/N log2(N)
-LEVELS, VISITED, HEAVY = "short levels", "places of the visits", "long nodes of r"
+LEVELS = "short levels"
+VISITED = "places of the visits"
+HEAVY = "long nodes of r"
 ROOM_FOR_R = "room for r nodes"
 
 
@@ -146,7 +149,9 @@ def later() -> Derivation:
 
 def read() -> Derivation:
     """Derive the ratio of all nodes that Algorithm 4 reads: from 16 examples on by log2(N) >= 4, below one by one."""
-    low, level_noise, weight = NODES / (6 * LOG), 4 * PER * LOG, (N - 1) / N * SERIES
+    low = NODES / (6 * LOG)
+    level_noise = 4 * PER * LOG
+    weight = (N - 1) / N * SERIES
     start = low + (Rational(5, 4) * LATER * NODES + NODES * PLACES + LONG * weight**2) / level_noise
     sides = low + (Rational(5, 4) * LATER * NODES + HOLE) / level_noise
     size = T / 2 ** (TOP + 1)
@@ -172,7 +177,8 @@ def read() -> Derivation:
 def room() -> Derivation:
     """Derive that the noise has room for all r nodes: from 8 examples on by log2(N) >= 3, below one by one."""
     simple = FLAT.xreplace({NODES: MOST})
-    over, unit = LOG - TOP, Integer(1)
+    over = LOG - TOP
+    unit = Integer(1)
     around = (MOST + SQUARE * HOLE) / (4 * LOG)
     large = (
         Step.order(HOLE * (MOST + SQUARE * N / 2**TOP) / (4 * LOG), FAR, unit),
@@ -192,8 +198,10 @@ def room() -> Derivation:
 
 def drift() -> Derivation:
     """Derive the ratio of all r nodes, read or not: what they add up to, and the noise's room for it."""
-    level_noise, unit = 4 * PER * LOG, Integer(1)
-    noise, weight = Max(level_noise, PER), ((N - 1) / N * SERIES) ** 2
+    level_noise = 4 * PER * LOG
+    unit = Integer(1)
+    noise = Max(level_noise, PER)
+    weight = ((N - 1) / N * SERIES) ** 2
     citation = cite(levels_above(), T=T, short=TOP, top=floor(Log2(T)))
     several = (
         Step.within((NODES * HOLE + LONGER * weight) / noise, PER * FAR, "premise", {}, (VISITED,)),
@@ -239,20 +247,29 @@ def _many_examples(limit: Any) -> tuple[Step, ...]:
 def derive_family(statement: Statement) -> Derivation:
     """Derive a bound on the divergence of a family of Theorem 8, or of all that is read."""
     builders = {"theorem-8-family-first": first, "theorem-8-family-later": later, "theorem-8-family-r": drift}
-    symbols, citation = sympy_symbols(statement), cite(builders.get(statement.key.split(":")[1], read)())
-    definition, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
-    z, sigma = symbols["z"], symbols["sigma"]
-    name, end = citation.derivation.name if citation.derivation else "", z / (2 * sigma**2)
+    symbols = sympy_symbols(statement)
+    citation = cite(builders.get(statement.key.split(":")[1], read)())
+    definition = define(statement, MOVED)
+    fact = known_fact(statement, COMPOSITION, t=T)
+    z = symbols["z"]
+    sigma = symbols["sigma"]
+    name = citation.derivation.name if citation.derivation else ""
+    end = z / (2 * sigma**2)
     steps = (
         Step(z / 2 * definition.lhs, "<=", "premise", {}, (COMPOSITION,)),
         Step(z / 2 * definition.rhs, "=", "premise", {}, (MOVED,)),
         Step.within(end * HOLE, citation.rhs, "premise", {}, (name,)),
     )
     sampled: dict[str, Variable] = {
-        **RANGES, "L": real(0, 5), "z": real(1, 9, open_lo=True), "sigma": real(0, 5, open_lo=True),
-        "G": real(0, 5, open_lo=True), "eta": real(0, 5, open_lo=True),
-        "moved": FunctionOf("moved", (T,), definition.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
-    }  # fmt: skip
+        **RANGES,
+        "L": real(0, 5),
+        "z": real(1, 9, open_lo=True),
+        "sigma": real(0, 5, open_lo=True),
+        "G": real(0, 5, open_lo=True),
+        "eta": real(0, 5, open_lo=True),
+        "moved": FunctionOf("moved", (T,), definition.rhs),
+        "composed": FunctionOf("composed", (T,), fact.rhs),
+    }
     premises = {COMPOSITION: fact, MOVED: definition, name: citation}
     granted = tuple(c for c in sympy_conditions(statement) if c.free_symbols <= {ALPHA, N, z, sigma})
     return Derivation("by families", "ours", sampled, granted, fact.lhs, steps, premises)

@@ -21,14 +21,22 @@ from dpverify.symbolic.expressions.to_sympy import guarded_sum, sympy_symbols
 from dpverify.symbolic.expressions.whole_functions import FunctionOf
 
 j = Symbol("j", integer=True)
-N, T = Symbol("N", integer=True, positive=True), Symbol("T", integer=True, positive=True)
-DEPTH, ALPHA = Symbol("depth", integer=True), Symbol("alpha", positive=True)
-PER, VISITS, TOP, HEIGHT = T / N, ceiling(T / N), floor(Log2(N)), floor(Log2(T))
+N = Symbol("N", integer=True, positive=True)
+T = Symbol("T", integer=True, positive=True)
+DEPTH = Symbol("depth", integer=True)
+ALPHA = Symbol("alpha", positive=True)
+PER = T / N
+VISITS = ceiling(T / N)
+TOP = floor(Log2(N))
+HEIGHT = floor(Log2(T))
 LONG = floor(T / 2 ** (TOP + 1))  # Released nodes of more than N steps
 RATIO = (1 - ALPHA) ** N
 RANGES: Final[dict[str, Range]] = {
-    "N": integer(1, 60), "T": integer(1, 400), "depth": integer(HEIGHT, HEIGHT + 1), "alpha": real(1 / N, 1),
-}  # fmt: skip
+    "N": integer(1, 60),
+    "T": integer(1, 400),
+    "depth": integer(HEIGHT, HEIGHT + 1),
+    "alpha": real(1 / N, 1),
+}
 
 SERIES = Sum(RATIO**j, (j, 0, VISITS - 2))
 HEAVIEST = 1 + (1 - ALPHA) * SERIES  # Weight of the latest visits, as in section 3's sensitivity
@@ -42,8 +50,12 @@ V = (Min(DEPTH, TOP) + 1) * PER + ABOVE
 ASSUMED = (ALPHA <= 1, ALPHA * N >= 1, 4 * T >= N, DEPTH >= HEIGHT, DEPTH <= HEIGHT + 1)
 
 
-FEW, MANY = "weights of few visits", "weights of many visits"
-NONE, ONE, NOISE, ROOM = "no long nodes", "one visit", "least noise", "room for long nodes"
+FEW = "weights of few visits"
+MANY = "weights of many visits"
+NONE = "no long nodes"
+ONE = "one visit"
+NOISE = "least noise"
+ROOM = "room for long nodes"
 
 
 def few_visits() -> Derivation:
@@ -151,7 +163,8 @@ def two_epochs() -> Derivation:
 
 def long_nodes() -> Derivation:
     """Derive that from two epochs on V has room for heavy long nodes, where nodes of N steps hold two visits."""
-    half, levels = T / 2 ** (TOP + 1), 1 + 2 * TOP
+    half = T / 2 ** (TOP + 1)
+    levels = 1 + 2 * TOP
     power = {"x": 2, "p": Log2(N), "q": TOP + 1}
     single = (
         Step.order(ceiling(HOLE) * levels + 7 * LONG, PER, T),
@@ -173,7 +186,8 @@ def long_nodes() -> Derivation:
 
 def more_epochs() -> Derivation:
     """Derive the bound of longer runs."""
-    levels, twice = Min(TOP, HEIGHT), ceiling((N - 1) / N) + 1
+    levels = Min(TOP, HEIGHT)
+    twice = ceiling((N - 1) / N) + 1
     steps = (
         Step.within(VISITS + HELD * levels * VISITS + LONG * HOLE, 7, "premise", {}, (MANY,)),
         Step.within(VISITS + HOLE * levels * VISITS + 7 * LONG, twice, "above-min", {"a": twice, "b": VISITS}),
@@ -189,7 +203,8 @@ def more_epochs() -> Derivation:
 
 ALL: Final = "squares of the weights"
 RATIO_OF_ALL: Final = "squares of the weights over 4V"
-MOVED, COMPOSITION = "moved", "gaussian-composition"
+MOVED = "moved"
+COMPOSITION = "gaussian-composition"
 
 
 def squares() -> Derivation:
@@ -203,7 +218,8 @@ def squares() -> Derivation:
 
 def ratio() -> Derivation:
     """Derive that the squared weights over 4V, as the box prints it, are at most 1."""
-    citation, printed = cite(squares()), 4 * V.xreplace({ABOVE: guarded_sum(floor(T / 2**j), j, TOP + 1, DEPTH)})
+    citation = cite(squares())
+    printed = 4 * V.xreplace({ABOVE: guarded_sum(floor(T / 2**j), j, TOP + 1, DEPTH)})
     steps = (
         Step(SQUARES / (4 * V), "=", "guarded-sum", LEVELS, context=SQUARES / (4 * V.xreplace({ABOVE: HOLE}))),
         Step.within(HOLE / (4 * V), 4 * V, "premise", {}, (ALL,)),
@@ -214,9 +230,12 @@ def ratio() -> Derivation:
 
 def derive_theorem_4(statement: Statement) -> Derivation:
     """Derive the corrected Theorem 4: the divergence of Gaussians that move by 2 alpha G times the weights."""
-    symbols, citation = sympy_symbols(statement), cite(ratio())
-    definition, fact = define(statement, MOVED), known_fact(statement, COMPOSITION, t=T)
-    z, sigma = symbols["z"], symbols["sigma"]
+    symbols = sympy_symbols(statement)
+    citation = cite(ratio())
+    definition = define(statement, MOVED)
+    fact = known_fact(statement, COMPOSITION, t=T)
+    z = symbols["z"]
+    sigma = symbols["sigma"]
     end = z / (2 * sigma**2)
     steps = (
         Step(z / 2 * definition.lhs, "<=", "premise", {}, (COMPOSITION,)),
@@ -224,8 +243,12 @@ def derive_theorem_4(statement: Statement) -> Derivation:
         Step.within(end * HOLE, citation.rhs, "premise", {}, (RATIO_OF_ALL,)),
     )
     sampled: dict[str, Variable] = {
-        **RANGES, "z": real(1, 9, open_lo=True), "sigma": real(0, 5, open_lo=True), "G": real(0, 5, open_lo=True),
-        "moved": FunctionOf("moved", (T,), definition.rhs), "composed": FunctionOf("composed", (T,), fact.rhs),
-    }  # fmt: skip
+        **RANGES,
+        "z": real(1, 9, open_lo=True),
+        "sigma": real(0, 5, open_lo=True),
+        "G": real(0, 5, open_lo=True),
+        "moved": FunctionOf("moved", (T,), definition.rhs),
+        "composed": FunctionOf("composed", (T,), fact.rhs),
+    }
     premises = {COMPOSITION: fact, MOVED: definition, RATIO_OF_ALL: citation}
     return Derivation("level by level", "ours", sampled, (*ASSUMED, V > 0, z > 1), fact.lhs, steps, premises)

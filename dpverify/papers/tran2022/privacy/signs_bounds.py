@@ -34,14 +34,16 @@ def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth:
     momentum = 1 - ball(1 - alpha) ** last  # in units of G
     deviation = 4 * ball(alpha) * ball(sigma) * ball(printed_v(steps, examples, depth)).sqrt()
     height = momentum / deviation / arb(2).sqrt()
-    up, down = (-height).erfc() / 2, height.erfc() / 2
+    up = (-height).erfc() / 2
+    down = height.erfc() / 2
     return SignLaw(down + (up - down) / examples, down)
 
 
 def sign_divergence(law: SignLaw, order: Fraction) -> arb:
     """Give the Renyi divergence of the sign, changed from unchanged: a lower bound for the published iterates."""
     z = ball(order)
-    p, q = law.changed, law.unchanged
+    p = law.changed
+    q = law.unchanged
     moment = p**z * q ** (1 - z) + (1 - p) ** z * (1 - q) ** (1 - z)
     return moment.log() / (z - 1)
 

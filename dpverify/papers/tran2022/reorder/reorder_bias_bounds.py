@@ -79,7 +79,8 @@ def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fra
         return Fraction(0)
     q, r = divmod(t, n_examples)
     with working_precision(BALL_BITS):
-        beta, weight = as_value(1 - alpha, t), as_value(gamma, t)
+        beta = as_value(1 - alpha, t)
+        weight = as_value(gamma, t)
         weights = window_weights(which, q, beta**n_examples, weight)
         sums = _powers(beta, n_examples, r), _powers(beta * beta, n_examples, r)
         total: Value = ZERO

@@ -26,9 +26,18 @@ GAMMA: Final = Symbol("gamma", positive=True)
 SQUARE, EACH, JOINT, WEIGHTS, OWN, SECOND, CENTRE, LENGTH, LATEST, POWER = (
     Symbol(name, nonnegative=True)
     for name in (
-        "square", "each", "joint", "weights", "own", "second", "centre", "length", "latest", "power",
+        "square",
+        "each",
+        "joint",
+        "weights",
+        "own",
+        "second",
+        "centre",
+        "length",
+        "latest",
+        "power",
     )
-)  # fmt: skip
+)
 CROSS: Final = Symbol("cross", real=True)
 MANY: Final = N / (N - 1)
 PAIRS: Final = -(JOINT - EACH) / (N - 1)  # Products of two positions that draw different examples
@@ -65,7 +74,8 @@ def one_epoch() -> Derivation:
 def all_epochs() -> Derivation:
     """Derive ``length^2 alpha N/((N-1)(2-alpha)) weights`` as a bound on ``square``."""
     decays = WEIGHTS / (1 - (1 - ALPHA) ** 2)
-    around, centred = ALPHA**2 * MANY * decays, SECOND - CENTRE**2
+    around = ALPHA**2 * MANY * decays
+    centred = SECOND - CENTRE**2
     steps = (
         Step(ALPHA**2 * (EACH + CROSS), "=", "premise", {}, (UNCORRELATED,)),
         Step(ALPHA**2 * (EACH + PAIRS), "=", "premise", {}, (WITHOUT,)),
@@ -73,12 +83,16 @@ def all_epochs() -> Derivation:
         Step(around * OWN, "<=", "premise", {}, (POSITIONS,)),
         Step(around * centred, "<=", "order", {"a": OWN, "b": centred}),
         Step(
-            around * SECOND, "<=", "drop-nonnegative", {"a": centred, "b": CENTRE**2}, context=around * HOLE,
+            around * SECOND,
+            "<=",
+            "drop-nonnegative",
+            {"a": centred, "b": CENTRE**2},
+            context=around * HOLE,
             note="a variance is at most the second moment",
         ),
         Step(around * LENGTH**2, "<=", "order", {"a": SECOND, "b": LENGTH**2}),
         Step(LENGTH**2 * ALPHA * (MANY / (2 - ALPHA)) * WEIGHTS, "="),
-    )  # fmt: skip
+    )
     total = ALPHA**2 * (EACH + PAIRS)
     variables = {
         **{name: RANGES[name] for name in RANGES if name not in {"gamma", "square"}},
@@ -95,9 +109,15 @@ def all_epochs() -> Derivation:
         POSITIONS: Premise(EACH, "<=", OWN * decays),
     }
     return Derivation(
-        "all epochs", "ours", variables, (*rates.CONDITIONS, centred >= OWN, LENGTH**2 >= SECOND), SQUARE, steps,
-        premises, local=LOCAL,
-    )  # fmt: skip
+        "all epochs",
+        "ours",
+        variables,
+        (*rates.CONDITIONS, centred >= OWN, LENGTH**2 >= SECOND),
+        SQUARE,
+        steps,
+        premises,
+        local=LOCAL,
+    )
 
 
 def _part(name: str, weights: Derivation, factor: Any, rate: Derivation, bound: Any) -> Derivation:
@@ -118,10 +138,15 @@ def _part(name: str, weights: Derivation, factor: Any, rate: Derivation, bound: 
         steps += (Step(around * bound, "<=", "order", last, context=around / GAMMA * HOLE),)
     variables = {key: RANGES[key] for key in ("N", "alpha", "gamma", "length", "weights", "square")}
     return Derivation(
-        name, "ours", variables, CONDITIONS, SQUARE, steps,
+        name,
+        "ours",
+        variables,
+        CONDITIONS,
+        SQUARE,
+        steps,
         {"all epochs": cite(all_epochs(), SQUARE), "the weights": citation, "the rate": cite(rate)},
         local=("weights", "square"),
-    )  # fmt: skip
+    )
 
 
 def change() -> Derivation:

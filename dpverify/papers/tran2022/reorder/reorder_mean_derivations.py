@@ -42,8 +42,10 @@ EVERY_STEP: Final = "the mean over the steps"
 def settled() -> Derivation:
     """Derive the later windows' share of the estimate: ``gamma^2`` times the squares is at most 9/8 gamma."""
     around, form = (1 - BLOCK**2) * (1 - KEEP) ** 2, weighed.of_squares()
-    top, bound = Rational(3, 8), Rational(9, 8)
-    small, large = 1 + top * KEEP, bound * (1 - top * KEEP) * (1 + KEEP)
+    top = Rational(3, 8)
+    bound = Rational(9, 8)
+    small = 1 + top * KEEP
+    large = bound * (1 - top * KEEP) * (1 + KEEP)
     where = {"a": small, "b": large, "x": KEEP, "low": Integer(0), "high": Integer(1)}
 
     def wrap(e: Any) -> Any:
@@ -61,14 +63,23 @@ def settled() -> Derivation:
         Step((1 - KEEP) * bound, "<=", "bernstein", where, context=(1 - KEEP) * bound * HOLE / large),
     )
     variables: dict[str, Variable] = {
-        **rates.RANGES, "N": integer(2, 7), "keep": weighed.RANGES["keep"],
-        "block": real((1 - ALPHA) ** N, (1 - ALPHA) ** N), "windows": integer(0, 6),
-    }  # fmt: skip
+        **rates.RANGES,
+        "N": integer(2, 7),
+        "keep": weighed.RANGES["keep"],
+        "block": real((1 - ALPHA) ** N, (1 - ALPHA) ** N),
+        "windows": integer(0, 6),
+    }
     return Derivation(
-        "the later windows", "ours", variables, (*rates.CONDITIONS, KEEP < 1, BLOCK < 1),
-        wrap(weighed.SQUARES), steps, {"the block": cite(rates.block_rate(), BLOCK)}, local=("windows",),
+        "the later windows",
+        "ours",
+        variables,
+        (*rates.CONDITIONS, KEEP < 1, BLOCK < 1),
+        wrap(weighed.SQUARES),
+        steps,
+        {"the block": cite(rates.block_rate(), BLOCK)},
+        local=("windows",),
         letters=weighed.LETTERS,
-    )  # fmt: skip
+    )
 
 
 def one_square() -> Derivation:
@@ -80,19 +91,24 @@ def one_square() -> Derivation:
     def whole(latest: Any, inner: Any) -> Any:
         return around * rate * (latest + inner + POWER**2)
 
-    terms, bound = {"a": 1 - block**2, "b": block**2}, (1 - block**2) * LATEST**2 + later.lhs + POWER**2
+    terms = {"a": 1 - block**2, "b": block**2}
+    bound = (1 - block**2) * LATEST**2 + later.lhs + POWER**2
     steps = (
         Step(around * rate * WEIGHTS, "<=", "premise", {}, ("all epochs",)),
         Step(whole((1 - block**2) * LATEST**2, later.lhs), "<=", "premise", {}, (WEIGHED,)),
         Step.within(whole((1 - block**2) * LATEST**2, HOLE), share, "premise", {}, ("the later windows",)),
         Step(whole(LATEST**2, share), "<=", "drop-nonnegative", terms, context=whole(HOLE * LATEST**2, share)),
         Step.within(around * HOLE * (LATEST**2 + share + POWER**2), Integer(2), "premise", {}, ("the rate",)),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
-        **{name: RANGES[name] for name in ("alpha", "gamma", "length")}, "N": integer(2, 7),
-        "windows": weighed.RANGES["windows"], "latest": real(0, 5), "power": real(0, 1), "weights": real(0, bound),
+        **{name: RANGES[name] for name in ("alpha", "gamma", "length")},
+        "N": integer(2, 7),
+        "windows": weighed.RANGES["windows"],
+        "latest": real(0, 5),
+        "power": real(0, 1),
+        "weights": real(0, bound),
         "square": FromPremises(),
-    }  # fmt: skip
+    }
     premises = {
         "all epochs": cite(all_epochs(), SQUARE),
         WEIGHED: Premise(WEIGHTS, "<=", bound),
@@ -100,30 +116,47 @@ def one_square() -> Derivation:
         "the rate": cite(rates.plain_rate()),
     }
     return Derivation(
-        "one step of the estimate, squared", "ours", variables, CONDITIONS, SQUARE, steps, premises,
+        "one step of the estimate, squared",
+        "ours",
+        variables,
+        CONDITIONS,
+        SQUARE,
+        steps,
+        premises,
         local=("windows", "weights", "square"),
-    )  # fmt: skip
+    )
 
 
 def one_step() -> Derivation:
     """Derive the root mean square of the estimate's own part at one step."""
     around = 2 * LENGTH**2 * ALPHA
-    first, second, third = around * LATEST**2, around * Rational(9, 8) * GAMMA, around * POWER**2
-    lead, tail = LENGTH * sqrt(2 * ALPHA), second + third
+    first = around * LATEST**2
+    second = around * Rational(9, 8) * GAMMA
+    third = around * POWER**2
+    lead = LENGTH * sqrt(2 * ALPHA)
+    tail = second + third
     steps = (
         Step(sqrt(first + second + third), "<=", "premise", {}, ("squared",), context=sqrt(HOLE)),
         Step.within(HOLE, sqrt(first) + sqrt(tail), "sqrt-subadditive", {"a": first, "b": tail}),
         Step.within(sqrt(first) + HOLE, sqrt(second) + sqrt(third), "sqrt-subadditive", {"a": second, "b": third}),
         Step(lead * LATEST + Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA) + lead * POWER, "="),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
-        "latest": real(0, 5), "power": real(0, 1), "square": real(0, first + second + third),
-    }  # fmt: skip
+        "latest": real(0, 5),
+        "power": real(0, 1),
+        "square": real(0, first + second + third),
+    }
     return Derivation(
-        "one step of the estimate", "ours", variables, CONDITIONS, sqrt(SQUARE), steps,
-        {"squared": cite(one_square(), SQUARE)}, local=("square",),
-    )  # fmt: skip
+        "one step of the estimate",
+        "ours",
+        variables,
+        CONDITIONS,
+        sqrt(SQUARE),
+        steps,
+        {"squared": cite(one_square(), SQUARE)},
+        local=("square",),
+    )
 
 
 TERM: Final = Lambda(i, weight(i) + BLOCK**i)
@@ -133,18 +166,25 @@ STEPS: Final = Sum(TERM(floor(t / N)), (t, 1, T))
 def all_windows() -> Derivation:
     """Derive what ``c_i + B^i`` adds up to: at most ``(1 + 1/gamma)/(1-B)``."""
     keep = 1 - KEEP
-    first, last, power = (1 + 1 / keep) / (1 - BLOCK), weight(WINDOWS), BLOCK**WINDOWS
+    first = (1 + 1 / keep) / (1 - BLOCK)
+    last = weight(WINDOWS)
+    power = BLOCK**WINDOWS
     form = {**weighed.EVERY, "p": Integer(1), "s": Integer(1), "a": 1 / keep, "d": first}
     steps = (
         Step(first - last / keep - first * power, "=", "convolution-sum", form),
         Step.within(first - HOLE / keep - first * power, Integer(0), "convolution-nonnegative", weighed.EVERY),
         Step(first, "<=", "drop-nonnegative", {"a": first - first * power, "b": first * power}, context=HOLE),
-    )  # fmt: skip
+    )
     variables = {name: weighed.RANGES[name] for name in ("keep", "block", "windows")}
     return Derivation(
-        "the weights of all windows", "ours", variables, (KEEP < 1, BLOCK < 1),
-        Sum(TERM(i), (i, 0, WINDOWS - 1)), steps, letters=weighed.LETTERS,
-    )  # fmt: skip
+        "the weights of all windows",
+        "ours",
+        variables,
+        (KEEP < 1, BLOCK < 1),
+        Sum(TERM(i), (i, 0, WINDOWS - 1)),
+        steps,
+        letters=weighed.LETTERS,
+    )
 
 
 def run_sum() -> Derivation:
@@ -157,20 +197,30 @@ def run_sum() -> Derivation:
         Step(N * added.rhs, "<=", "premise", {}, ("all windows",), context=N * HOLE),
         Step.within(N * (1 + 1 / keep) / (1 - HOLE), exp(-1), "premise", {}, ("the block",)),
         Step.order(N * HOLE / (1 - exp(-1)), 1 + 1 / keep, 2 / keep),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
-        **rates.RANGES, "N": integer(2, 7), "T": integer(1, 40), "keep": weighed.RANGES["keep"],
+        **rates.RANGES,
+        "N": integer(2, 7),
+        "T": integer(1, 40),
+        "keep": weighed.RANGES["keep"],
         "block": real((1 - ALPHA) ** N, (1 - ALPHA) ** N),
-    }  # fmt: skip
+    }
     return Derivation(
-        "the weights of the run", "ours", variables, (*rates.CONDITIONS, KEEP < 1, BLOCK < 1), STEPS, steps,
-        {"all windows": added, "the block": cite(rates.block_rate(), BLOCK)}, letters=weighed.LETTERS,
-    )  # fmt: skip
+        "the weights of the run",
+        "ours",
+        variables,
+        (*rates.CONDITIONS, KEEP < 1, BLOCK < 1),
+        STEPS,
+        steps,
+        {"all windows": added, "the block": cite(rates.block_rate(), BLOCK)},
+        letters=weighed.LETTERS,
+    )
 
 
 def run_mean() -> Derivation:
     """Derive part (c): ``3/2 G sqrt(alpha gamma) + 9/2 G sqrt(alpha) N/(gamma T)`` for the mean over the run."""
-    constant, lead = Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA), LENGTH * sqrt(2 * ALPHA) / T
+    constant = Rational(3, 2) * LENGTH * sqrt(ALPHA * GAMMA)
+    lead = LENGTH * sqrt(2 * ALPHA) / T
     decay = sqrt(ALPHA) * LENGTH * N / (GAMMA * T)
     step_bound = cite(one_step())
     at_t = step_bound.rhs.xreplace({LATEST: weight(floor(t / N)), POWER: BLOCK ** floor(t / N)})
@@ -181,15 +231,15 @@ def run_mean() -> Derivation:
         Step(constant + lead * added.lhs, "="),
         Step(constant + lead * added.rhs, "<=", "premise", {}, ("the weights",), context=constant + lead * HOLE),
         Step.order(constant + decay * HOLE, 2 * sqrt(2) / (1 - exp(-1)), Rational(9, 2)),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
         **{name: RANGES[name] for name in ("N", "alpha", "gamma", "length")},
-        "N": integer(2, 7), "T": integer(1, 40), "mean": FromPremises(),
-    }  # fmt: skip
+        "N": integer(2, 7),
+        "T": integer(1, 40),
+        "mean": FromPremises(),
+    }
     premises = {
         EVERY_STEP: Cited(MEAN, "<=", Sum(at_t, (t, 1, T)) / T, step_bound.conditions, step_bound.derivation),
         "the weights": added,
     }
-    return Derivation(
-        "the mean over the run", "ours", variables, CONDITIONS, MEAN, steps, premises, local=("mean",)
-    )  # fmt: skip
+    return Derivation("the mean over the run", "ours", variables, CONDITIONS, MEAN, steps, premises, local=("mean",))

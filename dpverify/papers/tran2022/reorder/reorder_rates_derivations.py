@@ -52,24 +52,27 @@ def difference_rate() -> Derivation:
 def plain_rate() -> Derivation:
     """Derive ``N/((N-1)(2-alpha)) <= 2``, for part (c)."""
     return Derivation(
-        "without windows", "ours", RANGES, CONDITIONS, N / (N - 1) / (2 - ALPHA),
+        "without windows",
+        "ours",
+        RANGES,
+        CONDITIONS,
+        N / (N - 1) / (2 - ALPHA),
         (
             Step(2 / (2 - ALPHA), "<=", "order", {"a": N / (N - 1), "b": Integer(2)}),
             Step(Integer(2), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - ALPHA}),
         ),
-    )  # fmt: skip
+    )
 
 
 def block_rate() -> Derivation:
     """Derive ``(1-alpha)^N <= exp(-1)``."""
-    return Derivation(
-        "alpha N >= 1", "ours", RANGES, CONDITIONS, (1 - ALPHA) ** N, _to_exp(lambda block: block)
-    )  # fmt: skip
+    return Derivation("alpha N >= 1", "ours", RANGES, CONDITIONS, (1 - ALPHA) ** N, _to_exp(lambda block: block))
 
 
 def _rate(name: str, form: Form, goal: Any, small: Any, large: Any) -> Derivation:
     """Bound a form that rises with the block; for N = 2 it is ``goal small/large``, polynomials in alpha."""
-    many, block = N / (N - 1), (1 - ALPHA) ** N
+    many = N / (N - 1)
+    block = (1 - ALPHA) ** N
     on_interval = {"a": small, "b": large, "x": ALPHA, "low": HALF, "high": Integer(1)}
     two = (
         Step(2 / (2 - ALPHA) * form(block), "<=", "order", {"a": many, "b": Integer(2)}),
@@ -77,21 +80,25 @@ def _rate(name: str, form: Form, goal: Any, small: Any, large: Any) -> Derivatio
         Step(goal * small / large, "="),
         Step(goal, "<=", "bernstein", on_interval, context=goal * HOLE / large),
     )
-    wide, cube = Rational(3, 2) * form(Rational(1, 8)), {"a": 1 - ALPHA, "b": HALF, "p": Integer(3)}
+    wide = Rational(3, 2) * form(Rational(1, 8))
+    cube = {"a": 1 - ALPHA, "b": HALF, "p": Integer(3)}
     short = (
         Step(Rational(3, 2) * form(block), "<=", "reciprocal-monotone", {"a": Integer(1), "b": 2 - ALPHA}),
         _to_power(3, lambda e: Rational(3, 2) * form(e)),
         Step.within(Rational(3, 2) * form(HOLE), HALF**3, "power-monotone", cube),
         Step(goal, "<=", "order", {"a": wide, "b": goal}),
-    )  # fmt: skip
+    )
     long = (
         Step(
-            form(block), "<=", "reciprocal-monotone", {"a": Rational(3, 2), "b": 2 - ALPHA},
+            form(block),
+            "<=",
+            "reciprocal-monotone",
+            {"a": Rational(3, 2), "b": 2 - ALPHA},
             context=Rational(3, 2) * HOLE * form(block),
         ),
         *_to_exp(form),
         Step(goal, "<=", "order", {"a": form(exp(-1)), "b": goal}),
-    )  # fmt: skip
+    )
     three = (
         Step(Rational(3, 2) / (2 - ALPHA) * form(block), "<=", "order", {"a": many, "b": Rational(3, 2)}),
         Cases(goal, "<=", (Case(ALPHA >= HALF, short), Case(ALPHA <= HALF, long))),

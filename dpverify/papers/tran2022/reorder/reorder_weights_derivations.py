@@ -45,8 +45,11 @@ def total(term: Any) -> Any:
     return Sum(term, (i, 0, WINDOWS - 1))
 
 
-OWN, POWER = weight(i), BLOCK**i
-SQUARES, PRODUCTS, POWERS = total(OWN**2), total(OWN * POWER), total(POWER**2)
+OWN = weight(i)
+POWER = BLOCK**i
+SQUARES = total(OWN**2)
+PRODUCTS = total(OWN * POWER)
+POWERS = total(POWER**2)
 LAST = weight(WINDOWS) ** 2
 TAIL = BLOCK ** (2 * WINDOWS)
 GROWN = total((KEEP**2 - 1) * OWN**2 + 2 * KEEP * OWN * POWER + BLOCK ** (2 * i))
@@ -54,20 +57,29 @@ GROWN = total((KEEP**2 - 1) * OWN**2 + 2 * KEEP * OWN * POWER + BLOCK ** (2 * i)
 
 def of_squares() -> dict[str, Any]:
     """Give the instance of ``convolution-squares`` for the sum of c_i^2."""
-    first, inside = 1 - KEEP**2, 1 - KEEP * BLOCK
+    first = 1 - KEEP**2
+    inside = 1 - KEEP * BLOCK
     return {
-        "p": Integer(1), "r": Integer(0), "s": Integer(0), "a": 1 / first, "b": 2 * KEEP / (first * inside),
+        "p": Integer(1),
+        "r": Integer(0),
+        "s": Integer(0),
+        "a": 1 / first,
+        "b": 2 * KEEP / (first * inside),
         "d": (1 + KEEP * BLOCK) / (inside * first * (1 - BLOCK**2)),
-    }  # fmt: skip
+    }
 
 
 def _of_products() -> dict[str, Any]:
     """Instance of ``convolution-squares`` for the sum of ``c_i B^i``."""
     inside = 1 - KEEP * BLOCK
     return {
-        "p": Integer(0), "r": Integer(1), "s": Integer(0), "a": Integer(0), "b": 1 / inside,
+        "p": Integer(0),
+        "r": Integer(1),
+        "s": Integer(0),
+        "a": Integer(0),
+        "b": 1 / inside,
         "d": BLOCK / (inside * (1 - BLOCK**2)),
-    }  # fmt: skip
+    }
 
 
 def telescoped(wrap: Wrap, form: dict[str, Any]) -> tuple[Step, ...]:
@@ -79,7 +91,7 @@ def telescoped(wrap: Wrap, form: dict[str, Any]) -> tuple[Step, ...]:
             wrap(d - a * LAST - b * weight(WINDOWS) * power - d * TAIL), "=", "convolution-squares", {**EVERY, **form}
         ),
         Step.within(wrap(d - a * HOLE**2 - b * HOLE * power - d * TAIL), Integer(0), "convolution-nonnegative", EVERY),
-    )  # fmt: skip
+    )
 
 
 def to_all(wrap: Wrap, first: Any) -> Step:
@@ -115,11 +127,14 @@ def change() -> Derivation:
         return around * e
 
     return _chain(
-        "the weights of the changes", wrap(SQUARES), *telescoped(wrap, form), to_all(wrap, form["d"]),
+        "the weights of the changes",
+        wrap(SQUARES),
+        *telescoped(wrap, form),
+        to_all(wrap, form["d"]),
         Step(lead * KEEP / (1 + KEEP) * (1 + KEEP * BLOCK) / inside, "="),
         Step.order(lead * HOLE * (1 + KEEP * BLOCK) / inside, KEEP / (1 + KEEP), Rational(1, 2)),
         Step.order(HOLE * (1 + HOLE * BLOCK) / (2 * (1 - KEEP) * (1 - HOLE * BLOCK)), KEEP, Integer(1)),
-    )  # fmt: skip
+    )
 
 
 def difference() -> Derivation:
@@ -127,7 +142,8 @@ def difference() -> Derivation:
     around = (1 - BLOCK**2) * KEEP**2
     form = _of_products()
     moved = total((KEEP * OWN + POWER - OWN) ** 2)
-    combined, loose = 2 * PRODUCTS + 2 * POWERS, 4 * (1 - KEEP)
+    combined = 2 * PRODUCTS + 2 * POWERS
+    loose = 4 * (1 - KEEP)
 
     def wrap(e: Any) -> Any:
         return around * e
@@ -137,25 +153,33 @@ def difference() -> Derivation:
 
     bound = 2 * BLOCK / ((1 - KEEP * BLOCK) * (1 - BLOCK**2)) + 2 / (1 - BLOCK**2)
     return _chain(
-        "the weights of the difference", wrap(total((weight(i + 1) - OWN) ** 2) + LAST),
+        "the weights of the difference",
+        wrap(total((weight(i + 1) - OWN) ** 2) + LAST),
         Step(wrap(moved + LAST), "=", "convolution-next", {"u": KEEP, "v": BLOCK, "m": i}),
         Step(wrap(moved + GROWN), "=", "convolution-increments", EVERY, context=wrap(moved + HOLE)),
         Step(wrap(combined - loose * PRODUCTS - 2 * KEEP * (1 - KEEP) * SQUARES), "="),
         _without_squares(wrap, combined - loose * PRODUCTS, 2 * KEEP * (1 - KEEP)),
         Step(
-            wrap(combined), "<=", "convolution-nonnegative", {**EVERY, "m": i},
+            wrap(combined),
+            "<=",
+            "convolution-nonnegative",
+            {**EVERY, "m": i},
             context=wrap(combined - loose * total(HOLE * POWER)),
         ),
-        *telescoped(whole, form), to_all(whole, form["d"]),
+        *telescoped(whole, form),
+        to_all(whole, form["d"]),
         Step(wrap(bound), "<=", "geometric-sum-bound", {"x": BLOCK**2, "m": WINDOWS - 1}),
         Step(2 * KEEP**2 * (1 + BLOCK * (1 - KEEP)) / (1 - KEEP * BLOCK), "="),
         Step(
-            2 * (1 + BLOCK * (1 - KEEP)) * KEEP / (1 - KEEP * BLOCK), "<=", "order", {"a": KEEP, "b": Integer(1)},
+            2 * (1 + BLOCK * (1 - KEEP)) * KEEP / (1 - KEEP * BLOCK),
+            "<=",
+            "order",
+            {"a": KEEP, "b": Integer(1)},
             context=2 * KEEP * HOLE * (1 + BLOCK * (1 - KEEP)) / (1 - KEEP * BLOCK),
         ),
         Step.order(2 * HOLE / (1 - KEEP * BLOCK), KEEP * (1 + BLOCK * (1 - KEEP)), Integer(1)),
         Step(2 / (1 - BLOCK), "<=", "order", {"a": KEEP, "b": Integer(1)}),
-    )  # fmt: skip
+    )
 
 
 def estimate() -> Derivation:
@@ -173,7 +197,8 @@ def estimate() -> Derivation:
 
     less = 2 * KEEP * (form["d"] - form["d"] * TAIL)
     return _chain(
-        "the weights of the estimate", (1 - BLOCK**2) * (LAST + inner) + TAIL * (1 - CUT),
+        "the weights of the estimate",
+        (1 - BLOCK**2) * (LAST + inner) + TAIL * (1 - CUT),
         Step.within(
             (1 - BLOCK**2) * (LAST + inner) + TAIL * HOLE, Integer(1), "drop-nonnegative", {"a": 1 - CUT, "b": CUT}
         ),
@@ -186,4 +211,4 @@ def estimate() -> Derivation:
         Step.order((1 - TAIL) * (1 + HOLE * BLOCK) / (1 - HOLE * BLOCK) + TAIL, KEEP, Integer(1)),
         Step.order((1 - TAIL) * ratio + TAIL * HOLE, Integer(1), ratio),
         Step(ratio, "="),
-    )  # fmt: skip
+    )

@@ -13,13 +13,17 @@ from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
 
-i, k = Symbol("i", integer=True), Symbol("k", integer=True)
+i = Symbol("i", integer=True)
+k = Symbol("k", integer=True)
 
 
 def _chain(name: str, statement: Statement, *steps: Step) -> Derivation:
     ranges = {
-        "N": integer(1, 30), "T": integer(2, 60), "d": integer(1, 20), "delta": real(0, Integer(1) / 2, open_lo=True),
-    }  # fmt: skip
+        "N": integer(1, 30),
+        "T": integer(2, 60),
+        "d": integer(1, 20),
+        "delta": real(0, Integer(1) / 2, open_lo=True),
+    }
     variables = {name: ranges[name] for name in sympy_symbols(statement)}
     return Derivation(name, "ours", variables, sympy_conditions(statement), _count(statement), steps)
 
@@ -39,15 +43,18 @@ def steps_of_algorithm_1(statement: Statement) -> Derivation:
 def one_pass(statement: Statement) -> Derivation:
     """Derive 3T: two gradients a step, and a third after the first epoch."""
     s = sympy_symbols(statement)
-    T, N = s["T"], s["N"]
+    T = s["T"]
+    N = s["N"]
     return _chain("three gradients a step", statement, Step.order(2 * T + HOLE, Max(T - N, 0), T))
 
 
 def node_by_node(statement: Statement) -> Derivation:
     """Derive ``5 T (floor(log2 T) + 1)``; where an order is claimed, with ``log2 T`` for its whole part."""
     s = sympy_symbols(statement)
-    T, N = s["T"], s["N"]
-    levels, length = floor(Log2(T)), 2**k
+    T = s["T"]
+    N = s["N"]
+    levels = floor(Log2(T))
+    length = 2**k
     after = Max(0, (i - 1) * length + 1 - N)
 
     def nodes(context: Any) -> Any:
@@ -57,12 +64,15 @@ def node_by_node(statement: Statement) -> Derivation:
     steps = [
         Step.within(nodes(inner), Integer(1), "above-min", {"a": Integer(1), "b": after}),
         Step(
-            nodes(5 * length * floor(T / length)), "=", "sum-constant",
-            {"lo": 1, "hi": floor(T / length), "c": 5 * length}, context=nodes(HOLE),
+            nodes(5 * length * floor(T / length)),
+            "=",
+            "sum-constant",
+            {"lo": 1, "hi": floor(T / length), "c": 5 * length},
+            context=nodes(HOLE),
         ),
         Step.within(nodes(5 * length * HOLE), T / length, "floor-below", {"x": T / length}),
         Step(5 * T * (levels + 1), "=", "sum-constant", {"lo": 0, "hi": levels, "c": 5 * T}, context=HOLE),
-    ]  # fmt: skip
+    ]
     if statement.relation == "O~":
         steps.append(Step.within(5 * T * (HOLE + 1), Log2(T), "floor-below", {"x": Log2(T)}))
     return _chain("five for each step of each node", statement, *steps)

@@ -56,7 +56,8 @@ def monomial(node: Formula, exponents: Mapping[str, Vector]) -> Vector:
 
 def exponents_of(statement: Statement) -> dict[str, Vector]:
     """Give the exponents of every letter that a statement defines; where it defines epsilon by T, those of T."""
-    one, zero = Fraction(1), Fraction(0)
+    one = Fraction(1)
+    zero = Fraction(0)
     unit: dict[str, Vector] = {"N": (one, zero, zero), "d": (zero, one, zero), "epsilon": (zero, zero, one)}
     exponents = unit | dict.fromkeys(HIDDEN, NONE)
     for name, value in statement.let:

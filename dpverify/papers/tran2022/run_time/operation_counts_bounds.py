@@ -88,7 +88,8 @@ def gradients_node_by_node(steps: int, n_examples: int) -> int:
     """Count them for the printed sums: 2^k a node for F^G, 2 2^k for F^r, and 2 2^k for F^Delta after step N."""
     total = 0
     for k in range(levels(steps)):
-        nodes, without_delta = steps >> k, -(-n_examples >> k)
+        nodes = steps >> k
+        without_delta = -(-n_examples >> k)
         total += (3 * nodes + 2 * max(nodes - without_delta, 0)) << k
     return total
 
@@ -101,7 +102,9 @@ def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
     return square / 2, 10 * levels(steps) * square
 
 
-STREAM_ADDS, STREAM_READS = 10, 5  # The stream takes at most 10 T additions, and reads at most 5 T nodes
+# The stream takes at most 10 T additions, and reads at most 5 T nodes
+STREAM_ADDS = 10
+STREAM_READS = 5
 
 
 def node_by_node_bounds(steps: int) -> tuple[int, int]:

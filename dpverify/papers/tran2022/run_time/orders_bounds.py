@@ -43,7 +43,9 @@ def order(n: int | str, d: int | str, epsilon: int | str, logs: int = 0) -> Orde
     return Order(Fraction(n), Fraction(d), Fraction(epsilon), logs)
 
 
-EXAMPLES, DIMENSION, LOGARITHM = order(1, 0, 0), order(0, 1, 0), order(0, 0, 0, 1)
+EXAMPLES = order(1, 0, 0)
+DIMENSION = order(0, 1, 0)
+LOGARITHM = order(0, 0, 0, 1)
 
 STEPS_OF_THEOREM_9 = order("7/3", "-2/3", "4/3")  # T = N^(7/3) epsilon^(4/3) / d^(2/3)
 

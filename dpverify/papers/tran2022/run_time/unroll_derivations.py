@@ -16,7 +16,8 @@ from sympy import Integer, Lambda, Sum, Symbol
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.ranges import integer, real
 
-DECAY, KEEP = Symbol("decay", positive=True), Symbol("keep", positive=True)
+DECAY = Symbol("decay", positive=True)
+KEEP = Symbol("keep", positive=True)
 WINDOW = Symbol("window", integer=True, positive=True)
 j = Symbol("j", integer=True)
 

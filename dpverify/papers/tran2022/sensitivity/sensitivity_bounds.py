@@ -34,9 +34,16 @@ def gradient_sensitivity(
 
 
 def difference_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: visits_of.Ordering, *,
+    start: int,
+    end: int,
+    alpha: Fraction,
+    N: int,
+    eta: Fraction,
+    smoothness: Fraction,
+    ordering: visits_of.Ordering,
+    *,
     lipschitz: Fraction | None = None,
-) -> Exact:  # fmt: skip
+) -> Exact:
     """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2 (``theorem-8-sensitivity-delta``).
 
     With G the difference of two gradients can climb by 4 G in all, so only the latest ``2*G/(eta*N*L)`` visits count,
@@ -81,7 +88,8 @@ def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: visits_
     count = visits_of.most_visits(start, end, N, ordering)
     decay = 1 - alpha
     since = end - visits_of.epoch_of(end, N) * N
-    ratio, far = power(decay, N), to_value(N - 1)
+    ratio = power(decay, N)
+    far = to_value(N - 1)
     if ordering == "fresh":
         return [to_value(since - 1) + far * power(decay, since) * visits_of.geometric(ratio, decay, N, count - 1)]
     latest = to_value(since - 1) * visits_of.geometric(ratio, decay, N, count)

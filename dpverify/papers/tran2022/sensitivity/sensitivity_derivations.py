@@ -27,12 +27,18 @@ VISITS = Symbol("k", integer=True, nonnegative=True)  # Visits whose weights for
 PLACE = Symbol("p", integer=True, positive=True)  # Place in its epoch: of the last step of the node, or of the visits
 SHIFT = Symbol("shift", integer=True, nonnegative=True)  # Steps from the last visit to the end of the node
 
-N, ALPHA = Symbol("N", integer=True, positive=True), Symbol("alpha", positive=True)
+N = Symbol("N", integer=True, positive=True)
+ALPHA = Symbol("alpha", positive=True)
 RANGES: dict[str, Range] = {
-    "N": integer(1, 60), "alpha": real(0, 1, open_lo=True), "k": integer(0, 9), "p": integer(1, N),
+    "N": integer(1, 60),
+    "alpha": real(0, 1, open_lo=True),
+    "k": integer(0, 9),
+    "p": integer(1, N),
     "shift": integer(0, N),
-    "G": real(0, 5, open_lo=True), "eta": real(0, 5, open_lo=True), "L": real(0, 5),
-}  # fmt: skip
+    "G": real(0, 5, open_lo=True),
+    "eta": real(0, 5, open_lo=True),
+    "L": real(0, 5),
+}
 
 
 def derive_terms(statement: Statement) -> Derivation:
@@ -51,10 +57,12 @@ def derive_sum(statement: Statement) -> Derivation:
     (first, last), (_, end) = _visits(statement), _node(statement)
     unit = _unit(statement, sympy_symbols(statement))
     if statement.reading["ordering"] == "once":
-        weights, last_weight = Lambda(j, (1 - ALPHA) ** ((last - j) * N)), Integer(0)
+        weights = Lambda(j, (1 - ALPHA) ** ((last - j) * N))
+        last_weight = Integer(0)
     else:
         first += 1
-        weights, last_weight = Lambda(j, (1 - ALPHA) ** (end - (first + last - j) * N)), Integer(1)
+        weights = Lambda(j, (1 - ALPHA) ** (end - (first + last - j) * N))
+        last_weight = Integer(1)
     start, reversed_sum = (guarded_sum(body, j, first, last) for body in (weights(j), weights(first + last - j)))
     steps = (Step(unit * (last_weight + reversed_sum), "=", "sum-reverse", {"lo": first, "hi": last, "f": weights}),)
     return _about_node("latest visits, one by one", statement, unit * (last_weight + start), steps)
@@ -88,7 +96,8 @@ def _about_node(name: str, statement: Statement, start: Any, steps: Sequence[Ste
 def derive_sensitivity(statement: Statement) -> Derivation:
     """Derive a bound on f, G or Delta nodes (appendix D.1); a constant where ``alpha >= 1/N`` is granted."""
     symbols = sympy_symbols(statement)
-    unit, ratio = _unit(statement, symbols), (1 - ALPHA) ** N
+    unit = _unit(statement, symbols)
+    ratio = (1 - ALPHA) ** N
     total = Sum(ratio**j, (j, 0, VISITS - 1))
     bound = {"x": ratio, "m": VISITS - 1}
     if statement.reading["ordering"] == "once":
@@ -116,7 +125,8 @@ def derive_drift(statement: Statement) -> Derivation:
     Bernoulli's inequality and 1 - x <= exp(-x), twice.
     """
     symbols = sympy_symbols(statement)
-    unit, ratio = 2 * symbols["eta"] * symbols["L"], (1 - ALPHA) ** N
+    unit = 2 * symbols["eta"] * symbols["L"]
+    ratio = (1 - ALPHA) ** N
     total = Sum(ratio**j, (j, 0, VISITS - 1))
     bound = {"x": ratio, "m": VISITS - 1}
     if statement.reading["ordering"] == "once":
@@ -136,10 +146,12 @@ def derive_drift(statement: Statement) -> Derivation:
 
 def _nearer_is_no_gain(unit: Any, ratio: Any, bound: Any) -> list[Step]:
     """From the place p of the last visit to N: ``(p-1)(1 - b^N) + (N-1) b^p <= N - 1`` for b = 1 - alpha."""
-    left, decay = unit / (1 - ratio), (1 - ALPHA) ** PLACE
+    left = unit / (1 - ratio)
+    decay = (1 - ALPHA) ** PLACE
     later = (N - PLACE) * decay
     lighter = left * (PLACE - 1 + (N - 1) * decay - (PLACE - 1) * decay * HOLE)
-    growth, fading = PLACE * ALPHA, (N - PLACE) * exp(-PLACE * ALPHA)
+    growth = PLACE * ALPHA
+    fading = (N - PLACE) * exp(-PLACE * ALPHA)
     slower = left * (PLACE - 1 + (N - PLACE) * HOLE**PLACE * (1 + growth))
     return [
         Step(unit * (PLACE - 1 + (N - 1) * decay / (1 - ratio)), "<=", "geometric-sum-bound", bound),
@@ -150,7 +162,7 @@ def _nearer_is_no_gain(unit: Any, ratio: Any, bound: Any) -> list[Step]:
         Step(left * (PLACE - 1 + fading * (1 + growth)), "<=", "one-minus-exp", {"x": ALPHA}, context=slower),
         Step.within(left * (PLACE - 1 + fading * HOLE), exp(PLACE * ALPHA), "one-minus-exp", {"x": -PLACE * ALPHA}),
         Step(unit * (N - 1) / (1 - ratio), "="),
-    ]  # fmt: skip
+    ]
 
 
 def _unit(statement: Statement, symbols: Any) -> Any:

@@ -86,7 +86,9 @@ def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
     _check(T, N)
     if level < 0 or after < 0:
         raise ValueError(f"level and after must be at least 0, got level={level}, after={after}.")
-    first, last = after >> level << level, T >> level << level  # the nodes are those of the steps first + 1 .. last
+    # the nodes are those of the steps first + 1 .. last
+    first = after >> level << level
+    last = T >> level << level
     if first >= last:
         return 0
     epochs = (last - 1) // N - first // N + 1
@@ -139,7 +141,8 @@ def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) ->
         following: dict[int, int] = {}
         for x in range(begin, min(end, T)):
             gains = _gains(x, T, after, used_only)
-            entered, left = (x ^ begin).bit_length() - 1, (x ^ end).bit_length() - 1
+            entered = (x ^ begin).bit_length() - 1
+            left = (x ^ end).bit_length() - 1
             reached = max(count + gains[min(max(bit, entered), top)] for bit, count in best.items())
             following[left] = max(following.get(left, 0), reached)
         best = following
@@ -148,7 +151,8 @@ def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) ->
 
 def _gains(x: int, T: int, after: int, used_only: bool) -> list[int]:
     """How many nodes of level at most b, for b = 0, 1, .., that count hold the step x + 1."""
-    gains, total = [], 0
+    gains = []
+    total = 0
     for b in range(T.bit_length()):
         a = x >> b
         total += after < (a + 1) << b <= T and not (used_only and a % 2)

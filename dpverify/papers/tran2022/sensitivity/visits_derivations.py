@@ -20,11 +20,14 @@ from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.to_sympy import guarded_sum, sympy_conditions, sympy_sides, sympy_symbols
 
-b, j = Symbol("b", integer=True), Symbol("j", integer=True)
+b = Symbol("b", integer=True)
+j = Symbol("j", integer=True)
 APART = Symbol("k", integer=True, nonnegative=True)  # Steps between two iterates
 LEVELS = Symbol("k", integer=True, nonnegative=True)  # Levels of nodes that are longer than an epoch
-FROM, TOP = Symbol("short", integer=True, nonnegative=True), Symbol("top", integer=True, nonnegative=True)
-T, N = Symbol("T", integer=True, positive=True), Symbol("N", integer=True, positive=True)
+FROM = Symbol("short", integer=True, nonnegative=True)
+TOP = Symbol("top", integer=True, nonnegative=True)
+T = Symbol("T", integer=True, positive=True)
+N = Symbol("N", integer=True, positive=True)
 SHORT = floor(Log2(N))  # Highest level whose nodes are no longer than an epoch
 HALF: Final = Rational(1, 2)
 ABOVE: Final = "levels above"
@@ -88,13 +91,15 @@ def _of_level(level: Any, steps: Any = T) -> Any:
 
 def _one_per_epoch(level: Any, around: Any, steps: Any = T) -> tuple[Step, Step]:
     """From the nodes of a level to the epochs, in the place of ``HOLE``."""
-    nodes, all_of_them = floor(steps / 2**level), steps / 2**level
+    nodes = floor(steps / 2**level)
+    all_of_them = steps / 2**level
     met = ceiling(2**level * nodes / N)
     return (
         Step.within(around, met, "above-min", {"a": met, "b": nodes}),
-        Step.within(around.xreplace({HOLE: ceiling(2**level * HOLE / N)}), all_of_them, "floor-below",
-                    {"x": all_of_them}),
-    )  # fmt: skip
+        Step.within(
+            around.xreplace({HOLE: ceiling(2**level * HOLE / N)}), all_of_them, "floor-below", {"x": all_of_them}
+        ),
+    )
 
 
 def derive_level_count(statement: Statement) -> Derivation:
@@ -107,22 +112,32 @@ def derive_level_count(statement: Statement) -> Derivation:
 
 def derive_v(statement: Statement) -> Derivation:
     """Derive V with whole epochs (D.1): one node for each on short levels, and all nodes of the others."""
-    depth, epochs = sympy_symbols(statement)["depth"], ceiling(T / N)
+    depth = sympy_symbols(statement)["depth"]
+    epochs = ceiling(T / N)
     _, end = sympy_sides(statement)
     (guarded,) = end.atoms(Piecewise)
     (least,) = end.atoms(Min)
     offset = 1 if statement.key.endswith("theorem-4-v") else 0  # inside the minimum or outside
-    low, above = end - guarded, Sum(floor(T / 2**j), (j, SHORT + 1, depth))
+    low = end - guarded
+    above = Sum(floor(T / 2**j), (j, SHORT + 1, depth))
     long_levels = Sum(_of_level(j), (j, SHORT + 1, depth))
     deep = (
-        Step(Sum(_of_level(j), (j, 0, SHORT)) + long_levels, "=", "sum-split",
-             {"f": Lambda(j, _of_level(j)), "lo": 0, "hi": depth, "m": SHORT}),
+        Step(
+            Sum(_of_level(j), (j, 0, SHORT)) + long_levels,
+            "=",
+            "sum-split",
+            {"f": Lambda(j, _of_level(j)), "lo": 0, "hi": depth, "m": SHORT},
+        ),
         *_one_per_epoch(j, Sum(HOLE, (j, 0, SHORT)) + long_levels),
         Step((SHORT + 1) * epochs + long_levels, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": SHORT}),
-        Step.within((SHORT + 1) * epochs + Sum(HOLE, (j, SHORT + 1, depth)), floor(T / 2**j), "above-min",
-                    {"a": floor(T / 2**j), "b": ceiling(2**j * floor(T / 2**j) / N)}),
+        Step.within(
+            (SHORT + 1) * epochs + Sum(HOLE, (j, SHORT + 1, depth)),
+            floor(T / 2**j),
+            "above-min",
+            {"a": floor(T / 2**j), "b": ceiling(2**j * floor(T / 2**j) / N)},
+        ),
         Step(low + above, "="),
-    )  # fmt: skip
+    )
     none = (
         *_one_per_epoch(j, Sum(HOLE, (j, 0, depth))),
         Step((depth + 1) * epochs, "=", "sum-constant", {"c": epochs, "lo": 0, "hi": depth}),
@@ -180,7 +195,7 @@ def levels_above() -> Derivation:
         Step(first * Sum(HALF**j, (j, 0, TOP - FROM - 1)), "="),
         Step.within(first * HOLE, 2, "geometric-sum-bound", {"x": HALF, "m": TOP - FROM - 1}),
         Step(T / 2**FROM, "="),
-    )  # fmt: skip
+    )
     ranges = {"T": integer(1, 300), "short": integer(0, 9), "top": integer(0, 12)}
     start = Sum(floor(T / 2**j), (j, FROM + 1, TOP))
     return Derivation("levels above", "ours", ranges, (), start, steps)
@@ -198,13 +213,16 @@ def _to_ratio(low: Any, steps: Any, n: Any) -> tuple[Step, ...]:
     return (
         Step(half, "="),
         Step.within(low + 2 * steps / HOLE, 2 ** Log2(n), "power-increasing", {"x": 2, "p": Log2(n), "q": short + 1}),
-    )  # fmt: skip
+    )
 
 
 def count() -> Derivation:
     """Derive ``(T/N) (log2 N + 3)`` as a bound on Theorem 6's V, whatever the depth of the tree is (appendix D.2)."""
-    steps, n, depth = T, N, TOP
-    short, per = floor(Log2(n)), steps / n
+    steps = T
+    n = N
+    depth = TOP
+    short = floor(Log2(n))
+    per = steps / n
     citation = _above(steps, n, depth)
     low = per * (Min(depth, short) + 1)
     bound = per * (Log2(n) + 3)
@@ -224,9 +242,16 @@ def count() -> Derivation:
     cases = Cases(bound, "<=", (Case(depth >= short + 1, deep), Case(depth <= short, none)))
     ranges = {"T": integer(1, 300), "N": integer(1, 300), "top": integer(0, 12)}
     return Derivation(
-        "level by level", "ours", ranges, (), low + citation.lhs, (cases,), {ABOVE: citation}, local=("top",),
+        "level by level",
+        "ours",
+        ranges,
+        (),
+        low + citation.lhs,
+        (cases,),
+        {ABOVE: citation},
+        local=("top",),
         letters={"top": "R"},
-    )  # fmt: skip
+    )
 
 
 def _levels(steps: Any, short: Any, top: Any) -> dict[str, Any]:
@@ -237,7 +262,8 @@ def _levels(steps: Any, short: Any, top: Any) -> dict[str, Any]:
 def derive_count_later_log(statement: Statement) -> Derivation:
     """Derive ``4 (T/N) log2 N`` for the nodes not inside [1, 2N]: 3 is at most ``3 log2 N`` (appendix E.1)."""
     symbols = sympy_symbols(statement)
-    steps, n = symbols["T"], symbols["N"]
+    steps = symbols["T"]
+    n = symbols["N"]
     start, end = sympy_sides(statement)
     short = floor(Log2(n))
     low = (steps / n) * (short + 1)
@@ -259,16 +285,20 @@ def derive_count_later_log(statement: Statement) -> Derivation:
 def derive_6_v(statement: Statement) -> Derivation:
     """Derive the bound ``4 (T/N) log2 T`` on Theorem 6's V, in both readings of the depth (appendix D.2)."""
     symbols = sympy_symbols(statement)
-    steps, n, depth = symbols["T"], symbols["N"], symbols["depth"]
+    steps = symbols["T"]
+    n = symbols["N"]
+    depth = symbols["depth"]
     start, end = sympy_sides(statement)
-    short, height = floor(Log2(n)), floor(Log2(steps))
+    short = floor(Log2(n))
+    height = floor(Log2(steps))
     (above,) = start.atoms(Sum)
     per = steps / n
     to_log = (
         Step(per * (Log2(steps) + 3), "<=", "floor-below", {"x": Log2(steps)}, context=per * (HOLE + 3)),
         Step(end, "<=", "log2-monotone", {"a": Integer(2), "b": steps}, context=per * (Log2(steps) + 3 * HOLE)),
     )
-    low, citation = per * (Min(depth, short) + 1), _above(steps, n, depth)
+    low = per * (Min(depth, short) + 1)
+    citation = _above(steps, n, depth)
     deep = (
         Step(per * (short + 1) + above, "="),
         Step(per * (short + 1) + citation.rhs, "<=", "premise", {}, (ABOVE,), context=per * (short + 1) + HOLE),

@@ -17,7 +17,8 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
 
 j = Symbol("j", integer=True)
 LINE = Symbol("u", real=True)  # Place of an answer on the line through the two means
-DIVERGES, DIVERGES_BY = "tran2022:theorem-10", "tran2022:gaussian-divergence-multi"
+DIVERGES = "tran2022:theorem-10"
+DIVERGES_BY = "tran2022:gaussian-divergence-multi"
 ONE_QUERY = "the divergence of two Gaussians of one covariance for each query"
 
 VISITS_DELTA_RHO = {
@@ -31,7 +32,8 @@ def completed_square(z: Any, shift: Any, s: Any, wrap: Callable[[Any], Any]) -> 
     """The integral of p^z q^(1-z) for two Gaussians ``shift`` apart, inside ``wrap``, and the steps to its value."""
     density = s * sqrt(2 * pi)
     integrand = exp(-(LINE**2) / (2 * s**2)) ** z * exp(-((LINE - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
-    rest, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
+    rest = z * (z - 1) * shift**2 / (2 * s**2)
+    centre = (1 - z) * shift
     squared = exp(rest - (LINE - centre) ** 2 / (2 * s**2)) / density
     return wrap(Integral(integrand, (LINE, -oo, oo))), (
         Step(wrap(Integral(squared, (LINE, -oo, oo))), "=", note="complete the square"),
@@ -90,9 +92,11 @@ def derive_theorem_10(statement: Statement) -> Derivation:
     n = Symbol("n", integer=True, nonnegative=True) if whole_claim else sympy_symbols(statement)["touched"]
     query_bound = z * mu**2 / (2 * (delta / rho) ** 2)
     total = Sum(z * delta**2 / (2 * (delta / rho) ** 2), (j, 1, n))
-    name, premise = ONE_QUERY, Premise(query_divergence, "=", query_bound)
+    name = ONE_QUERY
+    premise = Premise(query_divergence, "=", query_bound)
     if whole_claim:
-        name, premise = DIVERGES_BY, refer(statement, DIVERGES_BY, query_divergence, z=z, mu_norm=mu, sigma=delta / rho)
+        name = DIVERGES_BY
+        premise = refer(statement, DIVERGES_BY, query_divergence, z=z, mu_norm=mu, sigma=delta / rho)
     steps = (
         Step(
             Sum(query_bound, (j, 1, n)),
@@ -173,7 +177,9 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
     """Derive the final (epsilon, delta) statement after Theorem 10, at the printed order."""
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
     ell = log(1 / delta)
-    z, epsilon, mu = 1 + sqrt(ell) / (rho * sqrt(visits)), 2 * rho * sqrt(visits * ell), rho * sqrt(visits)
+    z = 1 + sqrt(ell) / (rho * sqrt(visits))
+    epsilon = 2 * rho * sqrt(visits * ell)
+    mu = rho * sqrt(visits)
     renyi = visits * z * rho**2 / 2
     conversion, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
     premises = {CONVERSION: conversion, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}
@@ -190,8 +196,10 @@ def derive_theorem_10_dp(statement: Statement) -> Derivation:
 def derive_theorem_10_dp_best(statement: Statement) -> Derivation:
     """Derive the corrected intermediate statement, at the best order (NOTES.md, "From Renyi to (epsilon, delta)")."""
     rho, visits, delta = (sympy_symbols(statement)[name] for name in ("rho", "V", "delta"))
-    ell, mu = log(1 / delta), rho * sqrt(visits)
-    z, epsilon = 1 + sqrt(2 * ell) / mu, mu**2 / 2 + mu * sqrt(2 * ell)
+    ell = log(1 / delta)
+    mu = rho * sqrt(visits)
+    z = 1 + sqrt(2 * ell) / mu
+    epsilon = mu**2 / 2 + mu * sqrt(2 * ell)
     renyi = visits * z * rho**2 / 2
     conversion, *steps = _converted(statement, z, epsilon, renyi, DIVERGES)
     premises = {CONVERSION: conversion, DIVERGES: refer(statement, DIVERGES, DIVERGENCE, z=z)}

@@ -34,7 +34,9 @@ class Shifted(NamedTuple):
 
 def _shifted(statement: Statement) -> Shifted:
     symbols = sympy_symbols(statement)
-    alpha, gamma, n = symbols["alpha"], symbols["gamma"], symbols["N"]
+    alpha = symbols["alpha"]
+    gamma = symbols["gamma"]
+    n = symbols["N"]
     y = alpha * n - log(1 / (1 - gamma))
     ranges: dict[str, Variable] = {
         "N": integer(1, 60),

@@ -25,7 +25,8 @@ def telescoped(statement: Statement) -> Derivation:
     # The premises are the means over the run of the corrected lemma-5-cases and lemma-5-smoothness.
     drop, eta, top, smooth, errors = (sympy_symbols(statement)[name] for name in ("drop", "eta", "T", "L", "error_sum"))
     _, printed = sympy_sides(statement)
-    turned, fall = ALIGNED + 2 * errors / top, drop / (eta * top) + smooth * eta / 2
+    turned = ALIGNED + 2 * errors / top
+    fall = drop / (eta * top) + smooth * eta / 2
     premises = {
         MEAN_OF_CASES: Premise(MEAN, "<=", turned),
         MEAN_OF_FALLS: Premise(ALIGNED, "<=", fall),
@@ -37,11 +38,15 @@ def telescoped(statement: Statement) -> Derivation:
         *first,
         Step(times * turned, "<=", "premise", {}, (MEAN_OF_CASES,), note="the mean over the run"),
         Step(
-            times * (fall + 2 * errors / top), "<=", "premise", {}, (MEAN_OF_FALLS,),
+            times * (fall + 2 * errors / top),
+            "<=",
+            "premise",
+            {},
+            (MEAN_OF_FALLS,),
             note="the mean over the run; the losses telescope",
         ),
         Step(printed, "="),
-    )  # fmt: skip
+    )
     ranges: dict[str, Variable] = {
         "eta": real(0, 3, open_lo=True),
         "T": integer(1, 60),

@@ -22,7 +22,8 @@ from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 from dpverify.symbolic.rules.base import Holds
 
 T: Final = Symbol("T", integer=True, positive=True)
-G, ETA = Symbol("G", positive=True), Symbol("eta", positive=True)
+G = Symbol("G", positive=True)
+ETA = Symbol("eta", positive=True)
 L: Final = Symbol("L", nonnegative=True)
 PLACE, EPOCHS = (Symbol(name, integer=True, nonnegative=True) for name in ("place", "epochs"))
 SAMPLING, ANCHORS, LAG, STARTUP, FAR = (
@@ -52,7 +53,8 @@ def _derivation(name: str, letter: Any, steps: tuple[Any, ...], premises: dict[s
 
 def sampling() -> Derivation:
     """Derive the sampling error under fresh permutations: ``G/sqrt(2N - 1)``, from the mean square of every step."""
-    claim, share = "the mean over the run of the roots of the amended lemma-11-sampling", (1 / N) / (2 - 1 / N)
+    claim = "the mean over the run of the roots of the amended lemma-11-sampling"
+    share = (1 / N) / (2 - 1 / N)
     steps = (Step(sqrt(share * G**2), "<=", "premise", {}, (claim,), context=HOLE), Step(G / sqrt(2 * N - 1), "="))
     premises = {claim: Premise(SAMPLING, "<=", sqrt(share * G**2))}
     return _derivation("sampling, fresh permutations", SAMPLING, steps, premises, "N", "G")
@@ -74,45 +76,66 @@ def anchor_distance() -> Derivation:
     several = (
         Step(start, "<=", "premise", {}, (COUNTED,)),
         Step(
-            closed_form + BETA * BETA**PLACE * powers * before, "=", "arithmetic-geometric", {"x": BETA, "m": PLACE},
+            closed_form + BETA * BETA**PLACE * powers * before,
+            "=",
+            "arithmetic-geometric",
+            {"x": BETA, "m": PLACE},
             context=HOLE / N + BETA * BETA**PLACE * powers * before,
         ),
         Step(
-            closed_form + BETA * BETA**PLACE * powers * at_end, "=", "arithmetic-geometric", {"x": BETA, "m": N - 1},
+            closed_form + BETA * BETA**PLACE * powers * at_end,
+            "=",
+            "arithmetic-geometric",
+            {"x": BETA, "m": N - 1},
             context=closed_form + BETA * BETA**PLACE * powers * HOLE / N,
         ),
         Step(
-            closed_form + BETA * BETA**PLACE / (1 - BLOCK) * at_end, "<=", "geometric-sum-bound",
-            {"x": BLOCK, "m": EPOCHS - 1}, context=closed_form + BETA * BETA**PLACE * HOLE * at_end,
+            closed_form + BETA * BETA**PLACE / (1 - BLOCK) * at_end,
+            "<=",
+            "geometric-sum-bound",
+            {"x": BLOCK, "m": EPOCHS - 1},
+            context=closed_form + BETA * BETA**PLACE * HOLE * at_end,
         ),
         Step(PLACE - (N - 1) + (N - 1) * BETA**PLACE / (1 - BLOCK), "="),
         Step(
-            PLACE - (N - 1) + (N - 1) * (1 - (1 - last) * PLACE / (N - 1)) / (1 - BLOCK), "<=", "power-chord",
-            {"x": BETA, "y": PLACE, "d": N - 1}, context=PLACE - (N - 1) + (N - 1) * HOLE / (1 - BLOCK),
+            PLACE - (N - 1) + (N - 1) * (1 - (1 - last) * PLACE / (N - 1)) / (1 - BLOCK),
+            "<=",
+            "power-chord",
+            {"x": BETA, "y": PLACE, "d": N - 1},
+            context=PLACE - (N - 1) + (N - 1) * HOLE / (1 - BLOCK),
         ),
         Step(chord(PLACE), "="),
         Step(chord(N - 1), "<=", "order", {"a": PLACE, "b": N - 1}, context=chord(HOLE)),
         Step((N - 1) * last / (1 - BLOCK), "="),
         Step(N * BLOCK / (1 - BLOCK), "=", note="N - 1 = N (1 - 1/N)"),
         Step(N * exp(-1) / (1 - exp(-1)), "<=", "premise", {}, ("the block",), context=N * HOLE / (1 - HOLE)),
-    )  # fmt: skip
+    )
     goal = N * exp(-1) / (1 - exp(-1))
     single = (
         Step(Integer(0), "<=", "premise", {}, (ONE_EXAMPLE,)),
         Step(goal, "<=", "drop-nonnegative", {"a": Integer(0), "b": goal}),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 30), "place": integer(0, N - 1), "epochs": integer(0, 5), "far": FromPremises(),
-    }  # fmt: skip
+        "N": integer(1, 30),
+        "place": integer(0, N - 1),
+        "epochs": integer(0, 5),
+        "far": FromPremises(),
+    }
     premises = {
         COUNTED: Premise(FAR, "<=", start),
         ONE_EXAMPLE: Premise(FAR, "<=", Integer(0), (Holds(N <= 1),)),
         "the block": cite(rates.block_rate(), alpha=1 / N),
     }
     return Derivation(
-        "places in the epochs", "ours", variables, (PLACE <= N - 1,), FAR,
-        (Cases(goal, "<=", (Case(N >= 2, several), Case(N <= 1, single))),), premises, local=("place", "epochs", "far"),
-    )  # fmt: skip
+        "places in the epochs",
+        "ours",
+        variables,
+        (PLACE <= N - 1,),
+        FAR,
+        (Cases(goal, "<=", (Case(N >= 2, several), Case(N <= 1, single))),),
+        premises,
+        local=("place", "epochs", "far"),
+    )
 
 
 def anchors() -> Derivation:
@@ -123,15 +146,24 @@ def anchors() -> Derivation:
         Step(2 * ETA * L * FAR, "<=", "premise", {}, (claim,), note="for the examples and for F; the largest over t"),
         Step(2 * ETA * L * weighted.rhs, "<=", "premise", {}, (IN_AN_EPOCH,)),
         Step(
-            Rational(7, 6) * ETA * L * N, "<=", "order", {"a": 2 * exp(-1) / (1 - exp(-1)), "b": Rational(7, 6)},
+            Rational(7, 6) * ETA * L * N,
+            "<=",
+            "order",
+            {"a": 2 * exp(-1) / (1 - exp(-1)), "b": Rational(7, 6)},
             context=ETA * L * N * HOLE,
         ),
-    )  # fmt: skip
+    )
     variables = {**{key: RANGES[key] for key in ("N", "L", "eta")}, "far": real(0, N / 2), "anchors": FromPremises()}
     return Derivation(
-        "anchors, fresh permutations", "ours", variables, (), ANCHORS, steps,
-        {claim: Premise(ANCHORS, "<=", 2 * ETA * L * FAR), IN_AN_EPOCH: weighted}, local=("far", "anchors"),
-    )  # fmt: skip
+        "anchors, fresh permutations",
+        "ours",
+        variables,
+        (),
+        ANCHORS,
+        steps,
+        {claim: Premise(ANCHORS, "<=", 2 * ETA * L * FAR), IN_AN_EPOCH: weighted},
+        local=("far", "anchors"),
+    )
 
 
 def lag() -> Derivation:
@@ -148,11 +180,14 @@ def startup() -> Derivation:
     steps = (
         Step(every, "<=", "premise", {}, (claim,), note="its second term, for t = i + 1"),
         Step(
-            G / T * BETA / (1 - BETA), "<=", "geometric-sum-bound", {"x": BETA, "m": T - 1},
+            G / T * BETA / (1 - BETA),
+            "<=",
+            "geometric-sum-bound",
+            {"x": BETA, "m": T - 1},
             context=G / T * BETA * HOLE,
         ),
         Step(G * N / T, "<=", "order", {"a": BETA, "b": Integer(1)}, context=G * N / T * HOLE),
-    )  # fmt: skip
+    )
     return _derivation("start-up", STARTUP, steps, {claim: Premise(STARTUP, "<=", every)}, "N", "T", "G")
 
 
@@ -173,32 +208,48 @@ def reconstructed_sampling() -> Derivation:
     at_most = _root(cite(lemma.estimate(), **where, length=G), OWN)
     in_mean = cite(run_mean(), OWN, **where, length=G)
     changes = _root(cite(lemma.change(), **where, length=RHO * L), MOVED)
-    quarter, edge = (N / T) ** FOURTH, Rational(4, 9)
+    quarter = (N / T) ** FOURTH
+    edge = Rational(4, 9)
     of_change = Rational(11, 10) * L * quarter / sqrt(N)
     goal = Rational(7, 2) * G * quarter / sqrt(N)
     part = G / sqrt(N)
-    lower, upper = Rational(3, 2), Rational(9, 2)
+    lower = Rational(3, 2)
+    upper = Rational(9, 2)
     long = (
         Step(lower * part + of_change, "<=", "premise", {}, ("the estimate's mean square",), context=HOLE + of_change),
         Step(
-            lower / edge * quarter * part + of_change, "<=", "power-monotone", {"a": edge**4, "b": N / T, "p": FOURTH},
+            lower / edge * quarter * part + of_change,
+            "<=",
+            "power-monotone",
+            {"a": edge**4, "b": N / T, "p": FOURTH},
             context=lower / edge * HOLE * part + of_change,
         ),
-        Step(goal + of_change, "<=", "order", {"a": lower / edge, "b": Rational(7, 2)},
-             context=HOLE * quarter * part + of_change),
-    )  # fmt: skip
+        Step(
+            goal + of_change,
+            "<=",
+            "order",
+            {"a": lower / edge, "b": Rational(7, 2)},
+            context=HOLE * quarter * part + of_change,
+        ),
+    )
     short = (
         Step(
-            (lower * quarter + upper * quarter**2) * part + of_change, "<=", "premise", {}, ("the estimate's mean",),
+            (lower * quarter + upper * quarter**2) * part + of_change,
+            "<=",
+            "premise",
+            {},
+            ("the estimate's mean",),
             context=HOLE + of_change,
         ),
         Step(
-            (lower * quarter + upper * quarter * edge) * part + of_change, "<=", "power-monotone",
+            (lower * quarter + upper * quarter * edge) * part + of_change,
+            "<=",
+            "power-monotone",
             {"a": N / T, "b": edge**4, "p": FOURTH},
             context=(lower * quarter + upper * quarter * HOLE) * part + of_change,
         ),
         Step(goal + of_change, "="),
-    )  # fmt: skip
+    )
     bound = goal + of_change
     steps = (
         Step(OWN + MOVED, "<=", "premise", {}, (PARTS,)),
@@ -206,9 +257,13 @@ def reconstructed_sampling() -> Derivation:
         Cases(bound, "<=", (Case(edge**4 * T <= N, long), Case(edge**4 * T >= N, short))),
     )
     variables: dict[str, Variable] = {
-        **{key: RANGES[key] for key in ("G", "L")}, "N": integer(2, 60), "T": integer(4 * N, 3000),
-        "own": FromPremises(), "moved": FromPremises(), "sampling": FromPremises(),
-    }  # fmt: skip
+        **{key: RANGES[key] for key in ("G", "L")},
+        "N": integer(2, 60),
+        "T": integer(4 * N, 3000),
+        "own": FromPremises(),
+        "moved": FromPremises(),
+        "sampling": FromPremises(),
+    }
     premises = {
         PARTS: Premise(SAMPLING, "<=", OWN + MOVED),
         "the estimate's mean square": at_most,
@@ -216,6 +271,12 @@ def reconstructed_sampling() -> Derivation:
         "the way between two anchors": changes,
     }
     return Derivation(
-        "sampling of Algorithm 2, fresh permutations", "ours", variables, (N >= 2, T >= 4 * N, RHO < 1), SAMPLING,
-        steps, premises, local=("own", "moved", "sampling"),
-    )  # fmt: skip
+        "sampling of Algorithm 2, fresh permutations",
+        "ours",
+        variables,
+        (N >= 2, T >= 4 * N, RHO < 1),
+        SAMPLING,
+        steps,
+        premises,
+        local=("own", "moved", "sampling"),
+    )

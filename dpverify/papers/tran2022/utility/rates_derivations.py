@@ -52,7 +52,9 @@ class _Chain:
     """A chain from the expected norm to a theorem's bound and on, for runs that are long enough."""
 
     def __init__(self, bound: Referenced) -> None:
-        self.bound, self.last, self.name = bound, bound.rhs, bound.reference.claim
+        self.bound = bound
+        self.last = bound.rhs
+        self.name = bound.reference.claim
         self.steps = [Step(self.last, "<=", "premise", {}, (self.name,))]
 
     def put(self, small: Any, large: Any, rule: str = "order", where: Mapping[str, Any] | None = None) -> None:
@@ -68,7 +70,8 @@ class _Chain:
         s = sympy_symbols(statement)
         N, T, G = (s[name] for name in ("N", "T", "G"))
         self.put(2 * G * N / T, 2 * G * sqrt(N / T), "power-decreasing", {"x": N / T, "p": Integer(1), "q": HALF})
-        last, way = self.last, sqrt(epochs) * sqrt(N / T)
+        last = self.last
+        way = sqrt(epochs) * sqrt(N / T)
         short = (
             Step(G, "<=", "premise", {}, (TRIVIAL,)),
             Step.order(G * HOLE, Integer(1), way),
@@ -78,6 +81,12 @@ class _Chain:
         cases = Cases(last, "<=", (Case(edge <= sqrt(T), tuple(self.steps)), Case(edge >= sqrt(T), short)))
         premises = {self.name: self.bound, TRIVIAL: Premise(GRADIENT, "<=", G)}
         return Derivation(
-            "long runs and short ones", "ours", {**ranges(statement), "gradient": FromPremises()},
-            sympy_conditions(statement), GRADIENT, (cases,), premises, local=("gradient",),
-        )  # fmt: skip
+            "long runs and short ones",
+            "ours",
+            {**ranges(statement), "gradient": FromPremises()},
+            sympy_conditions(statement),
+            GRADIENT,
+            (cases,),
+            premises,
+            local=("gradient",),
+        )

@@ -30,7 +30,8 @@ POWER, END, LAST, FIRST, OLDEST, BLOCK, OWN, SQUARE, SUM2 = (
     Symbol(name, nonnegative=True)
     for name in ("power", "end", "last", "first", "oldest", "block", "own", "square", "sum2")
 )
-CENTRE, SUM1 = Symbol("centre", real=True), Symbol("sum1", real=True)
+CENTRE = Symbol("centre", real=True)
+SUM1 = Symbol("sum1", real=True)
 GAP: Final = Symbol("gap", real=True)
 p: Final = Symbol("p", integer=True, nonnegative=True)
 BETA: Final = 1 - 1 / N
@@ -40,18 +41,30 @@ EVERY: Final = "near c, for every example; c = alpha (B - beta^(t+N-1))/(1-B), o
 
 
 CONDITIONS: Final = (
-    POWER <= 1, POWER >= OLDEST, OLDEST >= BLOCK, OLDEST <= 1, BLOCK <= 1, FIRST <= BLOCK, Eq(LAST, FIRST * OLDEST),
-    END >= LAST, END <= FIRST,
-)  # fmt: skip
+    POWER <= 1,
+    POWER >= OLDEST,
+    OLDEST >= BLOCK,
+    OLDEST <= 1,
+    BLOCK <= 1,
+    FIRST <= BLOCK,
+    Eq(LAST, FIRST * OLDEST),
+    END >= LAST,
+    END <= FIRST,
+)
 PLACES: Final[dict[str, Variable]] = {
-    "block": real(0, 1), "oldest": real(BLOCK, 1), "power": real(OLDEST, 1), "first": real(0, BLOCK),
-    "last": real(FIRST * OLDEST, FIRST * OLDEST), "end": real(LAST, FIRST),
-}  # fmt: skip
+    "block": real(0, 1),
+    "oldest": real(BLOCK, 1),
+    "power": real(OLDEST, 1),
+    "first": real(0, BLOCK),
+    "last": real(FIRST * OLDEST, FIRST * OLDEST),
+    "end": real(LAST, FIRST),
+}
 
 
 def above() -> Derivation:
     """Derive ``w_p - c <= alpha beta^p``, times ``(1-B)/alpha``: the end is at least ``last``, and beta^p at most 1."""
-    gap, bound = POWER - END - (BLOCK - LAST), (1 - BLOCK) * POWER
+    gap = POWER - END - (BLOCK - LAST)
+    bound = (1 - BLOCK) * POWER
     steps = (
         Step(POWER - LAST - (BLOCK - LAST), "<=", "order", {"a": LAST, "b": END}, context=POWER - HOLE - BLOCK + LAST),
         Step(POWER - BLOCK * POWER, "<=", "order", {"a": POWER, "b": Integer(1)}, context=POWER - BLOCK * HOLE),
@@ -62,20 +75,32 @@ def above() -> Derivation:
 
 def below() -> Derivation:
     """Derive ``c - w_p <= alpha beta^p``, times ``(1-B)/alpha``, for t >= N."""
-    gap, bound = POWER - END - (BLOCK - LAST), (1 - BLOCK) * POWER
+    gap = POWER - END - (BLOCK - LAST)
+    bound = (1 - BLOCK) * POWER
     steps = (
-        Step(FIRST + BLOCK - FIRST * OLDEST - POWER, "<=", "order", {"a": END - LAST, "b": FIRST * (1 - OLDEST)},
-             context=HOLE + BLOCK - POWER),
         Step(
-            BLOCK * (1 - OLDEST) + BLOCK - POWER, "<=", "order", {"a": FIRST, "b": BLOCK},
+            FIRST + BLOCK - FIRST * OLDEST - POWER,
+            "<=",
+            "order",
+            {"a": END - LAST, "b": FIRST * (1 - OLDEST)},
+            context=HOLE + BLOCK - POWER,
+        ),
+        Step(
+            BLOCK * (1 - OLDEST) + BLOCK - POWER,
+            "<=",
+            "order",
+            {"a": FIRST, "b": BLOCK},
             context=HOLE * (1 - OLDEST) + BLOCK - POWER,
         ),
         Step(
-            BLOCK * (1 - OLDEST) + OLDEST - POWER, "<=", "order", {"a": BLOCK, "b": OLDEST},
+            BLOCK * (1 - OLDEST) + OLDEST - POWER,
+            "<=",
+            "order",
+            {"a": BLOCK, "b": OLDEST},
             context=BLOCK * (1 - OLDEST) + HOLE - POWER,
         ),
         Step(bound, "<=", "order", {"a": BLOCK * (1 - OLDEST) + OLDEST - POWER, "b": bound}),
-    )  # fmt: skip
+    )
     return Derivation("not below", "ours", PLACES, CONDITIONS, -gap, steps, local=tuple(PLACES))
 
 
@@ -99,8 +124,11 @@ def around_a_number() -> Derivation:
         Step(shifted_sum, "="),
     )
     variables: dict[str, Variable] = {
-        "N": integer(1, 60), "sum2": real(0, 4), "sum1": real(-3, 3), "centre": real(-3, 3)
-    }  # fmt: skip
+        "N": integer(1, 60),
+        "sum2": real(0, 4),
+        "sum1": real(-3, 3),
+        "centre": real(-3, 3),
+    }
     return Derivation(
         "around a number", "ours", variables, (), SUM2 - SUM1**2 / N, steps, local=("sum1", "sum2", "centre")
     )
@@ -118,15 +146,23 @@ def mean_square() -> Derivation:
         Step(OWN * many * powers / N**2, "<=", "premise", {}, (EVERY,), context=OWN * many * HOLE),
         Step(around * powers / N**2, "<=", "order", {"a": OWN, "b": G**2}, context=HOLE * many * powers / N**2),
         Step(
-            around / N**2 / (1 - BETA**2), "<=", "geometric-sum-bound", {"x": BETA**2, "m": N - 1},
+            around / N**2 / (1 - BETA**2),
+            "<=",
+            "geometric-sum-bound",
+            {"x": BETA**2, "m": N - 1},
             context=around / N**2 * HOLE,
         ),
         Step(around / (2 * N - 1), "="),
-    )  # fmt: skip
+    )
     variables: dict[str, Variable] = {
-        "N": integer(1, 12), "G": RANGES["G"], "own": real(0, G**2), "sum1": real(0, 1),
-        "centre": real(SUM1 / N, SUM1 / N), "sum2": real(SUM1**2 / N, SUM1**2 / N), "square": FromPremises(),
-    }  # fmt: skip
+        "N": integer(1, 12),
+        "G": RANGES["G"],
+        "own": real(0, G**2),
+        "sum1": real(0, 1),
+        "centre": real(SUM1 / N, SUM1 / N),
+        "sum2": real(SUM1**2 / N, SUM1**2 / N),
+        "square": FromPremises(),
+    }
     premises = {
         WITHOUT: Premise(SQUARE, "<=", OWN * many * varied.lhs),
         "around a number": varied,
@@ -134,9 +170,15 @@ def mean_square() -> Derivation:
         "near c": cite(near()),
     }
     return Derivation(
-        "one permutation, gradients at one iterate", "ours", variables, (G**2 >= OWN,), SQUARE, steps, premises,
+        "one permutation, gradients at one iterate",
+        "ours",
+        variables,
+        (G**2 >= OWN,),
+        SQUARE,
+        steps,
+        premises,
         local=("own", "sum1", "sum2", "centre", "square"),
-    )  # fmt: skip
+    )
 
 
 def sampling() -> Derivation:
@@ -149,16 +191,26 @@ def sampling() -> Derivation:
         Step(G * sqrt(N / (divisor * (2 * N - 1))), "="),
     )
     variables: dict[str, Variable] = {
-        "N": RANGES["N"], "G": RANGES["G"], "square": FromPremises(), "sampling": FromPremises(),
-    }  # fmt: skip
+        "N": RANGES["N"],
+        "G": RANGES["G"],
+        "square": FromPremises(),
+        "sampling": FromPremises(),
+    }
     return Derivation(
-        "sampling, one permutation", "ours", variables, (), SAMPLING, steps,
-        {JENSEN: Premise(SAMPLING, "<=", sqrt(SQUARE)), "the mean square": square}, local=("square", "sampling"),
-    )  # fmt: skip
+        "sampling, one permutation",
+        "ours",
+        variables,
+        (),
+        SAMPLING,
+        steps,
+        {JENSEN: Premise(SAMPLING, "<=", sqrt(SQUARE)), "the mean square": square},
+        local=("square", "sampling"),
+    )
 
 
 GRADIENT, START, LOWER, L, R = (Symbol(name, nonnegative=True) for name in ("gradient", "first", "lower", "L", "R"))
-ETA, T = Symbol("eta", positive=True), Symbol("T", integer=True, positive=True)
+ETA = Symbol("eta", positive=True)
+T = Symbol("T", integer=True, positive=True)
 t, i = (Symbol(name, integer=True) for name in ("t", "i"))
 SMOOTH: Final = "steps of length eta on an L-smooth loss"
 PLAIN_STEP: Final = "one plain step of length |grad F(w_1)|/L on an L-smooth loss; for L = 0 the gradient is 0"
@@ -173,9 +225,15 @@ def first_gradient() -> Derivation:
     )
     variables = {"L": real(0, 3), "R": real(0, 9), "first": FromPremises(), "lower": real(0, R)}
     return Derivation(
-        "the first gradient", "ours", variables, (LOWER <= R,), START, steps,
-        {PLAIN_STEP: Premise(START, "<=", above)}, local=("first", "lower"),
-    )  # fmt: skip
+        "the first gradient",
+        "ours",
+        variables,
+        (LOWER <= R,),
+        START,
+        steps,
+        {PLAIN_STEP: Premise(START, "<=", above)},
+        local=("first", "lower"),
+    )
 
 
 def walk() -> Derivation:
@@ -187,19 +245,32 @@ def walk() -> Derivation:
         Step(every, "<=", "premise", {}, (SMOOTH,), note="the output is uniform over the iterates"),
         Step(sqrt(START) + L * ETA * Sum(i, (i, 0, T - 1)) / T, "="),
         Step(
-            sqrt(START) + L * ETA * ((T - 1) * T / 2) / T, "=", "sum-integers", {"m": T - 1},
+            sqrt(START) + L * ETA * ((T - 1) * T / 2) / T,
+            "=",
+            "sum-integers",
+            {"m": T - 1},
             context=sqrt(START) + L * ETA * HOLE / T,
         ),
         Step(sqrt(gap.rhs) + way, "<=", "premise", {}, ("the first gradient",), context=sqrt(HOLE) + way),
-    )  # fmt: skip
+    )
     variables = {
-        "L": real(0, 3), "R": real(0, 9), "eta": real(0, 2, open_lo=True), "T": integer(1, 400),
-        "gradient": FromPremises(), "first": FromPremises(),
-    }  # fmt: skip
+        "L": real(0, 3),
+        "R": real(0, 9),
+        "eta": real(0, 2, open_lo=True),
+        "T": integer(1, 400),
+        "gradient": FromPremises(),
+        "first": FromPremises(),
+    }
     return Derivation(
-        "the way that steps can go", "ours", variables, (), GRADIENT, steps,
-        {SMOOTH: Premise(GRADIENT, "<=", every), "the first gradient": gap}, local=("gradient", "first"),
-    )  # fmt: skip
+        "the way that steps can go",
+        "ours",
+        variables,
+        (),
+        GRADIENT,
+        steps,
+        {SMOOTH: Premise(GRADIENT, "<=", every), "the first gradient": gap},
+        local=("gradient", "first"),
+    )
 
 
 def theorem(statement: Statement) -> Derivation:
@@ -209,6 +280,12 @@ def theorem(statement: Statement) -> Derivation:
     _, printed = sympy_sides(statement)
     steps = (Step(reached.rhs, "<=", "premise", {}, ("the way",)), Step(printed, "="))
     return Derivation(
-        "the way, at the theorem's eta", "ours", {**ranges(statement), "gradient": FromPremises()},
-        sympy_conditions(statement), GRADIENT, steps, {"the way": reached}, local=("gradient",),
-    )  # fmt: skip
+        "the way, at the theorem's eta",
+        "ours",
+        {**ranges(statement), "gradient": FromPremises()},
+        sympy_conditions(statement),
+        GRADIENT,
+        steps,
+        {"the way": reached},
+        local=("gradient",),
+    )

@@ -26,7 +26,8 @@ def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, dista
     """Largest slope s, at most G, that no steps within a distance can leave: ``s*distance + s^2/(2L) = R``."""
     if smoothness == 0 or gap == 0:
         return arb(0)
-    r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))
+    r = to_ball(to_value(gap))
+    curvature = to_ball(to_value(smoothness))
     slope = 2 * r / (distance + (distance**2 + 2 * r / curvature).sqrt())
     return slope.min(to_ball(to_value(lipschitz)))
 
@@ -41,7 +42,8 @@ def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, ste
     # (t-1)`` is below eta T.
     if smoothness == 0 or gap == 0:
         return arb(0)
-    r, curvature = to_ball(to_value(gap)), to_ball(to_value(smoothness))
+    r = to_ball(to_value(gap))
+    curvature = to_ball(to_value(smoothness))
     pull = eta * steps / (spread * (2 * arb.pi()).sqrt())
     slope = (r / (6 * pull)).sqrt().min(to_ball(to_value(lipschitz)))
     drop = r / slope - slope / (2 * curvature)
@@ -60,7 +62,8 @@ def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -
     # N on that is ``(1 - exp(-2)) 32 log2(N)/gamma``.
     gamma = (arb(n_examples) / steps).sqrt()
     unit = to_ball(to_value(lipschitz)) * sigma / n_examples * (arb(n_examples).log() / arb(2).log()).sqrt()
-    early, late = arb(48).sqrt() * unit, (32 * (1 - arb(-ANCHORS).exp()) / gamma).sqrt() * unit
+    early = arb(48).sqrt() * unit
+    late = (32 * (1 - arb(-ANCHORS).exp()) / gamma).sqrt() * unit
     share = (1 / gamma + 3) * n_examples / steps
     return 1 / (1 / late + share / early)
 
@@ -90,7 +93,8 @@ def last_that(fits: Callable[[int], bool]) -> int:
     """Give the last whole number from 0 on that fits, by doubling and halving; none fits after one that does not."""
     low, high = 0, 1
     while fits(high):
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)

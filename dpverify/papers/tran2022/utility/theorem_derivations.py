@@ -25,12 +25,21 @@ from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 LETTERS: Final = (
-    "gradient", "drop", "error", "sampling", "anchors", "lag", "startup", "noise", "top",
-)  # fmt: skip
+    "gradient",
+    "drop",
+    "error",
+    "sampling",
+    "anchors",
+    "lag",
+    "startup",
+    "noise",
+    "top",
+)
 GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE = (
     Symbol(name, nonnegative=True) for name in LETTERS[:-1]
 )
-DESCENT, GAP = "tran2022:lemma-5", "the loss falls by at most R"
+DESCENT = "tran2022:lemma-5"
+GAP = "the loss falls by at most R"
 MOMENTUM = "the mean error is at most the sum of the means of its five parts"
 NOISE_OF_A_STEP = "tran2022:lemma-12"
 
@@ -83,7 +92,7 @@ def _derive(
         DESCENT: refer(statement, "lemma-5", GRADIENT, "amended", drop=DROP, eta=eta, L=L, T=T, error_sum=T * ERROR),
         GAP: Premise(DROP, "<=", R),
         MOMENTUM: Premise(ERROR, "<=", SAMPLING + ANCHORS + LAG + STARTUP + NOISE),
-    }  # fmt: skip
+    }
     now = {"drop": DROP, "error": ERROR}
 
     def whole() -> Any:
@@ -101,7 +110,8 @@ def _derive(
         values[name] = bound
         now["error"] = sum(values.values(), Integer(0))
         steps.append(Step(whole(), "<=", "premise", {}, (claim,)))
-    coefficient, upper = Rational(1, 2), Integer(2)
+    coefficient = Rational(1, 2)
+    upper = Integer(2)
     remaining = whole() - coefficient * L * eta
     rounded = Step(
         remaining + upper * L * eta,
@@ -117,6 +127,12 @@ def _derive(
     bounded = {str(premise.lhs) for premise in (premises | part_premises).values()}
     variables |= {name: FromPremises() for name in LETTERS if name in bounded}
     return Derivation(
-        "the parts of the error", "ours", variables, sympy_conditions(statement), GRADIENT, tuple(steps),
-        premises | part_premises, local=LETTERS,
-    )  # fmt: skip
+        "the parts of the error",
+        "ours",
+        variables,
+        sympy_conditions(statement),
+        GRADIENT,
+        tuple(steps),
+        premises | part_premises,
+        local=LETTERS,
+    )

@@ -17,7 +17,9 @@ from flint import arb
 
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 
-BIG, SMALL = Fraction(1), Fraction(-10, 21)  # Gradients of the examples: one pulls one way, two the other.
+# Gradients of the examples: one pulls one way, two the other.
+BIG = Fraction(1)
+SMALL = Fraction(-10, 21)
 EXAMPLES: Final = 3
 EPOCHS: Final = 6  # Orders of this many epochs decide the sign of the momentum, whatever was before.
 
@@ -37,7 +39,8 @@ def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
     """Go through all orders of the last ``EPOCHS`` epochs, with the momentum before them anywhere it can be."""
     places = product(range(EXAMPLES), repeat=EPOCHS)
     runs = [run for run in places if ordering == "fresh" or len(set(run)) == 1]
-    uphill, margin = 0, big
+    uphill = 0
+    margin = big
     for run in runs:
         low, high = SMALL, big
         ends: list[tuple[Fraction, Fraction]] = []
@@ -45,7 +48,8 @@ def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
             ends.clear()
             for step in range(EXAMPLES):
                 gradient = big if step == place else SMALL
-                low, high = (2 * low + gradient) / 3, (2 * high + gradient) / 3
+                low = (2 * low + gradient) / 3
+                high = (2 * high + gradient) / 3
                 ends.append((low, high))
         for low_end, high_end in ends:
             if low_end <= 0 <= high_end:
@@ -57,15 +61,18 @@ def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
 
 def noise_variance_1(steps: int) -> arb:
     """Bound the variance of Algorithm 1's noise in m_hat_t: Lemma 12 corrected, N = 3, d = 1, G = 1, printed alpha."""
-    logs, ones = arb(steps).log() / arb(2).log(), arb(steps + 1).log() / arb(2).log()
+    logs = arb(steps).log() / arb(2).log()
+    ones = arb(steps + 1).log() / arb(2).log()
     scale = 9 / (steps * logs)  # sqrt(log(1/delta))/epsilon
     return 16 * (2 * scale) ** 2 / 9 * (4 * logs * steps / 3) * ones
 
 
 def noise_variance_2(steps: int, smoothness: Fraction, delta: Fraction) -> arb:
     """Bound the variance of Algorithm 2's noise in m_hat_t: Lemma 7 corrected, N = 3, d = 1, G = 1, printed alpha."""
-    x, curvature = (arb(3) / steps).sqrt(), to_ball(to_value(smoothness))
-    log_n, ones = arb(3).log() / arb(2).log(), arb(steps + 1).log() / arb(2).log()
+    x = (arb(3) / steps).sqrt()
+    curvature = to_ball(to_value(smoothness))
+    log_n = arb(3).log() / arb(2).log()
+    ones = arb(steps + 1).log() / arb(2).log()
     windows = (6 + 2 / x * (4 + curvature**2) / (2 - x)) * (arb(5) / 2).log() / arb(2).log()
     inside = 3 * log_n + windows / (1 - arb(-1).exp()) ** 2 + curvature**2 * ones
     return 256 * x**3 * (1 / to_ball(to_value(delta))).log() * log_n * inside

@@ -104,7 +104,8 @@ def single_ratio(examples: int, steps: int, epsilon: float, delta: float) -> flo
     Theorem 2.2 for T steps in place of n^2: the variance is 32 C^2 T log(n/delta) log(1/delta) over (n epsilon)^2, and
     the sensitivity 2C.
     """
-    n, T = examples, steps
+    n = examples
+    T = steps
     return 0.5 * math.sqrt(32.0 * T * math.log(n / delta) * math.log(1.0 / delta)) / (n * epsilon)
 
 
@@ -123,7 +124,8 @@ class LemmaCondition(NamedTuple):
 
 def lemma_condition(run: BatchRun, batch: int, noise: float, order: float) -> LemmaCondition:
     """Evaluate the conditions of Lemma 3.7 for the steps with this batch."""
-    ratio, tau = (noise * batch / run.examples) ** 2, batch / run.examples
+    ratio = (noise * batch / run.examples) ** 2
+    tau = batch / run.examples
     return LemmaCondition(ratio, order - 1.0, 2.0 * ratio * -math.log(tau * order * (1.0 + ratio)) / 3.0)
 
 

@@ -36,9 +36,17 @@ class DdpSrm(DpSrm):
     """
 
     def __init__(
-        self, oracle: BatchOracle, party_sizes: Sequence[int], start: Vector, parameters: SrmParameters, *,
-        batches: Sequence[Generator], seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        oracle: BatchOracle,
+        party_sizes: Sequence[int],
+        start: Vector,
+        parameters: SrmParameters,
+        *,
+        batches: Sequence[Generator],
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        keep: bool = False,
+    ) -> None:
         for size in (parameters.batch, parameters.batch_0):
             if size % len(party_sizes):
                 raise check.ArgumentError("batch", size, f"must be a multiple of the {len(party_sizes)} parties")
@@ -47,7 +55,8 @@ class DdpSrm(DpSrm):
         self._holds, self._draws = tuple(party_sizes), tuple(batches)
 
     def _batch(self, size: int) -> Indices:
-        first, drawn = 0, []
+        first = 0
+        drawn = []
         for held, draw in zip(self._holds, self._draws, strict=True):
             drawn.append(first + draw.choice(held, size // len(self._holds), replace=False, shuffle=False))
             first += held

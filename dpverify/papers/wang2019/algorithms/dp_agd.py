@@ -30,7 +30,10 @@ from dpverify.problems.sampled_run import SampledRun
 LineLosses: TypeAlias = Callable[[Vector, Vector, Vector], ArrayLike]
 """``losses(w, direction, lengths)``: mean loss at w - length direction, each example's cut to [0, C'], shape (K,)."""
 
-CHOICES, LONGEST, RENEWED = 7, 2.0, 10  # stream of the seed for choices
+# stream of the seed for choices
+CHOICES = 7
+LONGEST = 2.0
+RENEWED = 10
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,11 @@ class DpAgd(SampledRun):
         self._oracle, self._losses, self._everyone = oracle, losses, np.arange(examples)
         self._choices = generator(self._seed, CHOICES)
         self._mean = np.zeros_like(self._w)
-        self._rho_direction, self._longest, self._recent = p.rho_direction, LONGEST, [0.0]
-        self.spent, self.over = 0.0, False
+        self._rho_direction = p.rho_direction
+        self._longest = LONGEST
+        self._recent = [0.0]
+        self.spent = 0.0
+        self.over = False
 
     def _walk(self, first: int, last: int) -> None:
         for t in range(first, last):

@@ -173,7 +173,8 @@ class DpSrm(SampledRun):
         self._release(p.gamma, p.std if t else p.std_0, self._change, self._unit, self._v)
 
     def _batch(self, size: int) -> Indices:
-        m, n = self.parameters.parties, self._examples
+        m = self.parameters.parties
+        n = self._examples
         if m == 1 or size == n:
             return super()._batch(size)
         ends = [n * j // m for j in range(m + 1)]

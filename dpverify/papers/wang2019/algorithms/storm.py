@@ -41,13 +41,21 @@ class Storm(SampledRun):
     """STORM on anything that gives means over batches; arguments as of ``DpSrm``."""
 
     def __init__(
-        self, oracle: BatchOracle, examples: int, start: Vector, parameters: StormParameters, *,
-        seed: Seed = 0, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        oracle: BatchOracle,
+        examples: int,
+        start: Vector,
+        parameters: StormParameters,
+        *,
+        seed: Seed = 0,
+        keep: bool = False,
+    ) -> None:
         self.parameters = parameters
         check.whole(1, check.whole(1, examples=examples), batch=parameters.batch)
         super().__init__(parameters.steps, examples, start, seed, keep=keep, vectors=4)
-        self._oracle, self._squares, self._eta = oracle, 0.0, 0.0
+        self._oracle = oracle
+        self._squares = 0.0
+        self._eta = 0.0
         self._d, self._old, self._now, self._change = (np.zeros_like(self._w) for _ in range(4))
 
     def _walk(self, first: int, last: int) -> None:

@@ -55,13 +55,16 @@ class ErrorPart(NamedTuple):
 
 def error_parts(t: int, run: EstimateRun) -> dict[str, ErrorPart]:
     """Give the parts of v_p^t."""
-    gamma, n = run.gamma, run.examples
+    gamma = run.gamma
+    n = run.examples
     decay = (1 - gamma) ** (2 * t)
     grown = (1 - decay) / (gamma * (2 - gamma))
-    start, sampling = decay * run.lipschitz**2 / run.batch_0, grown * (gamma * run.lipschitz) ** 2 / run.batch
+    start = decay * run.lipschitz**2 / run.batch_0
+    sampling = grown * (gamma * run.lipschitz) ** 2 / run.batch
     drift = grown * ((1 - gamma) * run.zeta) ** 2 / run.batch
     noise = run.dimension * (decay * run.variance_0 + grown * run.variance)
-    first, later = Fraction(n - run.batch_0, n - 1), Fraction(n - run.batch, n - 1)
+    first = Fraction(n - run.batch_0, n - 1)
+    later = Fraction(n - run.batch, n - 1)
     return {
         "start": ErrorPart(start * first, start),
         "sampling": ErrorPart(sampling * later, sampling),

@@ -39,9 +39,14 @@ def derive_binomial(statement: Statement) -> Derivation:
     j = sympy_symbols(statement)["chosen"]
     cube = written_out(3)
     base = replace(cube, name="three", steps=(*cube.steps, Step.order(HOLE, cube.last, ORDER**3 / 6)))
-    now, bound = Binomial(ORDER, K), ORDER**K / 6
+    now = Binomial(ORDER, K)
+    bound = ORDER**K / 6
     step = Derivation(
-        "one more", "ours", {"order": RANGES["order"], "k": integer(3, 9)}, (ORDER >= 2,), Binomial(ORDER, K + 1),
+        "one more",
+        "ours",
+        {"order": RANGES["order"], "k": integer(3, 9)},
+        (ORDER >= 2,),
+        Binomial(ORDER, K + 1),
         (
             Step(now * (ORDER - K) / (K + 1), "=", "binomial-next", {"n": ORDER, "k": K}),
             Step.order(now * HOLE, (ORDER - K) / (K + 1), ORDER),
@@ -49,7 +54,7 @@ def derive_binomial(statement: Statement) -> Derivation:
             Step(ORDER ** (K + 1) / 6, "="),
         ),
         {"hypothesis": Hypothesis(now, "<=", bound, letter=K)},
-    )  # fmt: skip
+    )
     induction = by_induction(K, 3, base=base, step=step)
     chain = one_chain(statement, start, Step(ORDER**j / 6, "<=", "premise", {"k": j}, ("induction",)), Step(end, "="))
     return replace(chain, premises={"induction": induction})
@@ -61,9 +66,11 @@ def derive_terms(statement: Statement) -> Derivation:
     order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
     (terms,), (last,) = start.atoms(Sum), end.atoms(Sum)
     ((j, lo, hi),) = terms.limits
-    around, weight = (j, lo, hi), 2 * tau**j
+    around = (j, lo, hi)
+    weight = 2 * tau**j
     loss = j / (2 * sigma**2)
-    bound, pair = order**2 * order ** (j - 2) / 6, order * (order - 1) / 2
+    bound = order**2 * order ** (j - 2) / 6
+    pair = order * (order - 1) / 2
     summand = tau**2 * last.function
     steps = (
         Step(terms, "=", "guarded-sum", {"f": Lambda(j, terms.function), "lo": lo, "hi": hi}),
@@ -72,10 +79,14 @@ def derive_terms(statement: Statement) -> Derivation:
         Step(Sum(order**2 / 3 * summand, around), "="),
         # With j, since 3 <= order is known inside the sum alone.
         Step.order(Sum((HOLE + j) * summand, around), order**2 / 3 - j, pair - j),
-        Step(tau**2 * pair * last, "=", "sum-scale",
-             {"c": tau**2 * pair, "f": Lambda(j, last.function), "lo": lo, "hi": hi}),
+        Step(
+            tau**2 * pair * last,
+            "=",
+            "sum-scale",
+            {"c": tau**2 * pair, "f": Lambda(j, last.function), "lo": lo, "hi": hi},
+        ),
         Step(tau**2 * Binomial(order, 2) * last, "=", "premise", {}, ("pair",), context=tau**2 * HOLE * last),
         Step(end, "=", "guarded-sum", {"f": Lambda(j, last.function), "lo": lo, "hi": hi}),
-    )  # fmt: skip
+    )
     premises = {"binomial": refer(statement, "lemma-3-7-binomial", chosen=j), "pair": cite(written_out(2), order=order)}
     return replace(one_chain(statement, start, *steps), premises=premises)

@@ -19,7 +19,8 @@ from dpverify.symbolic.expressions.whole_functions import FunctionOf
 
 TOWER = "tower-property"
 
-s, t = Symbol("s", integer=True), Symbol("t", integer=True, nonnegative=True)
+s = Symbol("s", integer=True)
+t = Symbol("t", integer=True, nonnegative=True)
 joint, bound = (Function(name, real=True) for name in ("joint_moment", "step_bound"))
 
 
@@ -41,10 +42,12 @@ def derive_composition(statement: Statement) -> Derivation:
         return Sum(Max(0, above(s)), (s, 1, last))
 
     sampled: dict[str, Variable] = {
-        "alpha": real(1, 9, open_lo=True), "mechanisms": integer(1, 9), "t": integer(0, 9),
+        "alpha": real(1, 9, open_lo=True),
+        "mechanisms": integer(1, 9),
+        "t": integer(0, 9),
         "step_bound": FunctionOf("step_bound", (t,), alpha / (t + 1)),
         "joint_moment": FunctionOf("joint_moment", (t,), moment(total(t)) / (t + 1)),
-    }  # fmt: skip
+    }
     conditions = sympy_conditions(statement)
 
     def chain(name: str, first: Any, *links: Link, given: tuple[Any, ...] = (), **premises: Any) -> Derivation:
@@ -53,26 +56,44 @@ def derive_composition(statement: Statement) -> Derivation:
     cap = joint(t) * moment(bound(t + 1))
     excess = Lambda(s, Max(0, above(s)))
     extension = chain(
-        "one output more", joint(t + 1),
+        "one output more",
+        joint(t + 1),
         Step.within(cap + HOLE, Max(0, above(t + 1)), "below-max", {"a": above(t + 1), "b": 0}),
         Step.order(cap + Max(0, above(t + 1)) + HOLE, 0, all_above(t)),
         Step(cap + all_above(t + 1), "=", "sum-split", {"f": excess, "lo": 1, "hi": t + 1, "m": t}, context=cap + HOLE),
         Step.within(cap + HOLE, all_above(k), "sum-extend", {"f": excess, "lo": 1, "hi": t + 1, "more": k}),
         Step(cap, "=", PREMISE, {}, (TOWER,), context=cap + HOLE),
-        given=(t + 1 <= k,), **{TOWER: known_fact(statement, TOWER)},
-    )  # fmt: skip
-    base = chain("no output", joint(0), Step(1, "=", PREMISE, {}, ("start",)), Step(moment(total(0)), "="),
-                 start=define(statement, "joint_moment", part="start"))  # fmt: skip
+        given=(t + 1 <= k,),
+        **{TOWER: known_fact(statement, TOWER)},
+    )
+    base = chain(
+        "no output",
+        joint(0),
+        Step(1, "=", PREMISE, {}, ("start",)),
+        Step(moment(total(0)), "="),
+        start=define(statement, "joint_moment", part="start"),
+    )
     step = chain(
-        "the first outputs", joint(t + 1),
+        "the first outputs",
+        joint(t + 1),
         Step(cap, "<=", PREMISE, {}, ("one",)),
         Step.within(HOLE * moment(bound(t + 1)), moment(total(t)), PREMISE, premises=("hypothesis",)),
         Step(moment(total(t) + bound(t + 1)), "="),
-        Step(moment(total(t + 1)), "=", "sum-split", {"f": Lambda(s, bound(s)), "lo": 1, "hi": t + 1, "m": t},
-             context=moment(HOLE)),
-        given=(t + 1 <= k,), one=cite(extension), hypothesis=Hypothesis(joint(t), "<=", moment(total(t)), letter=t),
-    )  # fmt: skip
+        Step(
+            moment(total(t + 1)),
+            "=",
+            "sum-split",
+            {"f": Lambda(s, bound(s)), "lo": 1, "hi": t + 1, "m": t},
+            context=moment(HOLE),
+        ),
+        given=(t + 1 <= k,),
+        one=cite(extension),
+        hypothesis=Hypothesis(joint(t), "<=", moment(total(t)), letter=t),
+    )
     return chain(
-        "by induction", start, Step(moment(total(k)), "<=", PREMISE, {"t": k}, ("induction",)), Step(end, "="),
+        "by induction",
+        start,
+        Step(moment(total(k)), "<=", PREMISE, {"t": k}, ("induction",)),
+        Step(end, "="),
         induction=by_induction(t, 0, base=base, step=step, last=k),
-    )  # fmt: skip
+    )

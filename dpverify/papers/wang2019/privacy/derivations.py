@@ -45,7 +45,8 @@ def derive_gaussian(statement: Statement) -> Derivation:
     shift = Symbol("apart", nonnegative=True)
     density = s * sqrt(2 * pi)
     integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - shift) ** 2) / (2 * s**2)) ** (1 - z) / density
-    exponent, centre = z * (z - 1) * shift**2 / (2 * s**2), (1 - z) * shift
+    exponent = z * (z - 1) * shift**2 / (2 * s**2)
+    centre = (1 - z) * shift
     squared = exp(exponent - (x - centre) ** 2 / (2 * s**2)) / density
     steps = (
         Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
@@ -55,8 +56,15 @@ def derive_gaussian(statement: Statement) -> Derivation:
     )
     start = log(Integral(integrand, (x, -oo, oo))) / (z - 1)
     conditions = (*sympy_conditions(statement), shift <= Delta)
-    return Derivation("complete the square", "ours", {**ranges(statement), "apart": real(0, Delta)}, conditions, start,
-                      steps, local=("apart",))  # fmt: skip
+    return Derivation(
+        "complete the square",
+        "ours",
+        {**ranges(statement), "apart": real(0, Delta)},
+        conditions,
+        start,
+        steps,
+        local=("apart",),
+    )
 
 
 def derive_by_algebra(statement: Statement) -> Derivation:
@@ -85,27 +93,36 @@ def derive_conditions(statement: Statement) -> Derivation:
     """Derive C.2 from the end's condition where 2 sigma^2/3 >= 6/5: log(alpha) is below its tangent at 6."""
     start, end = sympy_sides(statement)
     order, sigma, tau = (sympy_symbols(statement)[name] for name in ("order", "sigma", "tau"))
-    left, order_bound, factor = order - log(order), log(1 / (tau * (1 + sigma**2))), 2 * sigma**2 / 3
+    left = order - log(order)
+    order_bound = log(1 / (tau * (1 + sigma**2)))
+    factor = 2 * sigma**2 / 3
     tangent = order - (log(6) + order / 6 - 1)
     return one_chain(
         statement,
         start,
         Step.order(HOLE, start, tangent * Rational(6, 5)),
-        Step((order - log(6) - log(order / 6)) * Rational(6, 5), "<=", "log-tangent", {"x": order / 6},
-             context=(order - log(6) - HOLE) * Rational(6, 5)),
+        Step(
+            (order - log(6) - log(order / 6)) * Rational(6, 5),
+            "<=",
+            "log-tangent",
+            {"x": order / 6},
+            context=(order - log(6) - HOLE) * Rational(6, 5),
+        ),
         Step(left * Rational(6, 5), "="),
         Step.order(left * HOLE, Rational(6, 5), factor),
         Step.order((HOLE - log(order)) * factor, order, order_bound),
         Step(end, "="),
-    )  # fmt: skip
+    )
 
 
 def derive_min(statement: Statement) -> Derivation:
     """Derive the minimum after C.1 by two chords of exp: up to y = 1/sigma^2 = 3/4 and from there to 10/7."""
     start, end = sympy_sides(statement)
     y = 1 / sympy_symbols(statement)["sigma"] ** 2
-    first, second = 4 * (exp(y) - 1), 2 * exp(y)
-    middle, last = Rational(3, 4), Rational(10, 7)
+    first = 4 * (exp(y) - 1)
+    second = 2 * exp(y)
+    middle = Rational(3, 4)
+    last = Rational(10, 7)
 
     def chord(context: Any, above: Any, width: Any) -> tuple[Step, Step]:
         line = context.xreplace({HOLE: 1 - (1 - exp(width)) * above / width})

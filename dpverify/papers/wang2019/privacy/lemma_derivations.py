@@ -32,13 +32,14 @@ def derive_lemma(statement: Statement) -> Derivation:
         )
         for line in ("c-1", "min", "sum-terms", "sum-geometric", "c-2", "last")
     }
-    pairs, factor = tau**2 * Binomial(order, 2), 1 / (order - 1)
+    pairs = tau**2 * Binomial(order, 2)
+    factor = 1 / (order - 1)
     c_1 = lines["c-1"].statement
     pair = pairs.subs(order, sympy_symbols(c_1)["order"])
     (least,), (tail, _) = sympy_sides(c_1)[1].atoms(Min), sympy_sides(lines["sum-terms"].statement)
     terms = one_chain(
         c_1, Integer(0), Step.order(pair * HOLE, Integer(0), least), Step.order(pair * least + HOLE, Integer(0), tail)
-    )  # fmt: skip
+    )
     below_one = replace(ratio_below_one(lines["c-2"].statement), name="the ratio")
 
     def inside(first: Any, rest: Any) -> Any:
@@ -53,15 +54,24 @@ def derive_lemma(statement: Statement) -> Derivation:
         by("sum-terms", inside(lines["min"].rhs, HOLE)),
         by("sum-geometric", inside(lines["min"].rhs, pairs * HOLE)),
         by("c-2", inside(lines["min"].rhs, pairs * HOLE)),
-        Step(lines["last"].lhs, "=", "premise", {}, ("pair",),
-             context=factor * log(1 + tau**2 * HOLE * (lines["min"].rhs + lines["c-2"].rhs))),
+        Step(
+            lines["last"].lhs,
+            "=",
+            "premise",
+            {},
+            ("pair",),
+            context=factor * log(1 + tau**2 * HOLE * (lines["min"].rhs + lines["c-2"].rhs)),
+        ),
         by("last", HOLE),
         Step(sympy_sides(statement)[1], "="),
-    )  # fmt: skip
+    )
     chain = one_chain(statement, DIVERGENCE, *steps)
     citations = {"pair": cite(written_out(2), order=order), "the ratio": cite(below_one, sigma=unit, order=order)}
     citations["what C.1 adds to 1"] = cite(replace(terms, name="what C.1 adds to 1"), sigma=unit, order=order)
     return replace(
-        chain, variables={**chain.variables, "D": real(0, lines["c-1"].rhs)}, premises={**lines, **citations},
-        shown=("the ratio", "what C.1 adds to 1"), local=("D",),
-    )  # fmt: skip
+        chain,
+        variables={**chain.variables, "D": real(0, lines["c-1"].rhs)},
+        premises={**lines, **citations},
+        shown=("the ratio", "what C.1 adds to 1"),
+        local=("D",),
+    )

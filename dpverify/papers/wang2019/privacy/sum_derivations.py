@@ -20,11 +20,13 @@ def derive_geometric(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
     loss = (order - 1) / (2 * sigma**2)
-    ratio, first = tau * order * exp(loss), tau * order * exp(3 * loss)
+    ratio = tau * order * exp(loss)
+    first = tau * order * exp(3 * loss)
     (terms,) = start.atoms(Sum)
     ((index, lo, hi),) = terms.limits
     of_terms = {"f": Lambda(index, terms.function), "lo": lo, "hi": hi}
-    power, around = tau**index * order**index * exp(index * loss), (index, 0, hi - lo)
+    power = tau**index * order**index * exp(index * loss)
+    around = (index, 0, hi - lo)
     scaled_sum = {"c": first, "f": Lambda(index, power), "lo": 0, "hi": hi - lo}
     return one_chain(
         statement,
@@ -56,8 +58,10 @@ def derive_c_2(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
     below_one = ratio_below_one(statement)
-    ratio, first = below_one.start, tau * order * exp(3 * (order - 1) / (2 * sigma**2))
-    term_bound, left = 1 / (1 + sigma**2), sigma**2 / (1 + sigma**2)
+    ratio = below_one.start
+    first = tau * order * exp(3 * (order - 1) / (2 * sigma**2))
+    term_bound = 1 / (1 + sigma**2)
+    left = sigma**2 / (1 + sigma**2)
     chains = {
         "the ratio": below_one,
         "the first term": one_chain(statement, first, *_below(statement, first, 3)),
@@ -76,7 +80,8 @@ def derive_c_2(statement: Statement) -> Derivation:
 def _below(statement: Statement, start: Any, third: int) -> tuple[Step, ...]:
     """Bound ``tau alpha exp(third (alpha - 1)/(2 sigma^2))`` by ``1/(1 + sigma^2)``, for a third of at most 3."""
     order, tau, sigma = (sympy_symbols(statement)[name] for name in ("order", "tau", "sigma"))
-    loss, room = (order - 1) / (2 * sigma**2), -log(1 + sigma**2)
+    loss = (order - 1) / (2 * sigma**2)
+    room = -log(1 + sigma**2)
     inside = room - log(1 / (tau * order * (1 + sigma**2))) + third * loss
     end = room - (3 - third) * loss
     return (

@@ -25,7 +25,8 @@ def derive_slightly_worse(statement: Statement) -> Derivation:
     """Derive that RRPSGD's rate is at least 9/10 of DP-GD's: n/delta is at least 2, and log(2)^(1/4) > 9/10."""
     start, end = sympy_sides(statement)
     symbols = sympy_symbols(statement)
-    n, delta = symbols["n"], symbols["delta"]
+    n = symbols["n"]
+    delta = symbols["delta"]
     fourth = Rational(1, 4)
     scale = 1 / sqrt(n * symbols["epsilon"])
     context = (symbols["d"] * HOLE * log(1 / delta)) ** fourth * scale
@@ -55,8 +56,9 @@ def derive_step(statement: Statement) -> Derivation:
     smaller = next(iter(start.atoms(Min)))
     first, second = sorted(smaller.args, key=lambda one: not one.has(sympy_symbols(statement)["length"]))
     context = start.xreplace({smaller: HOLE})
-    return one_chain(statement, start, Step.within(context, first, "above-min", {"a": first, "b": second}),
-                     Step(end, "="))  # fmt: skip
+    return one_chain(
+        statement, start, Step.within(context, first, "above-min", {"a": first, "b": second}), Step(end, "=")
+    )
 
 
 def derive_step_square(statement: Statement) -> Derivation:
@@ -64,9 +66,12 @@ def derive_step_square(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     symbols = sympy_symbols(statement)
     zeta, smooth, v = (symbols[name] for name in ("zeta", "L", "length"))
-    cut, full = zeta / (smooth * v), 1 / (2 * smooth)
-    left, right = next(iter(start.atoms(Min))), next(iter(end.atoms(Min)))
-    line, square = 2 * v / zeta, (v / zeta) ** 2
+    cut = zeta / (smooth * v)
+    full = 1 / (2 * smooth)
+    left = next(iter(start.atoms(Min)))
+    right = next(iter(end.atoms(Min)))
+    line = 2 * v / zeta
+    square = (v / zeta) ** 2
     before, after = start.xreplace({left: HOLE}), end.xreplace({right: HOLE})
 
     def case(assumption: Any, of_left: tuple[Any, Any], of_right: tuple[Any, Any]) -> Case:
@@ -82,8 +87,11 @@ def derive_step_tangent(statement: Statement) -> Derivation:
     """Derive the line below what a step gains, on both sides of |v| = 2 zeta."""
     start, end = sympy_sides(statement)
     symbols = sympy_symbols(statement)
-    zeta, v = symbols["zeta"], symbols["length"]
-    smaller, line, square = next(iter(start.atoms(Min))), 2 * v / zeta, (v / zeta) ** 2
+    zeta = symbols["zeta"]
+    v = symbols["length"]
+    smaller = next(iter(start.atoms(Min)))
+    line = 2 * v / zeta
+    square = (v / zeta) ** 2
     context = start.xreplace({smaller: HOLE})
 
     def case(assumption: Any, one: Any, other: Any) -> Case:
@@ -100,7 +108,8 @@ def derive_triangle(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     (norm,) = start.atoms(Abs)
     a, b = norm.args[0].as_two_terms()
-    context, symbols = start.xreplace({norm: HOLE}), sympy_symbols(statement)
+    context = start.xreplace({norm: HOLE})
+    symbols = sympy_symbols(statement)
     steps = [Step.within(context, Abs(a) + Abs(b), "triangle", {"a": a, "b": b})]
     if "G" in symbols:
         largest = symbols["G"]
@@ -130,8 +139,9 @@ def derive_floor(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     (floored,) = start.atoms(floor)
     context = start.xreplace({floored: HOLE})
-    return one_chain(statement, start, Step.within(context, floored.args[0], "floor-below", {"x": floored.args[0]}),
-                     Step(end, "="))  # fmt: skip
+    return one_chain(
+        statement, start, Step.within(context, floored.args[0], "floor-below", {"x": floored.args[0]}), Step(end, "=")
+    )
 
 
 def derive_steps(statement: Statement) -> Derivation:
@@ -150,13 +160,17 @@ def derive_roots(statement: Statement) -> Derivation:
     names = ("T", "gamma", "zeta", "b", "G", "d", "variance", "variance_0", "b_0")
     T, gamma, zeta, b, G, d, variance, variance_0, b_0 = (sympy_symbols(statement)[name] for name in names)
     terms = [
-        2 * (1 - gamma) ** 2 * zeta**2 / (gamma * b), 2 * gamma * G**2 / b, d * variance / gamma,
-        d * variance_0 / (gamma * T), G**2 / (gamma * T * b_0),
-    ]  # fmt: skip
+        2 * (1 - gamma) ** 2 * zeta**2 / (gamma * b),
+        2 * gamma * G**2 / b,
+        d * variance / gamma,
+        d * variance_0 / (gamma * T),
+        G**2 / (gamma * T * b_0),
+    ]
     steps = [Step(sqrt(sum(terms)), "=")]
     done = 0
     while len(terms) > 1:
-        first, tail = terms.pop(0), sum(terms)
+        first = terms.pop(0)
+        tail = sum(terms)
         steps.append(Step.within(done + HOLE, sqrt(first) + sqrt(tail), "sqrt-subadditive", {"a": first, "b": tail}))
         done += sqrt(first)
     last = done + sqrt(terms[0])
@@ -169,7 +183,9 @@ def derive_error_sum(statement: Statement) -> Derivation:
     gamma, first, added, T = (sympy_symbols(statement)[name] for name in ("gamma", "start_error", "added", "T"))
     (total,) = start.atoms(Sum)
     s = total.limits[0][0]
-    outside, limit, decay = start.xreplace({total: HOLE}), added / (gamma * (2 - gamma)), (1 - gamma) ** (2 * s)
+    outside = start.xreplace({total: HOLE})
+    limit = added / (gamma * (2 - gamma))
+    decay = (1 - gamma) ** (2 * s)
     left = Sum(decay, total.limits[0])
     inside = outside.xreplace({HOLE: Sum(HOLE + first * decay, total.limits[0])})
     parts = outside.xreplace({HOLE: T * limit + first * HOLE})
@@ -178,9 +194,13 @@ def derive_error_sum(statement: Statement) -> Derivation:
         Step.order(inside, limit * (1 - decay), limit),
         Step(parts.xreplace({HOLE: left}), "="),
         Step(parts.xreplace({HOLE: Sum(((1 - gamma) ** 2) ** s, total.limits[0])}), "="),
-        Step(parts.xreplace({HOLE: 1 / (1 - (1 - gamma) ** 2)}), "<=", "geometric-sum-bound",
-             {"x": (1 - gamma) ** 2, "m": T - 1}),
-    ]  # fmt: skip
+        Step(
+            parts.xreplace({HOLE: 1 / (1 - (1 - gamma) ** 2)}),
+            "<=",
+            "geometric-sum-bound",
+            {"x": (1 - gamma) ** 2, "m": T - 1},
+        ),
+    ]
     if statement.key.endswith("b-14"):
         steps += [
             Step((T * added + first) / (2 - gamma), "="),
@@ -193,14 +213,16 @@ def derive_descent(statement: Statement) -> Derivation:
     """Derive our descent: for |v| <= 2 zeta the sides differ by 3/8 (|v| - 4 zeta/3)^2 + |e| (zeta - |v|/2), over L."""
     start, end = sympy_sides(statement)
     zeta, smooth, v, error = (sympy_symbols(statement)[name] for name in ("zeta", "L", "length", "error"))
-    cut, full = zeta / smooth, v / (2 * smooth)
+    cut = zeta / smooth
+    full = v / (2 * smooth)
     (smaller,) = start.atoms(Min)
     before = start.xreplace({smaller: HOLE})
 
     def least(lower: Any, upper: Any) -> Step:
         return Step(before.xreplace({HOLE: lower}), "=", "min-is", {"a": lower, "b": upper}, context=before)
 
-    square, error_term = 3 * (v - 4 * zeta / 3) ** 2 / (8 * smooth), error * (2 * zeta - v) / (2 * smooth)
+    square = 3 * (v - 4 * zeta / 3) ** 2 / (8 * smooth)
+    error_term = error * (2 * zeta - v) / (2 * smooth)
     small = (
         least(full, cut),
         Step(end - square - error_term, "="),
@@ -215,7 +237,8 @@ def derive_below_tangent(statement: Statement) -> Derivation:
     """Derive (B.6) from the two displays before it, on both sides of |v| = 2 zeta."""
     start, end = sympy_sides(statement)
     zeta, smooth, v = (sympy_symbols(statement)[name] for name in ("zeta", "L", "length"))
-    cut, full = zeta / (smooth * v), 1 / (2 * smooth)
+    cut = zeta / (smooth * v)
+    full = 1 / (2 * smooth)
     (smaller,) = start.atoms(Min)
 
     def case(assumption: Any, one: Any, other: Any) -> Case:
@@ -272,7 +295,8 @@ def derive_sampling(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     names = ("gamma", "zeta", "G", "change", "gradient")
     gamma, zeta, lipschitz, c, g = (sympy_symbols(statement)[name] for name in names)
-    first, second = (1 - gamma) * c, gamma * g
+    first = (1 - gamma) * c
+    second = gamma * g
     return one_chain(
         statement,
         start,
@@ -304,5 +328,6 @@ def derive_half(statement: Statement) -> Derivation:
     (smaller,) = start.atoms(Min)
     second, first = sorted(smaller.args, key=lambda one: one.has(sympy_symbols(statement)["length"]))
     context = start.xreplace({smaller: HOLE})
-    return one_chain(statement, start, Step.within(context, second, "above-min", {"a": second, "b": first}),
-                     Step(end, "="))  # fmt: skip
+    return one_chain(
+        statement, start, Step.within(context, second, "above-min", {"a": second, "b": first}), Step(end, "=")
+    )

@@ -19,7 +19,8 @@ REPLACED = ("own", "other", "own_change", "other_change")
 def derive_replaced(statement: Statement) -> Derivation:
     """Derive how far one example moves an estimate: four lengths are at their most."""
     symbols, (_, end) = sympy_symbols(statement), sympy_sides(statement)
-    gamma, b = symbols["gamma"], symbols["b"]
+    gamma = symbols["gamma"]
+    b = symbols["b"]
     gradient_bound, change_bound = (symbols[name] for name in (("G", "zeta") if "G" in symbols else ("C_1", "C_2")))
     original, replacement, original_change, replacement_change = (Symbol(name, real=True) for name in REPLACED)
     at_most = {
@@ -34,22 +35,32 @@ def derive_replaced(statement: Statement) -> Derivation:
     if not end.has(b):
         steps.append(Step.order(2 * ((1 - gamma) * change_bound + gamma * gradient_bound) * HOLE, 1 / b, 1))
     return Derivation(
-        "one example replaced", "ours", ranges(statement) | dict.fromkeys(REPLACED, real(-3, 3)),
+        "one example replaced",
+        "ours",
+        ranges(statement) | dict.fromkeys(REPLACED, real(-3, 3)),
         (*sympy_conditions(statement), *(Abs(symbol) <= bound for symbol, bound in at_most.items())),
         Abs((1 - gamma) * (original_change - replacement_change) + gamma * (original - replacement)) / b,
-        (*steps, Step(end, "=")), local=REPLACED,
-    )  # fmt: skip
+        (*steps, Step(end, "=")),
+        local=REPLACED,
+    )
 
 
 def derive_subsets(statement: Statement) -> Derivation:
     """Derive Lemma D.1: a subset's mean has (n - b)/(b (n - 1)) times the mean square of vectors that add up to 0."""
     symbols, (_, end) = sympy_symbols(statement), sympy_sides(statement)
-    n, b = symbols["n"], symbols["b"]
-    squares, total = Symbol("squares", positive=True), Symbol("total", real=True)
+    n = symbols["n"]
+    b = symbols["b"]
+    squares = Symbol("squares", positive=True)
+    total = Symbol("total", real=True)
     start = n * (b / n * squares + b * (b - 1) / (n * (n - 1)) * (total - squares)) / (b**2 * squares)
     sampled = ranges(statement) | {"squares": real(0, 9, open_lo=True), "total": real(0, 0)}
     steps = (Step((n - b) / (n - 1) / b, "="), Step.order(HOLE / b, (n - b) / (n - 1), 1), Step(end, "="))
     return Derivation(
-        "chances of one and of two", "ours", sampled, (*sympy_conditions(statement), Eq(total, 0)), start, steps,
+        "chances of one and of two",
+        "ours",
+        sampled,
+        (*sympy_conditions(statement), Eq(total, 0)),
+        start,
+        steps,
         local=("squares", "total"),
-    )  # fmt: skip
+    )

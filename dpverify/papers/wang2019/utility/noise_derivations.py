@@ -50,19 +50,28 @@ def derive_sum(statement: Statement) -> Derivation:
     before = Sum(weight(s), (s, 1, T - 1))
     begun = G**2 * weight(T + 1) + large**2 * before
     step = chain(
-        "one estimate more", (T + 1) * G**2,
+        "one estimate more",
+        (T + 1) * G**2,
         Step(T * G**2 + G**2, "="),
         Step.within(HOLE + G**2, right(T), PREMISE, premises=("hypothesis",)),
         Step(begun + (gamma * G) ** 2 * weight(T) + slack.xreplace({HOLE: keep**T}), "="),
         Step.within(begun + (gamma * G) ** 2 * weight(T) + slack, 1, "power-at-most-one", {"x": keep, "p": T}),
         Step.order(begun + HOLE**2 * weight(T), gamma * G, large),
         Step(G**2 * weight(T + 1) + large**2 * (before + weight(T)), "="),
-        Step(right(T + 1), "=", "sum-split", {"f": Lambda(s, weight(s)), "lo": 1, "hi": T, "m": T - 1},
-             context=G**2 * weight(T + 1) + large**2 * HOLE),
+        Step(
+            right(T + 1),
+            "=",
+            "sum-split",
+            {"f": Lambda(s, weight(s)), "lo": 1, "hi": T, "m": T - 1},
+            context=G**2 * weight(T + 1) + large**2 * HOLE,
+        ),
         hypothesis=Hypothesis(T * G**2, "<=", right(T), letter=T),
-    )  # fmt: skip
+    )
     base = chain("one estimate", G**2, Step(right(1), "="))
     return chain(
-        "by induction", start, Step(right(T), "<=", PREMISE, premises=("induction",)), Step(end, "="),
+        "by induction",
+        start,
+        Step(right(T), "<=", PREMISE, premises=("induction",)),
+        Step(end, "="),
         induction=by_induction(T, 1, base=base, step=step),
-    )  # fmt: skip
+    )

@@ -24,7 +24,8 @@ def derive_first_term_below(statement: Statement) -> Derivation:
     """Derive the order of a quotient: the first term of the divisor alone is smaller, and one product is left."""
     start, _ = sympy_sides(statement)
     n, epsilon, d = (sympy_symbols(statement)[name] for name in ("n", "epsilon", "d"))
-    first, second = (n * epsilon) ** Rational(3, 2) / d ** Rational(3, 4), n * epsilon / sqrt(d)
+    first = (n * epsilon) ** Rational(3, 2) / d ** Rational(3, 4)
+    second = n * epsilon / sqrt(d)
     above = n**2 * epsilon / sqrt(d)
     smaller = Step(above / first, "<=", "reciprocal-monotone", {"a": first, "b": first + second}, context=above * HOLE)
     return one_chain(statement, start, smaller)
@@ -42,8 +43,11 @@ def derive_whole_steps(statement: Statement) -> Derivation:
     """Derive the order of a term with a whole number of steps: it is at most what is floored, plus 1."""
     start, _ = sympy_sides(statement)
     (floored,) = start.atoms(floor)
-    return one_chain(statement, start, Step.within(start.xreplace({floored: HOLE}), floored.args[0], "floor-below",
-                                                   {"x": floored.args[0]}))  # fmt: skip
+    return one_chain(
+        statement,
+        start,
+        Step.within(start.xreplace({floored: HOLE}), floored.args[0], "floor-below", {"x": floored.args[0]}),
+    )
 
 
 def derive_box(statement: Statement) -> Derivation:
@@ -88,7 +92,8 @@ def derive_ratio(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     names = ("G", "d", "beta", "epsilon", "delta")
     G, d, beta, epsilon, delta = (sympy_symbols(statement)[name] for name in names)
-    factor, dimension_bound = 14 * G**2 / (beta * (1 - beta)), 20 * G**2 / (beta * (1 - beta))
+    factor = 14 * G**2 / (beta * (1 - beta))
+    dimension_bound = 20 * G**2 / (beta * (1 - beta))
     ratio = factor / d + 14 * G**2 * epsilon / (beta * d * log(1 / delta))
     return one_chain(
         statement,
@@ -107,8 +112,10 @@ def derive_first_step(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     names = ("n", "d", "epsilon", "delta", "G", "L", "gap", "beta")
     n, d, epsilon, delta, G, smooth, gap, beta = (sympy_symbols(statement)[name] for name in names)
-    drop, scale = smooth * gap, d * log(1 / delta)
-    alpha, tau = log(1 / delta) / ((1 - beta) * epsilon) + 1, G * epsilon / (drop ** Rational(3, 2) * sqrt(scale))
+    drop = smooth * gap
+    scale = d * log(1 / delta)
+    alpha = log(1 / delta) / ((1 - beta) * epsilon) + 1
+    tau = G * epsilon / (drop ** Rational(3, 2) * sqrt(scale))
     spent_bound = beta * drop ** Rational(5, 2) * scale ** Rational(3, 2)
     spent = 28 * G * n * epsilon**2 * alpha**2 * tau
     return one_chain(
@@ -128,7 +135,9 @@ def derive_without_noise(statement: Statement) -> Derivation:
     (floored,) = start.atoms(floor)
     context = start.xreplace({floored: HOLE})
     least = floored.args[0] - 1
-    fourth, square, cube = Integer(2) ** Rational(1, 4), zeta**2 / (4 * sqrt(2)), zeta**3 / (4 * sqrt(2))
+    fourth = Integer(2) ** Rational(1, 4)
+    square = zeta**2 / (4 * sqrt(2))
+    cube = zeta**3 / (4 * sqrt(2))
     fixed = (6 + sqrt(2) + fourth**3) * zeta
     with_g = fixed + sqrt(2) * zeta / G**2 + fourth * zeta / G
     small = zeta / 8 + zeta / (2 * sqrt(2))
@@ -153,12 +162,20 @@ def derive_without_noise(statement: Statement) -> Derivation:
         statement,
         start,
         *common,
-        Step.within(fixed + small + sqrt(2) * zeta * HOLE + fourth * zeta / G, Integer(1), "reciprocal-monotone",
-                    {"a": Integer(1), "b": G**2}),
-        Step.within(fixed + small + sqrt(2) * zeta + fourth * zeta * HOLE, Integer(1), "reciprocal-monotone",
-                    {"a": Integer(1), "b": G}),
+        Step.within(
+            fixed + small + sqrt(2) * zeta * HOLE + fourth * zeta / G,
+            Integer(1),
+            "reciprocal-monotone",
+            {"a": Integer(1), "b": G**2},
+        ),
+        Step.within(
+            fixed + small + sqrt(2) * zeta + fourth * zeta * HOLE,
+            Integer(1),
+            "reciprocal-monotone",
+            {"a": Integer(1), "b": G},
+        ),
         Step.order(HOLE, fixed + small + sqrt(2) * zeta + fourth * zeta, end),
-    )  # fmt: skip
+    )
 
 
 def derive_later_noise(statement: Statement) -> Derivation:

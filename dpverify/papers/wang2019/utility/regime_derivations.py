@@ -32,11 +32,17 @@ def derive_regime(statement: Statement) -> Derivation:
         "b_0": full["G"] ** 2 / (full["zeta"] ** 2 * full["L"] * full["gap"]),
     }
     where = {
-        "G": real(1, 2, open_lo=True), "L": real(1, 2), "gap": real(2, 4), "epsilon": real(Rational(3, 10), 1),
-        "beta": real(Rational(1, 10), Rational(9, 10)), "delta": real(Rational(1, 1000), Rational(1, 20)),
-        "d": integer(1, 3), "n": integer(10**8, 10**9), "gradient": FromPremises(),
+        "G": real(1, 2, open_lo=True),
+        "L": real(1, 2),
+        "gap": real(2, 4),
+        "epsilon": real(Rational(3, 10), 1),
+        "beta": real(Rational(1, 10), Rational(9, 10)),
+        "delta": real(Rational(1, 1000), Rational(1, 20)),
+        "d": integer(1, 3),
+        "n": integer(10**8, 10**9),
+        "gradient": FromPremises(),
         **{str(full[name]): integer(least, least + 1) for name, least in rounded.items()},
-    }  # fmt: skip
+    }
     used = tuple(condition for condition in sympy_conditions(statement) if not condition.has(Min))
     return Derivation(
         "our bound at the printed accuracy", "ours", where, used, GRADIENT, steps, premises, local=("gradient",)
@@ -57,28 +63,51 @@ def _at_any_accuracy(statement: Statement) -> Derivation:
     bound = refer(statement, "note-utility", GRADIENT, gamma=gamma, **same, **noise)
     choices = refer(statement, "note-printed-choices", epsilon=epsilon, delta=delta, beta=beta, **same)
     conditions = (
-        G > 1, gamma <= 1, epsilon <= log(1 / delta), zeta <= L * gap,
+        G > 1,
+        gamma <= 1,
+        epsilon <= log(1 / delta),
+        zeta <= L * gap,
         G**2 * L * gap * d * log(1 / delta) <= zeta**4 * (n * epsilon) ** 2,
-        least <= T, Le(T, least + 1), G**2 / zeta <= b, G**2 / (zeta**2 * L * gap) <= b_0,
-        b <= n, b_0 <= n, delta < 1, Rational(1, 10) <= beta, beta <= Rational(9, 10),
-        alpha > 1, noise["variance"] > 0, noise["variance_0"] > 0,
-    )  # fmt: skip
+        least <= T,
+        Le(T, least + 1),
+        G**2 / zeta <= b,
+        G**2 / (zeta**2 * L * gap) <= b_0,
+        b <= n,
+        b_0 <= n,
+        delta < 1,
+        Rational(1, 10) <= beta,
+        beta <= Rational(9, 10),
+        alpha > 1,
+        noise["variance"] > 0,
+        noise["variance_0"] > 0,
+    )
     steps = (
         Step(bound.rhs, "<=", "premise", {}, ("wang2019:note-utility",)),
         Step(choices.lhs, "="),
         Step(choices.rhs, "<=", "premise", {}, ("wang2019:note-printed-choices",)),
-        Step.within(41 * zeta * sqrt(HOLE), 1 / Rational(9, 100), "reciprocal-monotone",
-                    {"a": Rational(9, 100), "b": beta * (1 - beta)}),
-    )  # fmt: skip
+        Step.within(
+            41 * zeta * sqrt(HOLE),
+            1 / Rational(9, 100),
+            "reciprocal-monotone",
+            {"a": Rational(9, 100), "b": beta * (1 - beta)},
+        ),
+    )
     least_n = G * sqrt(L * gap * d * log(1 / delta)) / (zeta**2 * epsilon)
     where = {
-        "G": real(1, 2, open_lo=True), "L": real(1, 2), "gap": real(2, 4), "epsilon": real(Rational(3, 10), 1),
-        "beta": real(Rational(1, 10), Rational(9, 10)), "delta": real(Rational(1, 1000), Rational(1, 20)),
-        "d": integer(1, 3), "zeta": real(Rational(1, 100), Rational(1, 10)), "T": integer(least, least + 1),
+        "G": real(1, 2, open_lo=True),
+        "L": real(1, 2),
+        "gap": real(2, 4),
+        "epsilon": real(Rational(3, 10), 1),
+        "beta": real(Rational(1, 10), Rational(9, 10)),
+        "delta": real(Rational(1, 1000), Rational(1, 20)),
+        "d": integer(1, 3),
+        "zeta": real(Rational(1, 100), Rational(1, 10)),
+        "T": integer(least, least + 1),
         "b": integer(G**2 / zeta, G**2 / zeta + 1),
         "b_0": integer(G**2 / (zeta**2 * L * gap), G**2 / (zeta**2 * L * gap) + 1),
-        "n": integer(least_n + b + b_0, 2 * (least_n + b + b_0)), "gradient": FromPremises(),
-    }  # fmt: skip
+        "n": integer(least_n + b + b_0, 2 * (least_n + b + b_0)),
+        "gradient": FromPremises(),
+    }
     premises = {"wang2019:note-utility": bound, "wang2019:note-printed-choices": choices}
     return Derivation(
         "our bound at the printed choices", "ours", where, conditions, GRADIENT, steps, premises, local=("gradient",)

@@ -23,7 +23,8 @@ from dpverify.symbolic.expressions.ranges import BoundedVector, FromPremises, in
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides, sympy_symbols
 
 GRADIENT = Symbol("gradient", nonnegative=True)
-ESTIMATE, ERROR = Symbol("estimate"), Symbol("error")
+ESTIMATE = Symbol("estimate")
+ERROR = Symbol("error")
 DESCENT: Final = (
     "the mean over the run of note-descent, whose left sides add up to no less than the minimum less the start"
 )
@@ -36,7 +37,8 @@ def derive_utility(statement: Statement) -> Derivation:
     """Derive our bound for any parameters from the mean of the descent and the sum of the errors."""
     names = ("L", "gap", "T", "zeta", "gamma", "G", "b", "b_0", "d", "variance", "variance_0")
     L, gap, T, zeta, gamma, G, b, b_0, d, variance, variance_0 = (sympy_symbols(statement)[name] for name in names)
-    first, added = G**2 / b_0 + d * variance_0, ((1 - gamma) * zeta + gamma * G) ** 2 / b + d * variance
+    first = G**2 / b_0 + d * variance_0
+    added = ((1 - gamma) * zeta + gamma * G) ** 2 / b + d * variance
     errors = refer(statement, "note-error", start_error=first, added=added)
 
     def whole(error: Any) -> Any:
@@ -56,7 +58,8 @@ def derive_utility(statement: Statement) -> Derivation:
         {RECURSION: Premise(Moment(ERROR, 2), "<=", errors.lhs), "wang2019:note-error": errors},
         local=("error",),
     )
-    length, error = Moment(ESTIMATE, 1), Moment(ERROR, 1)
+    length = Moment(ESTIMATE, 1)
+    error = Moment(ERROR, 1)
     descent = refer(statement, "note-descent", length=length, error=error)
     premises = {
         DESCENT: Premise(-gap / T, "<=", descent.rhs),
@@ -82,7 +85,9 @@ def derive_choices(statement: Statement) -> Derivation:
     start, end = sympy_sides(statement)
     names = ("L", "gap", "T", "zeta", "G", "b", "b_0", "d", "cost")
     L, gap, T, zeta, G, b, b_0, d, cost = (sympy_symbols(statement)[name] for name in names)
-    noise, left, least = d * cost, 2 - zeta / G, L * gap / zeta**2
+    noise = d * cost
+    left = 2 - zeta / G
+    least = L * gap / zeta**2
 
     def whole(square: Any, first: Any = L * gap / (T * zeta)) -> Any:
         return first + Rational(2, 3) * zeta + 2 * sqrt(square)
@@ -115,11 +120,16 @@ def derive_choices(statement: Statement) -> Derivation:
         Step(end, "="),
     )
     where = {
-        "G": real(0, 9, open_lo=True), "zeta": real(0, G, open_lo=True), "L": real(0, 9, open_lo=True),
-        "gap": real(0, 9, open_lo=True), "T": integer(least, least + 1), "b": integer(G / zeta, G / zeta + 9),
-        "b_0": integer(G**3 / (zeta * L * gap), G**3 / (zeta * L * gap) + 9), "d": integer(1, 9),
+        "G": real(0, 9, open_lo=True),
+        "zeta": real(0, G, open_lo=True),
+        "L": real(0, 9, open_lo=True),
+        "gap": real(0, 9, open_lo=True),
+        "T": integer(least, least + 1),
+        "b": integer(G / zeta, G / zeta + 9),
+        "b_0": integer(G**3 / (zeta * L * gap), G**3 / (zeta * L * gap) + 9),
+        "d": integer(1, 9),
         "cost": real(0, zeta**3 / (G * d * (2 * L * gap + 3 * G**2)), open_lo=True),
-    }  # fmt: skip
+    }
     return replace(chain, variables=where)
 
 
@@ -129,7 +139,8 @@ def derive_printed_choices(statement: Statement) -> Derivation:
     names = ("L", "gap", "T", "zeta", "G", "b", "b_0", "d", "n", "epsilon", "delta", "beta")
     L, gap, T, zeta, G, b, b_0, d, n, epsilon, delta, beta = (sympy_symbols(statement)[name] for name in names)
     drop, gamma = L * gap, sqrt(2) * zeta
-    budget, least = log(1 / delta) / epsilon, 4 * drop / zeta**2
+    budget = log(1 / delta) / epsilon
+    least = 4 * drop / zeta**2
     step, longest, shares = (1 - gamma) * zeta + gamma * G, (1 + sqrt(2)) * zeta * G, 1 / (beta * (1 - beta))
     noise_bound = 28 * shares * zeta**4 / drop
 
@@ -150,10 +161,12 @@ def derive_printed_choices(statement: Statement) -> Derivation:
     def inverse(context: Any, smaller: Any, larger: Any) -> Step:
         return Step.within(context, 1 / smaller, "reciprocal-monotone", {"a": smaller, "b": larger})
 
-    first_batch, later_batch = zeta**2 * drop / G**2, zeta / G**2
+    first_batch = zeta**2 * drop / G**2
+    later_batch = zeta / G**2
     growth = (1 + sqrt(2)) ** 2 * zeta / sqrt(2) * (least + 1)
     sampled = zeta**3 / (4 * sqrt(2)) + (1 + sqrt(2)) ** 2 * zeta**2 / sqrt(2)
-    quarter, spent = zeta / 4, 28 * shares / sqrt(2)
+    quarter = zeta / 4
+    spent = 28 * shares / sqrt(2)
     of_later, small = (1 + sqrt(2)) ** 2 * zeta**2, Rational(1, 8) + (1 + sqrt(2)) ** 2 / sqrt(2)
     large = spent + spent * (1 + sqrt(2)) ** 2 * (2 * sqrt(2) + Rational(1, 2))
 
@@ -200,12 +213,19 @@ def derive_printed_choices(statement: Statement) -> Derivation:
     )
     enough = G * sqrt(drop * d * log(1 / delta)) / (zeta**2 * epsilon)
     where = {
-        "G": real(1, 9, open_lo=True), "zeta": real(0, sqrt(2) / 2, open_lo=True), "L": real(0, 9, open_lo=True),
-        "gap": real(zeta / L, zeta / L + 9), "T": integer(least, least + 1), "b": integer(G**2 / zeta, G**2 / zeta + 9),
-        "b_0": integer(G**2 / (zeta**2 * drop), G**2 / (zeta**2 * drop) + 9), "d": integer(1, 9),
-        "beta": real(0, 1, open_lo=True, open_hi=True), "delta": real(0, 1, open_lo=True, open_hi=True),
-        "epsilon": real(0, log(1 / delta), open_lo=True), "n": integer(enough, 2 * enough),
-    }  # fmt: skip
+        "G": real(1, 9, open_lo=True),
+        "zeta": real(0, sqrt(2) / 2, open_lo=True),
+        "L": real(0, 9, open_lo=True),
+        "gap": real(zeta / L, zeta / L + 9),
+        "T": integer(least, least + 1),
+        "b": integer(G**2 / zeta, G**2 / zeta + 9),
+        "b_0": integer(G**2 / (zeta**2 * drop), G**2 / (zeta**2 * drop) + 9),
+        "d": integer(1, 9),
+        "beta": real(0, 1, open_lo=True, open_hi=True),
+        "delta": real(0, 1, open_lo=True, open_hi=True),
+        "epsilon": real(0, log(1 / delta), open_lo=True),
+        "n": integer(enough, 2 * enough),
+    }
     return replace(chain, variables=where)
 
 
@@ -227,15 +247,20 @@ def derive_theorem(statement: Statement) -> Derivation:
         Step(sympy_sides(statement)[1], "="),
     )
     G, zeta, gap, L = (full[name] for name in ("G", "zeta", "gap", "L"))
-    least, steps_least = G**3 / (zeta * L * gap), L * gap / zeta**2
+    least = G**3 / (zeta * L * gap)
+    steps_least = L * gap / zeta**2
     enough = sqrt(cost * n**2 * G * full["d"] * (2 * L * gap + 3 * G**2) / zeta**3)
     where = {
         **{name: real(Rational(1, 4), 3) for name in ("G", "L", "gap", "epsilon")},
         **{name: real(Rational(1, 10), Rational(9, 10)) for name in ("beta", "delta")},
-        "zeta": real(G / 9, G), "d": integer(1, 5), "m": integer(1, 5), str(n): integer(enough, 2 * enough),
-        "b": integer(G / zeta, G / zeta + 9), "b_0": integer(least, least + 9),
+        "zeta": real(G / 9, G),
+        "d": integer(1, 5),
+        "m": integer(1, 5),
+        str(n): integer(enough, 2 * enough),
+        "b": integer(G / zeta, G / zeta + 9),
+        "b_0": integer(least, least + 9),
         "T": integer(steps_least, steps_least + 1),
-    }  # fmt: skip
+    }
     chain = _of(statement, GRADIENT, "our bound at our choices", steps, premises)
     return replace(chain, variables={**where, "gradient": FromPremises()})
 

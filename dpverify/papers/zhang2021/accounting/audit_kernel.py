@@ -17,7 +17,9 @@ from dpverify.papers.zhang2021.algorithms.stages import StageSchedule, stagewise
 from dpverify.privacy.batches import BatchSteps, batch_epsilon, log_ratio_of, opposed
 from dpverify.privacy.participation import Bounds
 
-EXAMPLES, BATCH, RHO = 4, 2, 0.5
+EXAMPLES = 4
+BATCH = 2
+RHO = 0.5
 STAGES: Final = stagewise(2, 1, 1, 0.5)  # of 2 and 4 steps, the first half of each with momentum
 STEPS: Final = BatchSteps(BATCH / EXAMPLES, 1.0, sum(stage.steps for stage in STAGES))
 DESCRIPTION: Final = f"{STEPS.count} steps in {len(STAGES)} stages on a worst case, n = {EXAMPLES}, b = {BATCH}"

@@ -72,9 +72,12 @@ def least_constant(rate: float, steps: int, epsilon: float, delta: float, sampli
 
 def needed(c_2: Fraction, rate: arb, sampling: Sampling, c_1: Fraction = Fraction(1), r: Fraction = Fraction(1)) -> arb:
     """Bound epsilon, as a part of what is promised, for all T, epsilon and delta of the region and q in this ball."""
-    c, twice = c_2 / SENSITIVITY[sampling], SENSITIVITY[sampling]
-    most_u, m = ball(c_1 * r / c**2), ball(c_1 * (KAPPA + r) / c**2)
-    k, complement = 1 - m / 4, 1 - rate
+    c = c_2 / SENSITIVITY[sampling]
+    twice = SENSITIVITY[sampling]
+    most_u = ball(c_1 * r / c**2)
+    m = ball(c_1 * (KAPPA + r) / c**2)
+    k = 1 - m / 4
+    complement = 1 - rate
     if not k > 0:
         return arb.pos_inf()
     besides = (complement * (complement / k - arb(1) / 2)).max(arb(0)) * most_u

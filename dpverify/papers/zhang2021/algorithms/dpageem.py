@@ -61,7 +61,8 @@ class StagedDescent(NoisyDescent):
         at = first
         while at < last:
             stage = bisect_right(self._ends, at)
-            end, handed = self._ends[stage], self._handed[stage]
+            end = self._ends[stage]
+            handed = self._handed[stage]
             if at == handed:
                 self._result[:] = self._w
             until = min(last, handed if at < handed else end)

@@ -108,11 +108,13 @@ class StageSchedule:
 
     def factors(self, first: int, last: int) -> tuple[Vector, Vector]:
         """Give the step size and the momentum of each of the steps ``first <= s < last`` of the whole run, from 0."""
-        etas, rhos = np.empty(last - first), np.zeros(last - first)
+        etas = np.empty(last - first)
+        rhos = np.zeros(last - first)
         at = first
         while at < last:
             place = bisect_right(self.ends, at)
-            stage, end = self.stages[place], min(self.ends[place], last)
+            stage = self.stages[place]
+            end = min(self.ends[place], last)
             begin = self.ends[place] - stage.steps
             done = np.arange(at - begin, end - begin, dtype=np.float64)  # steps of this stage before each one
             etas[at - first : end - first] = stage.eta * (done + 1.0) ** -POWERS[stage.decay]

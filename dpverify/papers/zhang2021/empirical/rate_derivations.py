@@ -131,15 +131,16 @@ def growth_of_stability(statement: Statement) -> Derivation:
     bracket = log_bound - log(before) / 2
     not_negative = bracket_of_stability(statement)
     steps = (
+        Step(later * bracket, ">=", "log-monotone", {"a": after, "b": before}, context=later * (log_bound - HOLE / 2)),
         Step(
-            later * bracket, ">=", "log-monotone", {"a": after, "b": before}, context=later * (log_bound - HOLE / 2)
-        ),
-        Step(
-            earlier * bracket, ">=", "exp-monotone", {"a": 2 * rho * (t_last - 1), "b": 2 * rho * t_last},
+            earlier * bracket,
+            ">=",
+            "exp-monotone",
+            {"a": 2 * rho * (t_last - 1), "b": 2 * rho * t_last},
             context=HOLE * bracket,
         ),
         Step(end, "="),
-    )  # fmt: skip
+    )
     premises = {"the bracket is not negative": cite(not_negative)}
     return replace(chain(statement, start, *steps), premises=premises, shown=tuple(premises))
 
@@ -155,20 +156,24 @@ def larger_of_two_rates(statement: Statement) -> Derivation:
         statement,
         size / (n * epsilon) ** 2,
         Step.within(
-            shrunk, (n * epsilon) ** Rational(3, 2), "power-monotone",
+            shrunk,
+            (n * epsilon) ** Rational(3, 2),
+            "power-monotone",
             {"a": size, "b": (n * epsilon) ** 2, "p": Rational(3, 4)},
         ),
         Step(end, "="),
-    )  # fmt: skip
+    )
     of_data = chain(
         statement,
         1 / sqrt(n),
         Step.within(
-            HOLE / sqrt(n), (size / epsilon**2) ** quarter, "power-monotone",
+            HOLE / sqrt(n),
+            (size / epsilon**2) ** quarter,
+            "power-monotone",
             {"a": Integer(1), "b": size / epsilon**2, "p": quarter},
         ),
         Step(end, "="),
-    )  # fmt: skip
+    )
     premises = {
         "the rate of privacy": cite(replace(of_privacy, name="the rate of privacy")),
         "the rate of the data": cite(replace(of_data, name="the rate of the data")),

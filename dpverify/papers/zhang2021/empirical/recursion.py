@@ -32,7 +32,8 @@ class Quadratic:
 
     def stage(self, k: int) -> tuple[arb, arb]:
         """Give (A, c): a second moment m of the start, and noise of variance v on the gradient, come to A m + c v."""
-        steps, eta = self.steps << k, self.eta / 2**k
+        steps = self.steps << k
+        eta = self.eta / 2**k
         on = self.momentum_steps << k
         if self.output != "loop":
             on = min(on + 1, steps)  # momentum is on at t = 1, ..., t_Mon, and without effect at t = 0
@@ -44,7 +45,8 @@ class Quadratic:
 
     def _step(self, eta: arb, rho: Fraction) -> arb_mat:
         """Matrix of a step on (E w^2, E w w', E w'^2, sum of E w^2, v), w' the iterate before w."""
-        keep, carried = 1 - eta * ball(self.curvature) + ball(rho), ball(rho)
+        keep = 1 - eta * ball(self.curvature) + ball(rho)
+        carried = ball(rho)
         moved = [keep**2, -2 * keep * carried, carried**2, arb(0), eta**2]
         summed = [arb(1), arb(0), arb(0), arb(1), arb(0)] if self.output == "loop" else [*moved[:3], arb(1), moved[4]]
         return arb_mat([moved, [keep, -carried, 0, 0, 0], [1, 0, 0, 0, 0], summed, [0, 0, 0, 0, 1]])

@@ -41,7 +41,8 @@ def with_momentum(statement: Statement) -> Derivation:
     names = ("eta", "theta", "rho", "beta", "square", "excess", "summed", "m", "V")
     eta, theta, rho, beta, square, excess, summed, m, V = (sympy_symbols(statement)[name] for name in names)
     first = square - 2 * eta * theta * summed / (1 - rho) + 2 * eta * rho / (1 - rho) ** 2 * excess
-    noise, step_bound = (eta / (1 - rho)) ** 2 * m * V, theta * (1 - rho) ** 2 / 2
+    noise = (eta / (1 - rho)) ** 2 * m * V
+    step_bound = theta * (1 - rho) ** 2 / 2
     squares = (eta / (1 - rho)) ** 2 * (2 * beta * summed + m * V)
     return _chain(
         statement,

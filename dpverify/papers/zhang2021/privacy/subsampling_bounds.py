@@ -34,7 +34,8 @@ def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
     # One example says yes or no; the mechanism answers "yes" with odds exp(epsilon) if it drew a yes, and with odds
     # exp(-epsilon) otherwise. The neighbour replaces the only yes by a no.
     odds = ball(epsilon).exp()
-    yes, no = odds / (1 + odds), 1 / (1 + odds)
+    yes = odds / (1 + odds)
+    no = 1 / (1 + odds)
     drawn = ball(q) * yes + ball(1 - q) * no
     return (drawn / no).log()
 

@@ -29,7 +29,9 @@ def mean_difference(
     """
     difference = arb(0)
     for k in range(1, stages + 1):
-        length, on, size = steps << k, momentum_steps << k, eta / 2**k
+        length = steps << k
+        on = momentum_steps << k
+        size = eta / 2**k
         if output != "loop":
             on = min(on + 1, length)  # momentum is on at t = 1, ..., t_Mon, and without effect at t = 0
         quiet = _step(curvature, size, Fraction(0), output) ** (length - on)

@@ -29,7 +29,8 @@ from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("_template", __name__)
 
-STEPS, COORDINATES = 63, 4
+STEPS = 63
+COORDINATES = 4
 
 
 def _run(rng: np.random.Generator, size: int, forgotten: int) -> Any:

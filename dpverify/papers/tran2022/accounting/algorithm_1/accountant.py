@@ -33,8 +33,10 @@ def tree_sum_of_squares(
     # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; refined until upper over
     # lower bound is at most ``accuracy`` or no more can be done. "once" is exact, and so is "fresh" save where hulls
     # become long (alpha well below 1/N). In place of ``tran2022:theorem-4``; NOTES_accountant.md has the proofs.
-    T, N = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, examples=examples)
-    alpha, accuracy = check.weight(alpha=alpha), blocks.checked_accuracy(accuracy)
+    T = check.whole(1, MOST_STEPS - 1, steps=steps)
+    N = check.whole(1, examples=examples)
+    alpha = check.weight(alpha=alpha)
+    accuracy = blocks.checked_accuracy(accuracy)
     N = min(N, T)
     if (check_ordering(ordering) == "once" and N < T) or N == T <= blocks.ONE_EPOCH:
         return blocks.best_place(values_by_place(T, N, alpha), T, N)
@@ -59,5 +61,6 @@ def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCUR
     if deviation == 0.0:
         return Bounds(math.inf, math.inf, bounds.exact, bounds.pattern)
     factor = 2.0 * parameters.alpha * parameters.lipschitz / deviation
-    lower, upper = math.sqrt(bounds.lower) * factor, math.sqrt(bounds.upper) * factor
+    lower = math.sqrt(bounds.lower) * factor
+    upper = math.sqrt(bounds.upper) * factor
     return blocks.outward(lower, upper, exact=bounds.exact, pattern=bounds.pattern)

@@ -59,14 +59,18 @@ class FreshTree:
     """
 
     def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
-        self.T, self.N, self.close, self.upper = steps, examples, close, upper
+        self.T = steps
+        self.N = examples
+        self.close = close
+        self.upper = upper
         self.log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
         self._levels: list[Level] = []
 
     def run(self) -> FreshRun:
         """Join the nodes of COMPOSE(1, T), whose values are final: nothing goes on to the right."""
         nodes = dict(_nodes(self.T))
-        best_by_level, longest = {}, 1
+        best_by_level = {}
+        longest = 1
         for k, offsets in enumerate(self._needed(nodes)):
             level = self._first(offsets) if k == 0 else None
             if level is None:
@@ -79,7 +83,8 @@ class FreshTree:
                 best_by_level[k] = self._closed(k, level, nodes[k])
         values: dict[State, tuple[float, Choice]] = {}
         for k, at in nodes.items():
-            current, before = best_by_level[k], values
+            current = best_by_level[k]
+            before = values
             if not before:
                 values = current
                 continue
@@ -101,7 +106,8 @@ class FreshTree:
             items = np.concatenate([items, np.array(level_items, dtype=np.int64).reshape(-1, 4).T], axis=1)
             if k == 0:
                 break
-            level, half = self._levels[k], 1 << k - 1
+            level = self._levels[k]
+            half = 1 << k - 1
             begin, place, state, point = items
             code = level.code[level.begin[place, state] + point]
             left = begin, level.left[place], code >> 42, code >> 20 & PLACE
@@ -114,7 +120,8 @@ class FreshTree:
 
     def _needed(self, nodes: dict[int, int]) -> list[Places]:
         """Give the offsets of the blocks of each level, from the shortest on."""
-        offsets, out = np.empty(0, dtype=np.int64), list[Places]()
+        offsets = np.empty(0, dtype=np.int64)
+        out = list[Places]()
         for k in range(self.T.bit_length() - 1, -1, -1):
             node_offset = np.array([nodes[k]] if k in nodes else [], dtype=np.int64)
             offsets = np.unique(self._alike(k, np.concatenate([offsets, offsets + (1 << k), node_offset])))
@@ -123,7 +130,8 @@ class FreshTree:
 
     def _alike(self, level: int, begin: Places) -> Places:
         """Give the offsets under which blocks are kept: inside an epoch all are alike, unless they fill it."""
-        length, offset = 1 << level, begin % self.N
+        length = 1 << level
+        offset = begin % self.N
         return np.where((offset + length <= self.N) & (length < self.N), 1, offset)
 
     def _first(self, offsets: Places) -> Level:
@@ -135,15 +143,24 @@ class FreshTree:
         return Level(offsets, none, none, begin, S, np.zeros(S.size), none)
 
     def _joined(self, level: int, offsets: Places) -> tuple[Level, int]:
-        half, below = 1 << level - 1, self._levels[-1]
+        half = 1 << level - 1
+        below = self._levels[-1]
         left, right = (
             np.searchsorted(below.offsets, self._alike(level - 1, begin)) for begin in (offsets, offsets + half)
         )
         limit = MOST_POINTS if self.close == 0.0 else PLACE
         begin, S, Q, code, longest = join_level(
-            math.exp(self.log_decay * half), self.close, self.upper, limit, targets_of(offsets, half, self.N),
-            left, right, below.begin, below.S, below.Q,
-        )  # fmt: skip
+            math.exp(self.log_decay * half),
+            self.close,
+            self.upper,
+            limit,
+            targets_of(offsets, half, self.N),
+            left,
+            right,
+            below.begin,
+            below.S,
+            below.Q,
+        )
         if longest > limit:
             raise TooManyPointsError
         if self.T // self.N > LONGEST_PATTERN:
@@ -153,7 +170,8 @@ class FreshTree:
     def _closed(self, k: int, level: Level, at: int) -> dict[State, tuple[float, Choice]]:
         """Give a node that no later one contains: of each state only the best value is left."""
         place = int(np.searchsorted(level.offsets, self._alike(k, np.array([at]))[0]))
-        begin, best_by_state = level.begin[place].tolist(), dict[State, tuple[float, Choice]]()
+        begin = level.begin[place].tolist()
+        best_by_state = dict[State, tuple[float, Choice]]()
         for number, state in enumerate(STATES):
             points = slice(begin[number], begin[number + 1])
             values = level.Q[points] + level.S[points] ** 2

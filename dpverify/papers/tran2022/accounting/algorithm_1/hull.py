@@ -24,18 +24,24 @@ def above_chords(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squar
     """Keep, in place, the upper hull of n points in ``value = Q + squared S^2`` over S; return how many are left."""
     count = 0
     for k in range(n):
-        s, q, c = S[k], Q[k], code[k]
+        s = S[k]
+        q = Q[k]
+        c = code[k]
         v = q + squared * (s * s)
         if count > 0 and v <= value[count - 1]:
             continue
         if count > 0 and s == S[count - 1]:
             count -= 1
         while count > 1:
-            rise, fall = value[count - 1] - value[count - 2], S[count - 2] - S[count - 1]
+            rise = value[count - 1] - value[count - 2]
+            fall = S[count - 2] - S[count - 1]
             if rise * (S[count - 1] - s) > CERTAIN * ((v - value[count - 1]) * fall):
                 break
             count -= 1
-        S[count], Q[count], code[count], value[count] = s, q, c, v
+        S[count] = s
+        Q[count] = q
+        code[count] = c
+        value[count] = v
         count += 1
     return count
 
@@ -43,9 +49,12 @@ def above_chords(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squar
 @inner_kernel
 def merge_close(n: int, S: Vector, Q: Vector, code: Codes, close: float, upper: bool) -> int:
     """Merge, in place, neighbours whose S or Q differ by ``close`` at most: into what beats all, or one of them."""
-    out, first = 0, 0
+    out = 0
+    first = 0
     while first < n:
-        last, s, q = first, S[first], Q[first]
+        last = first
+        s = S[first]
+        q = Q[first]
         near = close * max(s, FLOOR)
         while last + 1 < n and (s - S[last + 1] <= near or Q[last + 1] - q <= close * q):
             last += 1
@@ -53,20 +62,36 @@ def merge_close(n: int, S: Vector, Q: Vector, code: Codes, close: float, upper: 
         if last > first and upper:
             q = Q[last]
         elif s - S[last] <= near:
-            s, q = S[last], Q[last]
+            s = S[last]
+            q = Q[last]
         else:
             c = code[first]
-        S[out], Q[out], code[out] = s, q, c
-        out, first = out + 1, last + 1
+        S[out] = s
+        Q[out] = q
+        code[out] = c
+        out = out + 1
+        first = last + 1
     return out
 
 
 @inner_kernel
 def add_sums(
-    n: int, S: Vector, Q: Vector, code: Codes,
-    na: int, SA: Vector, QA: Vector, nb: int, SB: Vector, QB: Vector, codes_b: Codes, pair: int,
-    S_out: Vector, Q_out: Vector, code_out: Codes,
-) -> int:  # fmt: skip
+    n: int,
+    S: Vector,
+    Q: Vector,
+    code: Codes,
+    na: int,
+    SA: Vector,
+    QA: Vector,
+    nb: int,
+    SB: Vector,
+    QB: Vector,
+    codes_b: Codes,
+    pair: int,
+    S_out: Vector,
+    Q_out: Vector,
+    code_out: Codes,
+) -> int:
     """Join n points with the hull of all sums of a point of A and one of B, whose edges are those of A and B in turn.
 
     All are in the order of falling S, and A and B are hulls. A sum's code is ``pair``, its place in A times 2^20, and
@@ -74,15 +99,18 @@ def add_sums(
     """
     out = i = j = k = 0
     while True:
-        s, q = SA[i] + SB[j], QA[i] + QB[j]
+        s = SA[i] + SB[j]
+        q = QA[i] + QB[j]
         while k < n and S[k] >= s:
             S_out[out], Q_out[out], code_out[out] = S[k], Q[k], code[k]
-            out, k = out + 1, k + 1
+            out = out + 1
+            k = k + 1
         S_out[out], Q_out[out], code_out[out] = s, q, pair | i << 20 | codes_b[j]
         out += 1
         if i + 1 < na and j + 1 < nb:  # no branch: which comes next cannot be foretold
             of_a = (QA[i + 1] - QA[i]) * (SB[j] - SB[j + 1]) >= (QB[j + 1] - QB[j]) * (SA[i] - SA[i + 1])
-            i, j = i + of_a, j + (1 - of_a)
+            i = i + of_a
+            j = j + (1 - of_a)
         elif i + 1 < na:
             i += 1
         elif j + 1 < nb:
@@ -91,5 +119,6 @@ def add_sums(
             break
     while k < n:
         S_out[out], Q_out[out], code_out[out] = S[k], Q[k], code[k]
-        out, k = out + 1, k + 1
+        out = out + 1
+        k = k + 1
     return out

@@ -33,9 +33,17 @@ class Level(NamedTuple):
 
 def targets_of(offsets: Places, half: int, N: int) -> Places:
     """Give the state of each pair of states of the halves, -1 where they do not fit, shape (m, 16)."""
-    middle, end = offsets + half, offsets + 2 * half
-    kinds = (middle % N != 0, middle <= N, middle // N * N + N >= end, offsets == 0, end % N == 0, end >= N,
-             end - offsets >= N)  # fmt: skip
+    middle = offsets + half
+    end = offsets + 2 * half
+    kinds = (
+        middle % N != 0,
+        middle <= N,
+        middle // N * N + N >= end,
+        offsets == 0,
+        end % N == 0,
+        end >= N,
+        end - offsets >= N,
+    )
     which = sum((kind.astype(np.int64) << place for place, kind in enumerate(kinds)), np.zeros(1, dtype=np.int64))
     _, first, kind_of = np.unique(which, return_index=True, return_inverse=True)
     table = np.full((len(first), 16), -1, dtype=np.int64)
@@ -56,9 +64,17 @@ def lengthened(array: NDArray[Number], used: int, size: int) -> NDArray[Number]:
 
 @kernel
 def join_level(
-    decay: float, close: float, upper: bool, limit: int, targets: Places,
-    left: Places, right: Places, begin: Places, S: Vector, Q: Vector,
-) -> tuple[Places, Vector, Vector, Codes, int]:  # fmt: skip
+    decay: float,
+    close: float,
+    upper: bool,
+    limit: int,
+    targets: Places,
+    left: Places,
+    right: Places,
+    begin: Places,
+    S: Vector,
+    Q: Vector,
+) -> tuple[Places, Vector, Vector, Codes, int]:
     """Join blocks of the level below, of which ``begin``, S and Q are given; ``decay`` is that of the right half.
 
     Returns begin, S, Q and code of the level, and the most points of a state: above ``limit`` where it was given up.

@@ -46,8 +46,11 @@ def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
     N = min(examples, steps)
     check.memory(6 * N, examples=examples)
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
-    S, Q, out = np.zeros(N), np.zeros(N), np.zeros(N)
-    S_next, Q_next = np.zeros(N), np.zeros(N)
+    S = np.zeros(N)
+    Q = np.zeros(N)
+    out = np.zeros(N)
+    S_next = np.zeros(N)
+    Q_next = np.zeros(N)
     S[0] = 1.0
     for level in range(steps.bit_length()):
         if steps >> level & 1:
@@ -64,12 +67,15 @@ def sum_of_pattern(visits: NDArray[np.int64], T: int, log_decay: float) -> float
     total = 0.0
     k = 0
     while (T >> k) > 0:
-        level_total, weight, a = 0.0, 0.0, -1
+        level_total = 0.0
+        weight = 0.0
+        a = -1
         for i in range(visits.shape[0]):
             x = visits[i] - 1
             if x >> k != a:
                 level_total += weight * weight
-                weight, a = 0.0, x >> k
+                weight = 0.0
+                a = x >> k
             if a % 2 == 0 and (a + 1) << k <= T:
                 ahead = ((a + 1) << k) - 1 - x
                 weight += math.exp(log_decay * ahead) if ahead > 0 else 1.0

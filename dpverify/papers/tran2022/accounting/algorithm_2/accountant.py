@@ -44,10 +44,13 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     # example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; ``lower`` is what the per-node
     # sensitivities add up to for a pattern that exists. Infinite where a node that moves has no noise. In place of
     # ``tran2022:theorem-8``; NOTES_accountant.md has the proofs.
-    T, N = parameters.steps, check.whole(1, examples=examples)
+    T = parameters.steps
+    N = check.whole(1, examples=examples)
     L = check.not_negative(smoothness=smoothness)
     deviations = parameters.deviations(N)
-    gradient, jump, drift = 2.0 * parameters.lipschitz, 2.0 * L * parameters.eta * N, 2.0 * L * parameters.eta
+    gradient = 2.0 * parameters.lipschitz
+    jump = 2.0 * L * parameters.eta * N
+    drift = 2.0 * L * parameters.eta
     moves = {  # what a visit moves a node of the family by, where there is such a node
         G_FIRST: gradient,
         G_LATER: gradient if 2 * N < T else 0.0,
@@ -58,13 +61,15 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
         return Bounds(math.inf, math.inf, exact=True)
     per = {family: float(move / deviations[family]) if move > 0.0 else 0.0 for family, move in moves.items()}
     scale = max(per.values())  # squares neither overflow nor vanish
-    late, delta_limit = per[OF_DELTA] / scale, 0.0
+    late = per[OF_DELTA] / scale
+    delta_limit = 0.0
     if late > 0.0:
         delta_limit = max(late, 2.0 * gradient / float(deviations[OF_DELTA]) / scale)
     squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, OF_R)]
     sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, delta_limit, squared[2])
     squares = sr_sum_of_squares(sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy)
-    lower, upper = math.sqrt(squares.lower) * scale, math.sqrt(squares.upper) * scale
+    lower = math.sqrt(squares.lower) * scale
+    upper = math.sqrt(squares.upper) * scale
     return blocks.outward(lower, upper, exact=squares.exact, pattern=squares.pattern)
 
 
@@ -75,8 +80,10 @@ def sr_sum_of_squares(
     # Refined until upper over lower bound is at most ``accuracy``, or no more can be done; "once" is exact. Where N and
     # T/N are both above about 10^4 nothing is refined: it is 1.01 to 1.05 for the printed noise at alpha = 1/N, up to
     # 1.11 for alpha from 0.1/N to 100/N.
-    alpha, accuracy = check.weight(alpha=alpha), blocks.checked_accuracy(accuracy)
-    T, N = sensitivities.steps, sensitivities.examples
+    alpha = check.weight(alpha=alpha)
+    accuracy = blocks.checked_accuracy(accuracy)
+    T = sensitivities.steps
+    N = sensitivities.examples
     if (check_ordering(ordering) == "once" and N < T) or min(N, blocks.ONE_EPOCH) >= T:
         return blocks.best_place(values_of_places(sensitivities, alpha), T, N)
     different = blocks.different_blocks(T, N)

@@ -32,7 +32,9 @@ class FreeBlocks:
     """Blocks whose single visits may lie anywhere, by length and number of visits; after step 2N."""
 
     def __init__(self, sensitivities: NodeSensitivities, alpha: float) -> None:
-        self.sensitivities, self.N, self.top = sensitivities, sensitivities.examples, sensitivities.top
+        self.sensitivities = sensitivities
+        self.N = sensitivities.examples
+        self.top = sensitivities.top
         self.log_decay = math.log1p(-alpha)
         self.lowest = (self.N & -self.N).bit_length() - 1
         self.fine = max(sensitivities.top - COARSE, self.lowest + 1)
@@ -98,7 +100,8 @@ class FreeBlocks:
 
     def _own(self, points: Points, level: int, left: bool) -> Points:
         S, R, Q = points
-        w, short = self.sensitivities, float(level <= self.top)
+        w = self.sensitivities
+        short = float(level <= self.top)
         drift = w.drift if left else 0.0
         return S, R, add_own(S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most)
 
@@ -111,15 +114,18 @@ class FreeBlocks:
             if n - a in right:
                 partner = second if a == n - a == 1 else right[n - a]
                 yield (
-                    np.add.outer(decay * S, partner[0]).ravel(), np.add.outer(decay * R, partner[1]).ravel(),
+                    np.add.outer(decay * S, partner[0]).ravel(),
+                    np.add.outer(decay * R, partner[1]).ravel(),
                     np.add.outer(Q, partner[2]).ravel(),
-                )  # fmt: skip
+                )
 
     def _thinned(
         self, S: Vector, R: Vector, Q: Vector, *, keep: float = 1.0, floors: tuple[float, float] | None = None
     ) -> Points:
         """Give fewer points that beat all of these."""
-        S, R, Q = S * keep, R.copy(), Q.copy()
+        S = S * keep
+        R = R.copy()
+        Q = Q.copy()
         count = thin(S.size, S, R, Q, np.zeros(S.size, dtype=np.int64), CLOSE, *(floors or self._floors), True)
         return S[:count].copy(), R[:count].copy(), Q[:count].copy()
 

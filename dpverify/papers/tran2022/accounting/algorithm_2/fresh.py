@@ -32,7 +32,8 @@ class SrTree(BlockTree[Triples]):
         self, sensitivities: NodeSensitivities, alpha: float, close: float, grain: int, *, upper: bool
     ) -> None:
         super().__init__(sensitivities.steps, sensitivities.examples, alpha, close, upper=upper)
-        self.sensitivities, self.grain = sensitivities, grain
+        self.sensitivities = sensitivities
+        self.grain = grain
         self._floor_s, self._floor_r = sensitivities.floors(max(sensitivities.g_first, sensitivities.g_later), FLOOR)
         self._blocks: dict[Key, StepBlock[Triples]] = {}
         self._lists = self._single_visits()
@@ -44,9 +45,11 @@ class SrTree(BlockTree[Triples]):
             S, A, B, place = lists[-1]
             decayed = S * self.decay(1 << level)
             joined = Triples(
-                np.concatenate([decayed, S]), np.concatenate([A + S * S, A]), np.concatenate([B, B + S * S]),
+                np.concatenate([decayed, S]),
+                np.concatenate([A + S * S, A]),
+                np.concatenate([B, B + S * S]),
                 np.concatenate([place, place + (1 << level)]),
-            )  # fmt: skip
+            )
             lists.append(self._thinned(2 * S.size, joined, FLOOR, 1.0))
         return lists
 
@@ -61,7 +64,9 @@ class SrTree(BlockTree[Triples]):
 
     def block(self, level: int, begin: int) -> StepBlock[Triples]:
         """Give the block of the steps begin + 1 .. begin + 2^level."""
-        N, length, offset = self.N, 1 << level, begin % self.N
+        N = self.N
+        length = 1 << level
+        offset = begin % self.N
         end = begin + length
         zone = self.sensitivities.zone(begin, end) if offset + length <= N else None
         key: Key = (2, level, begin)
@@ -74,13 +79,16 @@ class SrTree(BlockTree[Triples]):
             if zone is not None and level <= self.grain:
                 step_block = self._single(level, begin)
             else:
-                left, right = self.block(level - 1, begin), self.block(level - 1, begin + length // 2)
+                left = self.block(level - 1, begin)
+                right = self.block(level - 1, begin + length // 2)
                 step_block = (self._joined if zone is None else self._within)(left, right, begin, level)
             self._blocks[key] = step_block
         return step_block
 
     def _single(self, level: int, begin: int) -> StepBlock[Triples]:
-        N, length, snapped = self.N, 1 << level, begin % self.N >> self.grain << self.grain
+        N = self.N
+        length = 1 << level
+        snapped = begin % self.N >> self.grain << self.grain
         p = min(N - 1, snapped + (1 << self.grain) + length - 2) if self.upper else snapped
         S, A, B, place = self._lists[level]
         left, right = self.sensitivities.inside(begin)
@@ -92,10 +100,13 @@ class SrTree(BlockTree[Triples]):
         self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
     ) -> StepBlock[Triples]:
         """Join two blocks of one epoch: the visit is in one of them."""
-        left_points, right_points = self._own(left, begin, level - 1), self._own(right, begin + left.length, level - 1)
+        left_points = self._own(left, begin, level - 1)
+        right_points = self._own(right, begin + left.length, level - 1)
         size = left_points[INSIDE].S.size + right_points[INSIDE].S.size
         self._reserve(size)
-        a, b, space = left_points[INSIDE], right_points[INSIDE], self._space
+        a = left_points[INSIDE]
+        b = right_points[INSIDE]
+        space = self._space
         n = unite(a.S, a.R, a.Q, b.S, b.R, b.Q, self.decay(left.length), *space)
         points = {INSIDE: self._thinned(n, space, self._floor_s, self._floor_r)}
         parents = ((0, INSIDE, OUTSIDE, 1), (a.S.size, OUTSIDE, INSIDE, b.S.size))
@@ -106,7 +117,8 @@ class SrTree(BlockTree[Triples]):
     def _own(self, block: StepBlock[Triples], begin: int, level: int) -> dict[State, Triples]:
         """Give a block's points with the block itself as a node."""
         g, delta, drift = self.sensitivities.node(begin, level)
-        late, limit = self.sensitivities.delta_late, self.sensitivities.delta_most
+        late = self.sensitivities.delta_late
+        limit = self.sensitivities.delta_most
         if not self.upper and begin % self.N + block.length > self.N:
             late = self.sensitivities.least_moved()  # more than one visit
         return {
@@ -118,7 +130,8 @@ class SrTree(BlockTree[Triples]):
         self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
     ) -> StepBlock[Triples]:
         half = left.length
-        left_points, right_points = self._own(left, begin, level - 1), self._own(right, begin + half, level - 1)
+        left_points = self._own(left, begin, level - 1)
+        right_points = self._own(right, begin + half, level - 1)
         keep_s = float(level <= self.sensitivities.top)  # longer nodes are of r only
         return self._join(left, left_points, right, right_points, begin, self.decay(half), keep_s)
 

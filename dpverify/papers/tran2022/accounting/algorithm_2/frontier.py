@@ -64,9 +64,18 @@ def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: floa
 
 @kernel
 def unite(
-    SL: Vector, RL: Vector, QL: Vector, SR: Vector, RR: Vector, QR: Vector, decay: float,
-    S: Vector, R: Vector, Q: Vector, code: Codes,
-) -> int:  # fmt: skip
+    SL: Vector,
+    RL: Vector,
+    QL: Vector,
+    SR: Vector,
+    RR: Vector,
+    QR: Vector,
+    decay: float,
+    S: Vector,
+    R: Vector,
+    Q: Vector,
+    code: Codes,
+) -> int:
     """Write the left points, decayed, and then the right ones, into S, R, Q, code: one visit, on either side."""
     n = len(SL)
     for i in range(n):
@@ -117,11 +126,19 @@ def gather(
     n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
 ) -> int:
     """Merge, in place, points in one cell of an even grid, half as wide as what ``thin`` takes to be close, or less."""
-    low_s, high_s, low_r, high_r = S[0], S[0], R[0], R[0]
+    low_s = S[0]
+    high_s = S[0]
+    low_r = R[0]
+    high_r = R[0]
     for i in range(1, n):
-        low_s, high_s, low_r, high_r = min(low_s, S[i]), max(high_s, S[i]), min(low_r, R[i]), max(high_r, R[i])
-    per_s, per_r = 2.0 / (close * (floor_s + low_s)), 2.0 / (close * (floor_r + low_r))
-    rows, columns = (high_s - low_s) * per_s + 1.0, (high_r - low_r) * per_r + 1.0
+        low_s = min(low_s, S[i])
+        high_s = max(high_s, S[i])
+        low_r = min(low_r, R[i])
+        high_r = max(high_r, R[i])
+    per_s = 2.0 / (close * (floor_s + low_s))
+    per_r = 2.0 / (close * (floor_r + low_r))
+    rows = (high_s - low_s) * per_s + 1.0
+    columns = (high_r - low_r) * per_r + 1.0
     if rows * columns > n:
         return n
     width = int(columns) + 1
@@ -164,10 +181,15 @@ def thin(
 def fill_places(S: Vector, R: Vector, close: float, floor_s: float, floor_r: float, place: Indices) -> int:
     """Number the cells of a table by rows, from large S to small, in each from large R to small; gives its columns."""
     n = place.shape[0]
-    low_s, low_r, high_r = S[0], R[0], R[0]
+    low_s = S[0]
+    low_r = R[0]
+    high_r = R[0]
     for i in range(1, n):
-        low_s, low_r, high_r = min(low_s, S[i]), min(low_r, R[i]), max(high_r, R[i])
-    begin_s, begin_r = cell(low_s, floor_s, close), cell(low_r, floor_r, close)
+        low_s = min(low_s, S[i])
+        low_r = min(low_r, R[i])
+        high_r = max(high_r, R[i])
+    begin_s = cell(low_s, floor_s, close)
+    begin_r = cell(low_r, floor_r, close)
     columns = int(cell(high_r, floor_r, close) - begin_r) + 1
     for i in range(n):
         row = max(int(cell(S[i], floor_s, close) - begin_s), 0)
@@ -177,13 +199,21 @@ def fill_places(S: Vector, R: Vector, close: float, floor_s: float, floor_r: flo
 
 @kernel
 def merge_cells(
-    order: Indices, place: Indices, columns: int, close: float, upper: bool, S: Vector, R: Vector, Q: Vector,
+    order: Indices,
+    place: Indices,
+    columns: int,
+    close: float,
+    upper: bool,
+    S: Vector,
+    R: Vector,
+    Q: Vector,
     code: Codes,
-) -> int:  # fmt: skip
+) -> int:
     """Merge, in place, points that are close, of which ``order`` has those of each cell together, by its number."""
     n = order.shape[0]
     for k in range(1, n):  # those of a cell from large Q to small, which are a few hundred at most in runs
-        i, m = order[k], k
+        i = order[k]
+        m = k
         while m > 0 and place[order[m - 1]] == place[i]:
             before = order[m - 1]
             if Q[before] > Q[i] or (Q[before] == Q[i] and before < i):
@@ -191,11 +221,15 @@ def merge_cells(
             order[m] = before
             m -= 1
         order[m] = i
-    s, r, q, c = S[:n].copy(), R[:n].copy(), Q[:n].copy(), code[:n].copy()
+    s = S[:n].copy()
+    r = R[:n].copy()
+    q = Q[:n].copy()
+    c = code[:n].copy()
     best = np.full(columns + 1, -1, dtype=np.int64)  # a tree of prefix maxima over the columns, after Fenwick
     keep = np.zeros(n, dtype=np.bool_)
     for k in range(n):
-        i, beats = order[k], -1
+        i = order[k]
+        beats = -1
         column = place[i] % columns
         j = column + 1
         while j > 0:

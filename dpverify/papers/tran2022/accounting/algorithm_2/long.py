@@ -38,7 +38,9 @@ def is_long(sensitivities: NodeSensitivities, alpha: float) -> bool:
 def long_run(sensitivities: NodeSensitivities, alpha: float) -> Bounds:
     """Bound mu^2 of Algorithm 2, fresh permutations, where :func:`is_long` holds: to 1% to 5% at the printed noise."""
     free = FreeBlocks(sensitivities, alpha)
-    N, T, block = sensitivities.examples, sensitivities.steps, 1 << sensitivities.top + HEAD
+    N = sensitivities.examples
+    T = sensitivities.steps
+    block = 1 << sensitivities.top + HEAD
     head_upper, head_lower, boundary = _head(sensitivities, alpha)
     price = free.fair_price()
     blocks = -(-T // block) - 1  # the run may be prolonged: that adds nodes and visits, all nonnegative
@@ -63,7 +65,9 @@ def _head(sensitivities: NodeSensitivities, alpha: float) -> tuple[float, float,
 
 def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float:
     """Bound what pairs are worth above a price. At least the sum over the pairs of any one pattern."""
-    N, top, split = free.N, free.top, free.top + 1 - HIGH_BITS
+    N = free.N
+    top = free.top
+    split = free.top + 1 - HIGH_BITS
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     base, above = np.empty((2, 1 << HIGH_BITS))
     below = np.empty(1 << split)
@@ -77,19 +81,27 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     """Add up pairs at every second boundary, without the last epochs: at most what a pattern counts."""
     # The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit
     # v of bN is 1, and all others are those of both visits.
-    N, w, top, low = free.N, free.sensitivities, free.top, free.lowest + 1
-    count, place = (w.steps // N - 3 - first) // 2, N - (1 << free.lowest)
+    N = free.N
+    w = free.sensitivities
+    top = free.top
+    low = free.lowest + 1
+    count = (w.steps // N - 3 - first) // 2
+    place = N - (1 << free.lowest)
     if count < 1:
         return 0.0
-    factor, drift = w.g_later + w.least_moved() ** 2, w.drift * float(place) ** 2
-    alone, before, after = 0.0, 1.0, 1.0
+    factor = w.g_later + w.least_moved() ** 2
+    drift = w.drift * float(place) ** 2
+    alone = 0.0
+    before = 1.0
+    after = 1.0
     for level in range(low):
         alone += factor * (before**2 + after**2) + drift * before**2
         before *= free.decay(1 << level)
         after *= free.decay(1 << level) if level < free.lowest else 1.0
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     split = max(top + 1 - HIGH_BITS, low)
-    lower, upper = np.empty((3, 1 << split - low)), np.empty((3, 1 << top + 1 - split))
+    lower = np.empty((3, 1 << split - low))
+    upper = np.empty((3, 1 << top + 1 - split))
     pairs.sum_tables(low, split - 1, squares, *lower)
     pairs.sum_tables(split, top, squares, *upper)
     period = 1 << top - free.lowest
@@ -98,6 +110,7 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     if count >= period:
         total += count // period * pairs.sum_of_pairs(first, period, *pair_arguments)
     for level in range(top + 1, w.steps.bit_length()):
-        begin, end = (first - 1) * N, (first + 2 * count - 1) * N
+        begin = (first - 1) * N
+        end = (first + 2 * count - 1) * N
         total += drift * pairs.sum_of_long_nodes(begin, end, N, place, level, free.log_decay)
     return float(total)

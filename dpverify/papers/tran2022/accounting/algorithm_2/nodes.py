@@ -51,7 +51,9 @@ class NodeSensitivities:
 
     def node(self, begin: int, level: int) -> NodeTerms:
         """Give what the node of the steps begin + 1 .. begin + 2^level counts for."""
-        T, N, length = self.steps, self.examples, 1 << level
+        T = self.steps
+        N = self.examples
+        length = 1 << level
         left = begin >> level & 1 == 0
         if level > self.top:
             return NodeTerms(0.0, 0.0, self.drift if left else 0.0)
@@ -63,14 +65,16 @@ class NodeSensitivities:
 
     def inside(self, begin: int) -> tuple[float, float]:
         """Give what left and right halves in the zone of ``begin`` count per squared weight: one visit, no r."""
-        T, N = self.steps, self.examples
+        T = self.steps
+        N = self.examples
         g = self.g_first if begin < 2 * N else self.g_later
         delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0
         return g + (delta if begin >= 2 * N else 0.0), (g + delta) if begin < T - N else 0.0
 
     def zone(self, begin: int, end: int) -> int | None:
         """Number of the zone that the steps begin + 1 .. end lie in; None where they lie in more than one."""
-        T, N = self.steps, self.examples
+        T = self.steps
+        N = self.examples
         first, last = ((min(at // N, 2), at >= T - N) for at in (begin, end - 1))
         return 2 * first[0] + first[1] if first == last else None
 
@@ -89,18 +93,32 @@ class NodeSensitivities:
 
 @kernel
 def sum_of_pattern(
-    visits: NDArray[np.int64], T: int, N: int, log_decay: float, g_first: float, g_later: float,
-    late: float, limit: float, drift: float,
-) -> float:  # fmt: skip
+    visits: NDArray[np.int64],
+    T: int,
+    N: int,
+    log_decay: float,
+    g_first: float,
+    g_later: float,
+    late: float,
+    limit: float,
+    drift: float,
+) -> float:
     """Sum squared sensitivity over squared deviation over the nodes that are read; visits in rising order."""
-    total, k = 0.0, 0
+    total = 0.0
+    k = 0
     while T >> k > 0:
-        first, i, length = 0, 0, 1 << k
+        first = 0
+        i = 0
+        length = 1 << k
         while i < visits.shape[0]:
             a = (visits[i] - 1) >> k
             begin = a << k
             end = begin + length
-            weights, drifts, moved, remaining, first = 0.0, 0.0, 0.0, limit, i
+            weights = 0.0
+            drifts = 0.0
+            moved = 0.0
+            remaining = limit
+            first = i
             while i < visits.shape[0] and (visits[i] - 1) >> k == a:
                 ahead = end - visits[i]
                 weight = math.exp(log_decay * ahead) if ahead > 0 else 1.0
@@ -111,7 +129,8 @@ def sum_of_pattern(
                 continue
             for j in range(i - 1, first - 1, -1):
                 if remaining > 0.0:
-                    ahead, step = end - visits[j], min(late, remaining)
+                    ahead = end - visits[j]
+                    step = min(late, remaining)
                     moved += step * (math.exp(log_decay * ahead) if ahead > 0 else 1.0)
                     remaining -= step
             left = a % 2 == 0
@@ -130,6 +149,13 @@ def pattern_value(sensitivities: NodeSensitivities, alpha: float, pattern: Seque
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     s = sensitivities
     return sum_of_pattern(
-        np.asarray(pattern, dtype=np.int64), s.steps, s.examples, log_decay,
-        s.g_first, s.g_later, s.delta_late, s.delta_most, s.drift,
-    )  # fmt: skip
+        np.asarray(pattern, dtype=np.int64),
+        s.steps,
+        s.examples,
+        log_decay,
+        s.g_first,
+        s.g_later,
+        s.delta_late,
+        s.delta_most,
+        s.drift,
+    )

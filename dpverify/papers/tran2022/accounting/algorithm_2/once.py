@@ -23,9 +23,16 @@ from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivit
 
 @kernel
 def double(
-    S: Vector, A: Vector, B: Vector, half: int, decay: float, counted: float,
-    S_out: Vector, A_out: Vector, B_out: Vector,
-) -> None:  # fmt: skip
+    S: Vector,
+    A: Vector,
+    B: Vector,
+    half: int,
+    decay: float,
+    counted: float,
+    S_out: Vector,
+    A_out: Vector,
+    B_out: Vector,
+) -> None:
     """Join blocks of ``half`` steps; A and B sum squares of ``counted`` halves; entry j: first visit after j steps."""
     N = S.shape[0]
     shift = half % N
@@ -52,7 +59,8 @@ def add_block(
 
 def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
     """Sum over Algorithm 2's nodes for every place p of the permutation: its mu^2, in entry p - 1."""
-    T, N = sensitivities.steps, min(sensitivities.examples, sensitivities.steps)
+    T = sensitivities.steps
+    N = min(sensitivities.examples, sensitivities.steps)
     check.memory(9 * N, examples=N)
     out = np.zeros(N)
     out += sensitivities.drift * np.arange(N, dtype=np.float64) ** 2 * values_by_place(T, N, alpha)
@@ -62,10 +70,13 @@ def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
 
 def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None:
     """Add what G and Delta nodes count to ``out``."""
-    T, N = sensitivities.steps, out.size
-    late, limit = sensitivities.delta_late, sensitivities.delta_most
+    T = sensitivities.steps
+    N = out.size
+    late = sensitivities.delta_late
+    limit = sensitivities.delta_most
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
-    now, following = np.zeros((3, N)), np.zeros((3, N))
+    now = np.zeros((3, N))
+    following = np.zeros((3, N))
     now[0, 0] = 1.0
     blocks = list(_blocks(sensitivities))
     for level in range(T.bit_length()):
@@ -82,7 +93,8 @@ def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None
 
 def _blocks(sensitivities: NodeSensitivities) -> Iterator[tuple[int, int, float, float]]:
     """Dyadic blocks between the cuts, and the nodes across them: begin, length, factors of A and B."""
-    T, N = sensitivities.steps, sensitivities.examples
+    T = sensitivities.steps
+    N = sensitivities.examples
     cuts = sorted({cut for cut in (0, N, 2 * N, T - N, T) if 0 <= cut <= T})
     for at, until in itertools.pairwise(cuts):
         left, right = sensitivities.inside(at)

@@ -17,9 +17,17 @@ PLACES = 4096  # Into so many parts two epochs are cut for the long nodes.
 
 @kernel
 def pair_tables(
-    N: int, split: int, fine: int, top: int, factor: float, drift: float, squares: Vector,
-    base: Vector, above: Vector, below: Vector,
-) -> None:  # fmt: skip
+    N: int,
+    split: int,
+    fine: int,
+    top: int,
+    factor: float,
+    drift: float,
+    squares: Vector,
+    base: Vector,
+    above: Vector,
+    below: Vector,
+) -> None:
     """Tables of what a pair can count: by the bits of bN from ``split`` to ``top``, and by those below.
 
     ``fine``, ``top``: pairs count that share a node of level ``fine``; nodes count up to level ``top``, 2^top <= N.
@@ -34,7 +42,9 @@ def pair_tables(
     for part in range(2):
         low, high = (split, top) if part == 0 else (0, split - 1)
         for bits in range(1 << high + 1 - low):
-            best, weights, lefts = -np.inf, 0.0, 0.0
+            best = -np.inf
+            weights = 0.0
+            lefts = 0.0
             # weights: squared weights at the ends of the levels above h, relative to the end of the node of level h + 1
             for h in range(high, max(low, lowest) - 1, -1):
                 if h < fine:  # the pair meets in the node of level h + 1 and is apart in all smaller ones
@@ -43,7 +53,8 @@ def pair_tables(
                     largest = last + (2.0**split if part == 1 else ahead)
                     best = max(best, separate_sum + 4.0 * factor * weights + drift * largest**2 * lefts)
                 if bits >> h - low & 1 == 0:
-                    weights, lefts = weights * squares[h], lefts * squares[h] + 1.0
+                    weights = weights * squares[h]
+                    lefts = lefts * squares[h] + 1.0
                 weights += 1.0
             if part == 0:
                 base[bits] = 4.0 * factor * weights + drift * (last + 2.0**split) ** 2 * lefts
@@ -57,11 +68,14 @@ def most_of_pairs(
     first: int, count: int, N: int, split: int, base: Vector, above: Vector, below: Vector, price: float
 ) -> float:
     """Bound what pairs are worth above ``price`` each; of boundaries that follow each other only one has a pair."""
-    upper, lower = base.shape[0] - 1, below.shape[0] - 1
-    with_this, without = 0.0, 0.0
+    upper = base.shape[0] - 1
+    lower = below.shape[0] - 1
+    with_this = 0.0
+    without = 0.0
     for b in range(first, first + count):
         x = b * N
-        high, low = x >> split & upper, x & lower
+        high = x >> split & upper
+        low = x & lower
         gain = max(above[high], base[high] + below[low]) - price
         with_this, without = without + max(gain, 0.0), max(without, with_this)
     return max(with_this, without)
@@ -75,25 +89,42 @@ def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vec
     end of the node of level ``high`` + 1; where it is 1 at the end of the node of level ``low``.
     """
     for bits in range(1 << high + 1 - low):
-        total, left, weight = 0.0, 0.0, 1.0
+        total = 0.0
+        left = 0.0
+        weight = 1.0
         for k in range(low, high + 1):
             total += weight
             if bits >> k - low & 1 == 0:
                 left += weight
                 weight *= squares[k]
-        weights[bits], lefts[bits], ends[bits] = total, left, weight
+        weights[bits] = total
+        lefts[bits] = left
+        ends[bits] = weight
 
 
 @kernel
 def sum_of_pairs(
-    first: int, count: int, N: int, low: int, split: int,
-    low_weights: Vector, low_lefts: Vector, ends: Vector, weights: Vector, lefts: Vector, factor: float, drift: float,
-) -> float:  # fmt: skip
+    first: int,
+    count: int,
+    N: int,
+    low: int,
+    split: int,
+    low_weights: Vector,
+    low_lefts: Vector,
+    ends: Vector,
+    weights: Vector,
+    lefts: Vector,
+    factor: float,
+    drift: float,
+) -> float:
     """Sum ``factor`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, .."""
-    lower, upper, total = low_weights.shape[0] - 1, weights.shape[0] - 1, 0.0
+    lower = low_weights.shape[0] - 1
+    upper = weights.shape[0] - 1
+    total = 0.0
     for i in range(count):
         x = (first + 2 * i) * N
-        at, high = x >> low & lower, x >> split & upper
+        at = x >> low & lower
+        high = x >> split & upper
         total += factor * (low_weights[at] + ends[at] * weights[high])
         total += drift * (low_lefts[at] + ends[at] * lefts[high])
     return total
@@ -105,19 +136,24 @@ def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, deca
     odd = N
     while odd & 1 == 0:
         odd >>= 1
-    length, stride = 1 << level, 2 << level
+    length = 1 << level
+    stride = 2 << level
     at = (begin + stride - 1) // stride * stride
     nodes = max((end - length - at) // stride + 1, 0)
     period = max(min(odd, nodes), 1)  # at most ``odd`` places within two epochs
-    per_pair, visit_count = np.exp(decay_log * 2 * N), (length - 1) // (2 * N)
+    per_pair = np.exp(decay_log * 2 * N)
+    visit_count = (length - 1) // (2 * N)
     squares = np.empty(PLACES)
     for part in range(PLACES):
         weight = np.exp(decay_log * ((part + 1) * (2 * N) // PLACES + 1))
         if visit_count > 0:  # a node holds so many visits at least, the last of them so many steps before its end
             weight *= (1.0 - per_pair**visit_count) / (1.0 - per_pair)
         squares[part] = weight * weight
-    step, back = stride % (2 * N), (at + length - 1 - place) % (2 * N)
-    part, sum_of_part, total = nodes % period, 0.0, 0.0
+    step = stride % (2 * N)
+    back = (at + length - 1 - place) % (2 * N)
+    part = nodes % period
+    sum_of_part = 0.0
+    total = 0.0
     for i in range(period if nodes > 0 else 0):
         if i == part:
             sum_of_part = total

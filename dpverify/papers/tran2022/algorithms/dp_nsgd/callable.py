@@ -34,9 +34,16 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
     """
 
     def __init__(
-        self, gradient: IndexGradient, examples: int, start: Vector, parameters: Parameters, *,
-        seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        gradient: IndexGradient,
+        examples: int,
+        start: Vector,
+        parameters: Parameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        keep: bool = False,
+    ) -> None:
         super().__init__(examples, start, parameters, seed, tape, keep)
         self._ask_with(gradient)
         self._noisy_step = for_types_of(noisy_step, 1, self._numbers, *self._state)

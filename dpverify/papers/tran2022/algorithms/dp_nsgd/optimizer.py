@@ -35,15 +35,24 @@ from dpverify.problems.gradient_of_examples import compiled, compiling
 
 @kernel
 def run_steps(
-    gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: ExampleOrder, words: Words,
-    tape: Tape, numbers: NsgdNumbers, state: NsgdState,
-) -> int:  # fmt: skip
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    first: int,
+    last: int,
+    order: ExampleOrder,
+    words: Words,
+    tape: Tape,
+    numbers: NsgdNumbers,
+    state: NsgdState,
+) -> int:
     """Do the steps ``first <= t <= last`` of Algorithm 1: 0, or the step at which the momentum is not finite.
 
     Noise comes from ``tape``, whose row t - 1 is for step t, or where it has no rows from ``words``, the state of an
     SFC64, which is advanced. Shapes: ``x`` (N, p), ``y`` (N,), ``words`` (4,), ``tape`` (T, d) or (0, d).
     """
-    rows, p = x.reshape(x.size), np.uint64(x.shape[1])
+    rows = x.reshape(x.size)
+    p = np.uint64(x.shape[1])
     g, w, m, m_hat, slots, iterates, done = state
     for t in range(first, last + 1):  # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
         n = example_of(t, order)
@@ -86,9 +95,17 @@ class DpNsgd(NsgdRun):
     """
 
     def __init__(
-        self, gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, parameters: Parameters, *,
-        seed: Seed = 0, tape: Tape | None = None, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        gradient: ExampleGradient,
+        x: Matrix,
+        y: Vector,
+        start: Vector,
+        parameters: Parameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        keep: bool = False,
+    ) -> None:
         self._compiled = compiled(gradient, "DpNsgdCallable")
         self._x = check.array(None, None, x=x)
         self._y = check.array(len(self._x), y=y)
@@ -98,8 +115,16 @@ class DpNsgd(NsgdRun):
     def _steps(self, first: int, last: int) -> None:
         with compiling(self._compiled), wrapping():
             failed = run_steps(
-                self._compiled, self._x, self._y, first, last, self._order, self._words, self._tape, self._numbers,
+                self._compiled,
+                self._x,
+                self._y,
+                first,
+                last,
+                self._order,
+                self._words,
+                self._tape,
+                self._numbers,
                 self._state,
-            )  # fmt: skip
+            )
         if failed:
             self._fail(failed)

@@ -24,7 +24,10 @@ class NsgdRun(SteppedRun):
         d = len(self._w)
         self._tape = np.empty((0, d)) if tape is None else check.array(p.steps, d, tape=tape)
         self._numbers = new_numbers(p, examples)
-        unknown, m, m_hat = np.full(d, np.nan), np.zeros(d), np.zeros(d)  # what a gradient leaves out is seen; m_0 = 0
+        # what a gradient leaves out is seen; m_0 = 0
+        unknown = np.full(d, np.nan)
+        m = np.zeros(d)
+        m_hat = np.zeros(d)
         self._state = NsgdState(unknown, self._w, m, m_hat, np.zeros((slots, d)), self._iterates, self._done)
 
     @property

@@ -23,15 +23,26 @@ from dpverify.problems.sparse.base import SparseProblem
 
 @kernel
 def run_sparse_steps(
-    common: Common, lam: float, gradient: SparseGradient, rows: CsrArrays, y: Vector, first: int, last: int,
-    order: ExampleOrder, words: Words, tape: Tape, numbers: NsgdNumbers, state: NsgdState,
-) -> int:  # fmt: skip
+    common: Common,
+    lam: float,
+    gradient: SparseGradient,
+    rows: CsrArrays,
+    y: Vector,
+    first: int,
+    last: int,
+    order: ExampleOrder,
+    words: Words,
+    tape: Tape,
+    numbers: NsgdNumbers,
+    state: NsgdState,
+) -> int:
     """Do what ``run_steps`` does: ``gradient`` adds what is the example's own to what ``common`` has written."""
     starts, columns, values = rows
     g, w, m, m_hat, slots, iterates, done = state
     for t in range(first, last + 1):
         n = example_of(t, order)
-        begin, end = starts[n], starts[n + 1]
+        begin = starts[n]
+        end = starts[n + 1]
         common(lam, w, g)
         gradient(w, columns[begin:end], values[begin:end], y[n], g)
         if numbers.scale > 0.0:
@@ -49,9 +60,14 @@ class SparseDpNsgd(NsgdRun):
     """DP-NSGD on a problem with sparse rows; the other arguments are those of ``NsgdRun``."""
 
     def __init__(
-        self, problem: SparseProblem, parameters: Parameters, *, seed: Seed = 0, tape: Tape | None = None,
+        self,
+        problem: SparseProblem,
+        parameters: Parameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
         keep: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._problem = problem
         super().__init__(check.whole(1, examples=len(problem.x)), problem.start, parameters, seed, tape, keep)
         self._words = take_words(self._noise_rng)
@@ -60,8 +76,18 @@ class SparseDpNsgd(NsgdRun):
         p = self._problem
         with wrapping():
             failed = run_sparse_steps(
-                p.common, p.lam, p.example_gradient, p.x.arrays, p.y, first, last, self._order, self._words, self._tape,
-                self._numbers, self._state,
-            )  # fmt: skip
+                p.common,
+                p.lam,
+                p.example_gradient,
+                p.x.arrays,
+                p.y,
+                first,
+                last,
+                self._order,
+                self._words,
+                self._tape,
+                self._numbers,
+                self._state,
+            )
         if failed:
             self._fail(failed)

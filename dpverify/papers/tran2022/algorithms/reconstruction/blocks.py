@@ -17,12 +17,16 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 @inner_kernel
 def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.float64]) -> int:
     """Turn the nodes of one family in the block that ends now into suffix sums; return how many additions it took."""
-    N, d, adds, row = rings.shape[1] - 1, rings.shape[2], 0, now
+    N = rings.shape[1] - 1
+    d = rings.shape[2]
+    adds = 0
+    row = now
     for left in range(1, 1 << K):  # u = t - left, from the last inside the block to the first
         row = row - 1 if row > 0 else N - 1
         low = left & -left
         if low < left:  # u + lowbit(u) < t
-            after, c = row + low if row + low < N else row + low - N, powers[left - low]
+            after = row + low if row + low < N else row + low - N
+            c = powers[left - low]
             for j in range(d):
                 rings[f, row, j] = c * rings[f, row, j] + rings[f, after, j]
             adds += 1
@@ -31,19 +35,32 @@ def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.flo
 
 @inner_kernel
 def absorb(
-    f: int, t: int, now: int, K: int, powers: Vector, F: Matrix, first: Indices, rings: NDArray[np.float64],
+    f: int,
+    t: int,
+    now: int,
+    K: int,
+    powers: Vector,
+    F: Matrix,
+    first: Indices,
+    rings: NDArray[np.float64],
     prefixes: NDArray[np.float64],
-) -> int:  # fmt: skip
+) -> int:
     """Take in the nodes of family f that end at t, as ``reconstruct_steps`` does those of H; return the additions."""
-    N, d, top = rings.shape[1] - 1, rings.shape[2], min(level(t), K)
+    N = rings.shape[1] - 1
+    d = rings.shape[2]
+    top = min(level(t), K)
     for k in range(top + (top == K)):  # a whole block may be the first node of a window, as those that begin inside it
-        row, at = now - (1 << k) if now >= 1 << k else now - (1 << k) + N, place(first, k, t)
+        row = now - (1 << k) if now >= 1 << k else now - (1 << k) + N
+        at = place(first, k, t)
         for j in range(d):
             rings[f, row, j] = F[at, j]
     if top == K:
         return finish_block(f, now, K, powers, rings)
-    before, at = t - (1 << top), place(first, top, t)
-    c, k = powers[1 << top], min(level(before), K) if before > 0 else K  # row K is the empty prefix
+    before = t - (1 << top)
+    at = place(first, top, t)
+    # row K is the empty prefix
+    c = powers[1 << top]
+    k = min(level(before), K) if before > 0 else K
     for j in range(d):
         prefixes[f, top, j] = c * prefixes[f, k, j] + F[at, j]
     return 1 if k < K else 0

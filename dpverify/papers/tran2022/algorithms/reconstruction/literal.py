@@ -104,15 +104,17 @@ def fill_tables(alpha: float, gamma: float, N: int, tables: Tables) -> None:
 @kernel
 def node_sum(
     a: int, b: int, alpha: float, F: Matrix, first: Indices, powers: Vector, nodes: Intervals, out: Vector
-) -> int:  # fmt: skip
+) -> int:
     """Write the sum over COMPOSE(a, b) of (1 - alpha)^{b-z} F_[y,z] into ``out``; return how many nodes it had."""
     count = compose_into(a, b, nodes)
     for j in range(out.shape[0]):
         out[j] = 0.0
     for i in range(count):
-        y, z = nodes[i, 0], nodes[i, 1]
+        y = nodes[i, 0]
+        z = nodes[i, 1]
         k = level(z - y + 1)
-        row, weight = first[k] + ((y - 1) >> k), power(1.0 - alpha, b - z, powers)
+        row = first[k] + ((y - 1) >> k)
+        weight = power(1.0 - alpha, b - z, powers)
         for j in range(out.shape[0]):
             out[j] += weight * F[row, j]
     return count
@@ -120,17 +122,32 @@ def node_sum(
 
 @kernel
 def literal_step(
-    t: int, N: int, alpha: float, gamma: float, F: Nodes, first: Indices, tables: Tables, nodes: Intervals,
-    work: Matrix, out: Vector,
-) -> int:  # fmt: skip
+    t: int,
+    N: int,
+    alpha: float,
+    gamma: float,
+    F: Nodes,
+    first: Indices,
+    tables: Tables,
+    nodes: Intervals,
+    work: Matrix,
+    out: Vector,
+) -> int:
     """Write m^_t into ``out``, line by line as Algorithm 4 prints it; return how many vectors were added to another.
 
     N is the number of examples (repair algorithm-4-input); ``nodes`` and ``work`` are working space, ``first`` comes
     from ``first_rows``. Shapes: ``first`` (levels,), ``nodes`` (MOST_NODES, 2), ``work`` (3, d), ``out`` (d,).
     """
-    F_G, F_Delta, F_r, powers, keeps, c = F.g, F.delta, F.r, tables.powers, tables.keeps, tables.c
+    F_G = F.g
+    F_Delta = F.delta
+    F_r = F.r
+    powers = tables.powers
+    keeps = tables.keeps
+    c = tables.c
     d = out.shape[0]
-    window, G, Delta = work[0], work[1], work[2]
+    window = work[0]
+    G = work[1]
+    Delta = work[2]
     q = t // N  # "q <- floor(t / N)"
     r = t - q * N  # "r = t - qN"
     adds = node_sum(1, r, alpha, F_G, first, powers, nodes, out)  # "G^_[1,r] = ..."; algorithm-4-empty-prefix
@@ -141,7 +158,8 @@ def literal_step(
         out[j] *= decay  # "G^_[1,t] = (1 - alpha)^{t-r} G^_[1,r]"
     for i in range(q):  # "for i = 0 ... q - 1 do"
         if i > 0:  # algorithm-4-loop
-            a, b = t - i * N + 1, t - (i - 1) * N
+            a = t - i * N + 1
+            b = t - (i - 1) * N
             adds += node_sum(a, b, alpha, F_G, first, powers, nodes, G)  # "G^_[t-iN+1,t-(i-1)N] = ..."
             adds += node_sum(a, b, alpha, F_Delta, first, powers, nodes, Delta)  # "Delta^_[t-iN+1,t-(i-1)N] = ..."
             c_i = c[i] if c.shape[0] > 0 else coefficient(i, N, alpha, gamma, powers, keeps)
@@ -160,9 +178,17 @@ def literal_step(
 
 @kernel
 def literal_run(
-    N: int, alpha: float, gamma: float, F: Nodes, first: Indices, tables: Tables, nodes: Intervals, work: Matrix,
-    out: Matrix, adds: Indices,
-) -> None:  # fmt: skip
+    N: int,
+    alpha: float,
+    gamma: float,
+    F: Nodes,
+    first: Indices,
+    tables: Tables,
+    nodes: Intervals,
+    work: Matrix,
+    out: Matrix,
+    adds: Indices,
+) -> None:
     """Write m^_1..m^_T into ``out``, shape (T, d), and what ``literal_step`` counts into ``adds``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
         adds[t - 1] = literal_step(t, N, alpha, gamma, F, first, tables, nodes, work, out[t - 1])
@@ -197,12 +223,15 @@ def reconstruct_literal(
     Source: Algorithm 4, appendix B, with ``REPAIRS``.
     """
     nodes, steps, d = check_nodes(nodes)
-    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
+    N = check.whole(1, examples=examples)
+    alpha = check.weight(alpha=alpha)
+    gamma = check.proportion(gamma=gamma)
     sizes = (steps + 1, steps // N + 1, steps // N + 1) if looked_up else (0, 0, 0)
     check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
     tables = Tables(*(np.empty(size) for size in sizes))
     fill_tables(alpha, gamma, N, tables)
-    m_hat, adds = check.room(steps, d, apart=nodes, out=out), np.empty(steps, dtype=np.int64)
+    m_hat = check.room(steps, d, apart=nodes, out=out)
+    adds = np.empty(steps, dtype=np.int64)
     space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
     literal_run(N, alpha, gamma, nodes, first_rows(steps), tables, *space, m_hat, adds)
     return m_hat, adds

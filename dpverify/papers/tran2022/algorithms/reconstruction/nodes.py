@@ -74,14 +74,18 @@ def fill_level_decay(alpha: float, out: Vector) -> None:
 @kernel
 def add_levels(steps: int, decay: Vector, out: Matrix) -> None:
     """Fill in the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half."""
-    below, row, b = 0, steps, 1
+    below = 0
+    row = steps
+    b = 1
     while steps >> b:
         c = decay[b - 1]
         for a in range(steps >> b):
             left = below + 2 * a
             for j in range(out.shape[1]):
                 out[row + a, j] = c * out[left, j] + out[left + 1, j]
-        below, row, b = row, row + (steps >> b), b + 1
+        below = row
+        row = row + (steps >> b)
+        b = b + 1
 
 
 def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:

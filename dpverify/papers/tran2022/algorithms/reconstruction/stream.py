@@ -53,9 +53,15 @@ from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 
 Stack: TypeAlias = NDArray[np.float64]  # Shape (k, n, d)
 
-G, DELTA, R = 0, 1, 2  # Places of the three families in stacks
+# Places of the three families in stacks
+G = 0
+DELTA = 1
+R = 2
 
-MIXED, WINDOW, TOTAL = 1, 2, 3  # Places of H, in DELTA's place, and of g_t and G_t in the rings
+# Places of H, in DELTA's place, and of g_t and G_t in the rings
+MIXED = 1
+WINDOW = 2
+TOTAL = 3
 
 LARGE, LONG = 1 << 21, 128
 """An ``out`` of at least 16 MiB in rows of at least 1 KiB is written around the caches: it does not stay in them until
@@ -87,7 +93,8 @@ class StreamState(NamedTuple):
 
 def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
     """Compute what the recursion multiplies with; arguments are checked by the caller."""
-    powers, decay = (1.0 - alpha) ** np.arange(examples + 1, dtype=float), np.empty(LEVELS)
+    powers = (1.0 - alpha) ** np.arange(examples + 1, dtype=float)
+    decay = np.empty(LEVELS)
     fill_level_decay(alpha, decay)
     return StreamConstants(np.array([alpha, 1.0 - gamma, gamma, 1.0 - gamma, powers[examples]]), powers, decay)
 
@@ -95,7 +102,8 @@ def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
 def new_state(examples: int, steps: int, dimension: int) -> StreamState:
     """Make the state before the first step; arguments are checked by the caller."""
     levels = max(steps.bit_length(), examples.bit_length())
-    rings, prefixes = np.zeros((4, examples + 1, dimension)), np.zeros((3, levels, dimension))
+    rings = np.zeros((4, examples + 1, dimension))
+    prefixes = np.zeros((3, levels, dimension))
     return StreamState(rings, prefixes, np.zeros(1, dtype=np.int64))
 
 
@@ -106,9 +114,16 @@ def state_floats(examples: int, steps: int, dimension: int) -> int:
 
 @inner_kernel
 def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would cost as much as a step at d = 8
-    begin: int, K: int, constants: StreamConstants, F: Nodes, first: Indices, state: StreamState, line: Vector,
-    out: Matrix, adds: Indices,
-) -> None:  # fmt: skip
+    begin: int,
+    K: int,
+    constants: StreamConstants,
+    F: Nodes,
+    first: Indices,
+    state: StreamState,
+    line: Vector,
+    out: Matrix,
+    adds: Indices,
+) -> None:
     """Write m^_t into ``out`` for the steps t = begin, begin + 1, ..., from what the steps before have left.
 
     K is floor(log2 N). Of the noisy nodes, (n, d) each, those are read at step t that end there: of G and Delta up to
@@ -119,16 +134,32 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
 
     Loops are over few arrays each: the compiler vectorizes a loop only where it can check cheaply that none overlap.
     """
-    rings, prefixes = state.rings, state.prefixes
-    weights, powers, decay = constants.weights, constants.powers, constants.decay
-    F_G, F_Delta, F_r = F.g, F.delta, F.r
-    N, d, B = rings.shape[1] - 1, rings.shape[2], 1 << K
-    alpha, of_delta, of_g, carry, decay_N = weights[0], weights[1], weights[2], weights[3], weights[4]
-    flat_G, flat_Delta = F_G.reshape(F_G.size), F_Delta.reshape(F_Delta.size)
-    flat_r, flat_out, now = F_r.reshape(F_r.size), out.reshape(out.size), (begin - 1) % N
+    rings = state.rings
+    prefixes = state.prefixes
+    weights = constants.weights
+    powers = constants.powers
+    decay = constants.decay
+    F_G = F.g
+    F_Delta = F.delta
+    F_r = F.r
+    N = rings.shape[1] - 1
+    d = rings.shape[2]
+    B = 1 << K
+    alpha = weights[0]
+    of_delta = weights[1]
+    of_g = weights[2]
+    carry = weights[3]
+    decay_N = weights[4]
+    flat_G = F_G.reshape(F_G.size)
+    flat_Delta = F_Delta.reshape(F_Delta.size)
+    flat_r = F_r.reshape(F_r.size)
+    flat_out = out.reshape(out.size)
+    now = (begin - 1) % N
     for i in range(out.shape[0]):
-        t, count = begin + i, 0
-        now, highest = now + 1 if now + 1 < N else 0, level(t)
+        t = begin + i
+        count = 0
+        now = now + 1 if now + 1 < N else 0
+        highest = level(t)
         top = min(highest, K)
         # Nodes of the next step: every level is a stream of its own, too many for the hardware. Leaves and r's are
         # asked for now, the others at the end of this step: what is asked for at once waits in one queue.
@@ -144,7 +175,8 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
         if t > N:  # the same for H: nodes that begin at u + 1 go to row u of the ring
             for k in range(top + (top == K)):
                 if t - (1 << k) >= N:
-                    row, at = now - (1 << k) if now >= 1 << k else now - (1 << k) + N, place(first, k, t)
+                    row = now - (1 << k) if now >= 1 << k else now - (1 << k) + N
+                    at = place(first, k, t)
                     for j in range(d):
                         rings[MIXED, row, j] = of_delta * F_Delta[at, j] + of_g * F_G[at, j]
                     count += 1
@@ -152,16 +184,21 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
             if top == K:
                 count += finish_block(MIXED, now, K, powers, rings)
             elif before >= N:  # the node that ends at t with length lowbit(t); row K is the empty prefix
-                at, k, c = place(first, top, t), min(level(before), K), powers[1 << top]
+                at = place(first, top, t)
+                k = min(level(before), K)
+                c = powers[1 << top]
                 for j in range(d):
                     mixed = of_delta * F_Delta[at, j] + of_g * F_G[at, j]
                     prefixes[MIXED, top, j] = c * prefixes[MIXED, k, j] + mixed
                 count += 1 + (k < K)
         # COMPOSE(t - N + 1, t), or COMPOSE(1, t) where that begins before step 1: from row ``now`` up to ``middle``, a
         # multiple of B; a whole block from there; the prefix of t's own block. An empty prefix is a row of zeros.
-        f, middle, parts = G if t < 2 * N else MIXED, 0, int(top < K)
+        f = G if t < 2 * N else MIXED
+        middle = 0
+        parts = int(top < K)
         if t >= N:
-            middle, parts = (((t - N) >> K) + 1) << K, parts + 1
+            middle = (((t - N) >> K) + 1) << K
+            parts = parts + 1
             c = powers[t - middle]
             if t < 2 * N:
                 for j in range(d):
@@ -174,13 +211,18 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
             for j in range(d):
                 rings[WINDOW, now, j] = prefixes[G, top, j]
         if middle + B <= t:
-            row, c, parts = now - (t - middle), powers[t - middle - B], parts + 1
+            row = now - (t - middle)
+            c = powers[t - middle - B]
+            parts = parts + 1
             row = row if row >= 0 else row + N
             for j in range(d):
                 rings[WINDOW, now, j] += c * rings[f, row, j]
-        at, past, c = place(first, highest, t), highest, 0.0
+        at = place(first, highest, t)
+        past = highest
+        c = 0.0
         if t > 1 << highest:
-            past, c = level(t - (1 << highest)), decay[highest]
+            past = level(t - (1 << highest))
+            c = decay[highest]
         for j in range(d):
             prefixes[R, highest, j] = c * prefixes[R, past, j] + F_r[at, j]
         if line.shape[0] > 0:
@@ -208,7 +250,9 @@ def reconstruct_step(
 
     ``nodes``, shape (3, levels, d), has in row k the nodes [t - 2^k + 1, t] of the three families.
     """
-    F, out, adds = Nodes(nodes[G], nodes[DELTA], nodes[R]), m_hat.reshape((1, m_hat.shape[0])), state.adds
+    F = Nodes(nodes[G], nodes[DELTA], nodes[R])
+    out = m_hat.reshape((1, m_hat.shape[0]))
+    adds = state.adds
     reconstruct_steps(t, K, constants, F, adds[:0], state, constants.powers[:0], out, adds)
     return int(adds[0])
 
@@ -253,7 +297,9 @@ def reconstruct(
     ``reconstruct_literal`` up to rounding.
     """
     nodes, steps, d = check_nodes(nodes)
-    N, alpha, gamma = check.whole(1, examples=examples), check.weight(alpha=alpha), check.proportion(gamma=gamma)
+    N = check.whole(1, examples=examples)
+    alpha = check.weight(alpha=alpha)
+    gamma = check.proportion(gamma=gamma)
     check.memory(
         steps * (d * (out is None) + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d
     )
@@ -266,8 +312,10 @@ def reconstruct_with(
     nodes: Nodes, steps: int, d: int, examples: int, constants: StreamConstants, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
     """Do what ``reconstruct`` does, with given constants: faults are planted in them; arguments are checked before."""
-    adds, state = np.empty(steps, dtype=np.int64), new_state(examples, steps, d)
+    adds = np.empty(steps, dtype=np.int64)
+    state = new_state(examples, steps, d)
     around = out is not None and out.size >= LARGE and d >= LONG
-    line, m_hat = np.empty(d if around else 0), out if out is not None else np.empty((steps, d))
+    line = np.empty(d if around else 0)
+    m_hat = out if out is not None else np.empty((steps, d))
     reconstruct_steps(1, floor_log2(examples), constants, nodes, first_rows(steps), state, line, m_hat, adds)
     return m_hat, adds

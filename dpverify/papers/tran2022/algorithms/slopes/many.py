@@ -23,26 +23,42 @@ from dpverify.problems.base import Problem
 
 @kernel
 def run_many(
-    gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, words: Words, steps: int, last: int,
-    numbers: NsgdNumbers, out: Vector,
-) -> int:  # fmt: skip
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    start: Vector,
+    words: Words,
+    steps: int,
+    last: int,
+    numbers: NsgdNumbers,
+    out: Vector,
+) -> int:
     """Run Algorithm 1 without noise from each state of a generator: ``|m_T - grad F(w_T)|`` of each run in ``out``.
 
     0, or the step at which a momentum stopped being finite. ``words`` are the states for the permutations, from
     ``words_of_seeds``, and are advanced; permutations are drawn up to step ``last``. Shapes: ``x`` (N, p), ``y`` (N,),
     ``start`` (d,), ``words`` (n, 4), ``out`` (n,).
     """
-    N, d = x.shape[0], start.shape[0]
-    order, held, done = np.arange(N), np.zeros(2, dtype=np.uint64), np.zeros(1, dtype=np.int64)
-    w, m, m_hat, g, total = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
-    slots, iterates = np.zeros((64, d)), np.zeros((0, d))
+    N = x.shape[0]
+    d = start.shape[0]
+    order = np.arange(N)
+    held = np.zeros(2, dtype=np.uint64)
+    done = np.zeros(1, dtype=np.int64)
+    w = np.zeros(d)
+    m = np.zeros(d)
+    m_hat = np.zeros(d)
+    g = np.zeros(d)
+    total = np.zeros(d)
+    slots = np.zeros((64, d))
+    iterates = np.zeros((0, d))
     for run in range(words.shape[0]):
         held[0] = np.uint64(0)
         copy_into(w, start)
         for n in range(N):
             order[n] = n
         for j in range(d):
-            m[j], total[j] = 0.0, 0.0
+            m[j] = 0.0
+            total[j] = 0.0
         for t in range(1, steps + 1):
             if begins(t, N, last):
                 shuffle_from(words[run], held, order)
@@ -63,13 +79,21 @@ def run_many(
 
 def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]) -> Vector:
     """Give ``|m_T - grad F(w_T)|`` at the end of a run of Algorithm 1 without noise, for each seed."""
-    p, out = parameters, np.empty(len(seeds))
+    p = parameters
+    out = np.empty(len(seeds))
     if p.sigma != 0.0:
         raise check.ArgumentError("sigma", p.sigma, "must be 0")
     failed = run_many(
-        problem.example_gradient, problem.x, problem.y, problem.start, words_of_seeds(seeds, 0), p.steps,
-        last_shuffle(p.ordering, p.steps), new_numbers(p, len(problem.x)), out,
-    )  # fmt: skip
+        problem.example_gradient,
+        problem.x,
+        problem.y,
+        problem.start,
+        words_of_seeds(seeds, 0),
+        p.steps,
+        last_shuffle(p.ordering, p.steps),
+        new_numbers(p, len(problem.x)),
+        out,
+    )
     if failed:
         raise check.ArgumentError("momentum", f"not finite at step {failed}", "must stay finite")
     return out

@@ -46,7 +46,9 @@ def _example_gradient(
         for j in range(n):
             mean += w[j]
         mean /= n
-        a, b, gate = math.tanh(w[n]), math.tanh(w[k] - mean), 0.5 * (1.0 + math.tanh(w[n + 1] - when))
+        a = math.tanh(w[n])
+        b = math.tanh(w[k] - mean)
+        gate = 0.5 * (1.0 + math.tanh(w[n + 1] - when))
         along = noise * a * (1.0 - b * b) * gate - growth * b
         for j in range(n):
             out[j] = -along / n
@@ -101,7 +103,8 @@ class Memory:
 
     def gradient(self, w: Vector) -> Vector:
         """Gradient of F at ``w``, shape (N + 2,)."""
-        term, total = np.zeros_like(w), np.zeros_like(w)
+        term = np.zeros_like(w)
+        total = np.zeros_like(w)
         for k in range(self.examples):
             self.example_gradient(w, np.zeros(1), float(k), term)
             total += term

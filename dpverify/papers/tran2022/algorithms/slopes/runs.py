@@ -36,25 +36,46 @@ def write_means(
     steps: int, gradient: float, sampled: float, noise: float, error: float, last: float, farthest: float, out: Vector
 ) -> None:
     """Write what a run is summed up to into ``out``, shape (6,): means from the four sums over its steps."""
-    out[GRADIENT], out[SAMPLED] = gradient / steps, sampled / steps
-    out[NOISE], out[ERROR] = noise / steps, error / steps
-    out[LAST], out[FARTHEST] = last, farthest
+    out[GRADIENT] = gradient / steps
+    out[SAMPLED] = sampled / steps
+    out[NOISE] = noise / steps
+    out[ERROR] = error / steps
+    out[LAST] = last
+    out[FARTHEST] = farthest
 
 
 @kernel
 def run_slope(
-    steps: int, slope: Vector, offsets: Vector, order: ExampleOrder, rng: Generator, numbers: NsgdNumbers,
-    slots: Matrix, out: Vector,
-) -> None:  # fmt: skip
+    steps: int,
+    slope: Vector,
+    offsets: Vector,
+    order: ExampleOrder,
+    rng: Generator,
+    numbers: NsgdNumbers,
+    slots: Matrix,
+    out: Vector,
+) -> None:
     """Run Algorithm 1 on a slope and write what it is summed up to into ``out``, shape (6,), as in ``RunMeans``.
 
     ``slope``: s, D, L and r. ``offsets``: a_n. ``slots``: as in ``NsgdState``. Shapes: ``slope`` (4,), ``offsets``
     (N,), ``slots`` (floor(log2 T) + 1, d).
     """
-    d, flat, permutation, N = np.uint64(slots.shape[1]), slots.reshape(slots.size), order.permutation, offsets.shape[0]
-    decay, scale, alpha, eta = numbers.decay, numbers.scale, numbers.alpha, numbers.eta
-    u, m, beta = 0.0, 0.0, 1.0 - alpha
-    gradients, sampled, noises, errors, farthest = 0.0, 0.0, 0.0, 0.0, 0.0
+    d = np.uint64(slots.shape[1])
+    flat = slots.reshape(slots.size)
+    permutation = order.permutation
+    N = offsets.shape[0]
+    decay = numbers.decay
+    scale = numbers.scale
+    alpha = numbers.alpha
+    eta = numbers.eta
+    u = 0.0
+    m = 0.0
+    beta = 1.0 - alpha
+    gradients = 0.0
+    sampled = 0.0
+    noises = 0.0
+    errors = 0.0
+    farthest = 0.0
     i = 0
     for t in range(1, steps + 1):
         if i == N:
@@ -104,8 +125,11 @@ class RunMeans:
 
 def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
     """Run Algorithm 1 on a slope: the iterates of ``DpNsgd``, up to the rounding of one division a step."""
-    p, N, out = parameters, problem.examples, np.empty(6)
+    p = parameters
+    N = problem.examples
+    out = np.empty(6)
     numbers = new_numbers(p, N)._replace(eta=direction * p.eta)
-    slots, order = np.zeros((p.steps.bit_length(), problem.dimension)), slope_order(problem, p.ordering, p.steps, seed)
+    slots = np.zeros((p.steps.bit_length(), problem.dimension))
+    order = slope_order(problem, p.ordering, p.steps, seed)
     run_slope(p.steps, problem.numbers, problem.offsets, order, generator(seed, 1), numbers, slots, out)
     return RunMeans(*out.tolist())

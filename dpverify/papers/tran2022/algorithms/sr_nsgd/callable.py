@@ -34,9 +34,17 @@ class SrNsgdCallable(FunctionRun, SrRun):
     """
 
     def __init__(
-        self, gradient: IndexGradient, examples: int, start: Vector, parameters: SrParameters, *,
-        seed: Seed = 0, tape: Tape | None = None, schedule: Indices | None = None, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        gradient: IndexGradient,
+        examples: int,
+        start: Vector,
+        parameters: SrParameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        schedule: Indices | None = None,
+        keep: bool = False,
+    ) -> None:
         super().__init__(examples, start, parameters, seed, tape, schedule, keep)
         self._ask_with(gradient)
         self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, *self._state)

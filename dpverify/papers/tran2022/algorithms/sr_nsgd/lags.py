@@ -100,11 +100,13 @@ def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
 @inner_kernel
 def write_leaf(
     f: int, s: int, N: int, gradient: SparseGradient, record: PastSteps, before: Vector, out: Vector
-) -> None:  # fmt: skip
+) -> None:
     """Write what step s contributes to family f, G or DELTA, into ``out``; ``before`` is working space, both (d,)."""
     starts, columns, values = record.rows
-    n, epoch = record.schedule[s - 1], (s - 1) // N
-    row_columns, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+    n = record.schedule[s - 1]
+    epoch = (s - 1) // N
+    row_columns = columns[starts[n] : starts[n + 1]]
+    entries = values[starts[n] : starts[n + 1]]
     copy_into(out, record.common[epoch])
     gradient(record.anchors[epoch], row_columns, entries, record.y[n], out)
     if f == DELTA:
@@ -126,9 +128,10 @@ def join_halves(k: int, decay: Vector, left: Matrix) -> None:
 @inner_kernel
 def write_noisy(
     f: int, k: int, t: int, N: int, K: int, node: Vector, noise: NodeNoise, record: PastSteps, state: Words, out: Vector
-) -> None:  # fmt: skip
+) -> None:
     """Write the node [t - 2^k + 1, t] as it was released into ``out``: ``node`` has no noise. ``state`` (4,): space."""
-    unit, scale = noise.unit, deviation(f, t, N, noise.deviations)
+    unit = noise.unit
+    scale = deviation(f, t, N, noise.deviations)
     if noise.tape.shape[0] > 0:
         copy_into(unit, noise.tape[tape_row(f, k, t, N, K)])
     elif record.words.shape[0] > 0:
@@ -146,21 +149,21 @@ def write_noisy(
 @inner_kernel
 def mix(weights: Vector, F_G: Vector, F_Delta: Vector) -> None:
     """Turn a node of DELTA into one of MIXED, in place, with that of G; all (d,)."""
-    of_delta, of_g = weights[1], weights[2]
+    of_delta = weights[1]
+    of_g = weights[2]
     for j in range(F_Delta.shape[0]):
         F_Delta[j] = of_delta * F_Delta[j] + of_g * F_G[j]
 
 
 @inner_kernel
-def add_prefix(
-    s: int, K: int, powers: Vector, F: Vector, prefixes: Matrix, block: Vector
-) -> None:  # fmt: skip
+def add_prefix(s: int, K: int, powers: Vector, F: Vector, prefixes: Matrix, block: Vector) -> None:
     """Take in the longest node F that ends at s; ``prefixes`` (K + 1, d) and ``block`` (d,) are those of a lag."""
     top = min(level(s), K)
     if top == K:
         copy_into(block, F)
         return
-    before, c = s - (1 << top), powers[1 << top]
+    before = s - (1 << top)
+    c = powers[1 << top]
     k = min(level(before), K) if before > 0 else K
     for j in range(F.shape[0]):
         prefixes[top, j] = c * prefixes[k, j] + F[j]
@@ -168,11 +171,21 @@ def add_prefix(
 
 @inner_kernel
 def advance_prefix(
-    lag: int, s: int, N: int, K: int, gradient: SparseGradient, constants: StreamConstants, noise: NodeNoise,
-    record: PastSteps, state: Words, lags: Lags,
-) -> None:  # fmt: skip
+    lag: int,
+    s: int,
+    N: int,
+    K: int,
+    gradient: SparseGradient,
+    constants: StreamConstants,
+    noise: NodeNoise,
+    record: PastSteps,
+    state: Words,
+    lags: Lags,
+) -> None:
     """Release the longest nodes that end at s once more, and take them in."""
-    top, F_G, F_Delta = min(level(s), K), lags.space[0], lags.space[1]
+    top = min(level(s), K)
+    F_G = lags.space[0]
+    F_Delta = lags.space[1]
     for f in range(1 + (s > N)):
         nodes = lags.left[lag, f]
         write_leaf(f, s, N, gradient, record, lags.space[2], nodes[top])
@@ -190,16 +203,27 @@ def advance_prefix(
 
 @inner_kernel
 def advance_suffixes(
-    lag: int, u: int, N: int, K: int, gradient: SparseGradient, constants: StreamConstants, noise: NodeNoise,
-    record: PastSteps, state: Words, lags: Lags,
-) -> None:  # fmt: skip
+    lag: int,
+    u: int,
+    N: int,
+    K: int,
+    gradient: SparseGradient,
+    constants: StreamConstants,
+    noise: NodeNoise,
+    record: PastSteps,
+    state: Words,
+    lags: Lags,
+) -> None:
     """Make the suffixes that follow S_u up to the next of its level or above, from right to left."""
     k = min(level(u), K)
     block = (u >> K) << K
-    F_G, F_Delta = lags.space[0], lags.space[1]
+    F_G = lags.space[0]
+    F_Delta = lags.space[1]
     for i in range(k - 1, -1, -1):
-        v, low = u + (1 << i), 1 << i
-        z, remaining = v + low, block + (1 << K) - v
+        v = u + (1 << i)
+        low = 1 << i
+        z = v + low
+        remaining = block + (1 << K) - v
         mixed = v >= N
         for s in range(v + 1, z + 1):
             row = level(s - v)
@@ -211,9 +235,11 @@ def advance_suffixes(
             write_noisy(DELTA, i, z, N, K, lags.leaves[DELTA, i], noise, record, state, F_Delta)
             mix(constants.weights, F_G, F_Delta)
         for f in range(int(block >= N), 1 + mixed):
-            F, S = lags.space[f], lags.suffixes[lag, f]
+            F = lags.space[f]
+            S = lags.suffixes[lag, f]
             if low < remaining:
-                c, after = constants.powers[remaining - low], level(z)
+                c = constants.powers[remaining - low]
+                after = level(z)
                 for j in range(F.shape[0]):
                     S[i, j] = c * F[j] + S[after, j]
             else:
@@ -223,16 +249,24 @@ def advance_suffixes(
 @inner_kernel
 def write_total(t: int, N: int, K: int, constants: StreamConstants, lags: Lags) -> None:
     """Write G_t into row 1 of ``lags.space``, and g_t into row 0, from the windows at all lags; the oldest is first."""
-    powers, B, g, total = constants.powers, 1 << K, lags.space[0], lags.space[1]
-    carry, decay_N, d = constants.weights[3], constants.weights[4], lags.space.shape[1]
+    powers = constants.powers
+    B = 1 << K
+    g = lags.space[0]
+    total = lags.space[1]
+    carry = constants.weights[3]
+    decay_N = constants.weights[4]
+    d = lags.space.shape[1]
     for j in range(d):
-        g[j], total[j] = 0.0, 0.0
+        g[j] = 0.0
+        total[j] = 0.0
     for lag in range(t // N, -1, -1):
         s = t - lag * N
         if s == 0:
             continue
         f = G if s < 2 * N else MIXED
-        prefix, block, middle = lags.prefixes[lag, f, min(level(s), K)], lags.blocks[lag, f], 0
+        prefix = lags.prefixes[lag, f, min(level(s), K)]
+        block = lags.blocks[lag, f]
+        middle = 0
         if s < N:
             copy_into(g, prefix)
         else:

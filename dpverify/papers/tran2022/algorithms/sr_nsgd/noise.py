@@ -53,7 +53,9 @@ def rows_until(t: int, N: int, K: int) -> int:
     """How many rows of a tape the steps 1..t use: t for r, and for G and Delta every node up to the length 2^K."""
     count = t
     for k in range(K + 1):
-        completed, early = t >> k, (N + (1 << k) - 1) >> k  # of Delta, those that begin in the first epoch are not made
+        # of Delta, those that begin in the first epoch are not made
+        completed = t >> k
+        early = (N + (1 << k) - 1) >> k
         count += completed + max(0, completed - early)
     return count
 
@@ -74,7 +76,9 @@ def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) 
 
     K is floor(log2 N). ``nodes`` (3, levels, d): in row k the node [t - 2^k + 1, t].
     """
-    deviations, tape, unit = noise.deviations, noise.tape, noise.unit
+    deviations = noise.deviations
+    tape = noise.tape
+    unit = noise.unit
     for k in range(level(t) + 1):
         for f in (G, R, DELTA):
             if is_drawn(f, k, t, N, K):
@@ -97,9 +101,10 @@ def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) 
 @kernel
 def noise_run(
     K: int, constants: StreamConstants, noise: NodeNoise, nodes: Stack, state: StreamState, out: Matrix
-) -> None:  # fmt: skip
+) -> None:
     """Write m^_t - m_t into row t - 1 of ``out``, shape (T, d); ``nodes`` is working space, as in ``add_noise``."""
-    N, row = state.rings.shape[1] - 1, 0
+    N = state.rings.shape[1] - 1
+    row = 0
     for t in range(1, out.shape[0] + 1):
         for k in range(level(t) + 1):
             for f in range(3):
@@ -117,13 +122,16 @@ def fill_layout(T: int, N: int, K: int, out: NDArray[np.int64]) -> None:
         for k in range(level(t) + 1):
             for f in (G, R, DELTA):
                 if is_drawn(f, k, t, N, K):
-                    out[row, 0], out[row, 1], out[row, 2] = f, t - (1 << k) + 1, t
+                    out[row, 0] = f
+                    out[row, 1] = t - (1 << k) + 1
+                    out[row, 2] = t
                     row += 1
 
 
 def tape_rows(examples: int, steps: int) -> int:
     """How many Gaussian vectors a run uses, which is the number of rows of its tape."""
-    N, steps = check.whole(1, examples=examples), check.whole(1, MOST_STEPS >> 3, steps=steps)
+    N = check.whole(1, examples=examples)
+    steps = check.whole(1, MOST_STEPS >> 3, steps=steps)
     return rows_until(steps, N, floor_log2(N))
 
 
@@ -151,7 +159,8 @@ def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matr
 
 def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameters, examples: int) -> Matrix:
     """m^_t - m_t of a whole run, from a generator: bit for bit ``noise_from_tape`` of the same numbers."""
-    dimension, examples = check.whole(1, dimension=dimension), check.whole(1, examples=examples)
+    dimension = check.whole(1, dimension=dimension)
+    examples = check.whole(1, examples=examples)
     constants = new_constants(examples, parameters.alpha, parameters.gamma)
     no_tape = np.empty((0, dimension))
     return noise_with(no_tape, rng, parameters.deviations(examples), constants, parameters.steps, examples)
@@ -163,7 +172,9 @@ def noise_with(
     """Do what both functions above do, with given constants: faults are planted in them."""
     d = tape.shape[1]
     check.memory(steps * d + state_floats(examples, steps, d), examples=examples, steps=steps, dimension=d)
-    out, state = np.empty((steps, d)), new_state(examples, steps, d)
-    noise, nodes = NodeNoise(deviations, tape, NO_WORDS, rng, np.empty(d)), np.zeros_like(state.prefixes)
+    out = np.empty((steps, d))
+    state = new_state(examples, steps, d)
+    noise = NodeNoise(deviations, tape, NO_WORDS, rng, np.empty(d))
+    nodes = np.zeros_like(state.prefixes)
     noise_run(floor_log2(examples), constants, noise, nodes, state, out)
     return out

@@ -38,11 +38,20 @@ from dpverify.problems.gradient_of_examples import compiled, compiling
 
 @kernel
 def run_sr_steps(
-    gradient: ExampleGradient, x: Matrix, y: Vector, first: int, last: int, order: ExampleOrder, numbers: SrNumbers,
-    noise: NodeNoise, state: SrState,
-) -> int:  # fmt: skip
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    first: int,
+    last: int,
+    order: ExampleOrder,
+    numbers: SrNumbers,
+    noise: NodeNoise,
+    state: SrState,
+) -> int:
     """Do the steps ``first <= t <= last`` of Algorithm 2; return 0, or what ``sr_step`` gave where it stopped."""
-    N, rows, p = order.permutation.shape[0], x.reshape(x.size), np.uint64(x.shape[1])
+    N = order.permutation.shape[0]
+    rows = x.reshape(x.size)
+    p = np.uint64(x.shape[1])
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     for t in range(first, last + 1):
         n = example_of(t, order)
@@ -80,9 +89,18 @@ class SrNsgd(SrRun):
     """
 
     def __init__(
-        self, gradient: ExampleGradient, x: Matrix, y: Vector, start: Vector, parameters: SrParameters, *,
-        seed: Seed = 0, tape: Tape | None = None, schedule: Indices | None = None, keep: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        gradient: ExampleGradient,
+        x: Matrix,
+        y: Vector,
+        start: Vector,
+        parameters: SrParameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        schedule: Indices | None = None,
+        keep: bool = False,
+    ) -> None:
         self._compiled = compiled(gradient, "SrNsgdCallable")
         self._x = check.array(None, None, x=x)
         self._y = check.array(len(self._x), y=y)

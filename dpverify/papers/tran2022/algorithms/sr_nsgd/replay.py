@@ -58,7 +58,8 @@ class ExactDistances(NamedTuple):
 
 def anchor_rows(examples: int, steps: int) -> Intervals:
     """Rows, from 0, of each step's anchors: the first iterate of its epoch, and of the one before; -1 for none."""
-    N, steps = check.whole(1, examples=examples), check.whole(1, steps=steps)
+    N = check.whole(1, examples=examples)
+    steps = check.whole(1, steps=steps)
     check.memory(2 * steps, steps=steps)
     epoch = np.arange(steps, dtype=np.int64) // N
     return np.stack([N * epoch, np.where(epoch > 0, N * (epoch - 1), -1)], axis=1)
@@ -74,7 +75,9 @@ def write_leaves(
     first epoch. Shapes: ``x``, ``y`` (N, p) and (N,), ``iterates`` (T, d), ``schedule`` (T,), ``anchors`` (T, 2).
     """
     for i in range(iterates.shape[0]):
-        n, now, before = schedule[i], anchors[i, 0], anchors[i, 1]
+        n = schedule[i]
+        now = anchors[i, 0]
+        before = anchors[i, 1]
         gradient(iterates[i], x[n], y[n], out[F, i])
         gradient(iterates[now], x[n], y[n], out[G, i])
         if before >= 0:
@@ -85,9 +88,15 @@ def write_leaves(
 
 
 def replay(
-    gradient: ExampleGradient, x: Matrix, y: Vector, iterates: Matrix, schedule: Indices, *, alpha: float,
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    iterates: Matrix,
+    schedule: Indices,
+    *,
+    alpha: float,
     anchors: Intervals | None = None,
-) -> ExactNodes:  # fmt: skip
+) -> ExactNodes:
     """Compute every node of a run on a data set, with the iterates held fixed.
 
     All nodes, also those that no step reads. Shapes: ``x`` (N, p), ``y`` (N,), ``iterates`` (T, d) or (T + 1, d),
@@ -111,7 +120,8 @@ def replay(
         raise check.ArgumentError("anchors", f"an array of shape {rows.shape}", rule)
     d = iterates.shape[1]
     check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
-    rows, leaves = rows.astype(np.int64), np.full((4, steps, d), np.nan)
+    rows = rows.astype(np.int64)
+    leaves = np.full((4, steps, d), np.nan)
     with compiling(gradient):  # a run's iterates are read-only, which is a type of its own: a copy is not
         write_leaves(gradient, x, y, iterates[:steps].copy(), schedule, rows, leaves)
     return _nodes(leaves, rows, alpha)

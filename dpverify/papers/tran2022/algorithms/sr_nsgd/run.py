@@ -24,16 +24,23 @@ class SrRun(SteppedRun):
     """
 
     def __init__(
-        self, examples: int, start: Vector, parameters: SrParameters, seed: Seed, tape: Tape | None,
-        schedule: Indices | None, keep: bool,
-    ) -> None:  # fmt: skip
+        self,
+        examples: int,
+        start: Vector,
+        parameters: SrParameters,
+        seed: Seed,
+        tape: Tape | None,
+        schedule: Indices | None,
+        keep: bool,
+    ) -> None:
         self.parameters = p = parameters
         examples = check.whole(1, examples=examples)
         vectors = 2 * state_floats(examples, p.steps, 1) + (2 * p.steps if keep else 0)
         super().__init__(
             p.steps, examples, start, p.ordering, seed, schedule=schedule, keep=keep, vectors=vectors, counters=2
         )
-        d, rows = len(self._w), tape_rows(examples, p.steps)
+        d = len(self._w)
+        rows = tape_rows(examples, p.steps)
         tape = np.empty((0, d)) if tape is None else check.array(rows, d, tape=tape)
         self._noise = NodeNoise(p.deviations(examples), tape, NO_WORDS, self._noise_rng, np.zeros(d))
         self._numbers = new_sr_numbers(p, examples)
@@ -52,7 +59,8 @@ class SrRun(SteppedRun):
     @property
     def schedule(self) -> Indices:
         """The example of each step 1..T, shape (T,): those given, or those that the seed gives."""
-        order, p = self._order, self.parameters
+        order = self._order
+        p = self.parameters
         if len(order.given):
             return order.given.copy()
         return draw_schedule(len(order.permutation), p.steps, p.ordering, self._seed)

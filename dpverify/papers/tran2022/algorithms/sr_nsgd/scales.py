@@ -15,7 +15,11 @@ from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.typing import Vector
 
-G_FIRST, G_LATER, OF_DELTA, OF_R = 0, 1, 2, 3  # Places in an array of deviations
+# Places in an array of deviations
+G_FIRST = 0
+G_LATER = 1
+OF_DELTA = 2
+OF_R = 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Scales:
         Of a G node that ends by step 2N, of a later one, of a Delta node, of an r node; in units of the gradient.
         """
         sigma = check.not_negative(sigma=sigma)
-        first, later = sigma * math.sqrt(self.v_first), sigma * math.sqrt(self.v_later)
+        first = sigma * math.sqrt(self.v_first)
+        later = sigma * math.sqrt(self.v_later)
         return np.array([self.delta_g * first, self.delta_g * later, self.delta_delta * later, self.delta_r * later])
 
 
@@ -83,7 +88,8 @@ def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -
     Source: Algorithm 2, lines 1 and 2. 2 eta N is a length in the space of w and no change of a gradient: the
     smoothness L is missing. At N = 1 both V are 0, so there is no noise at all.
     """
-    N, steps = check.whole(1, examples=examples), check.whole(1, MOST_STEPS - 1, steps=steps)
+    N = check.whole(1, examples=examples)
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     drift = 2.0 * check.not_negative(eta=eta) * N
     first, later = 3.0 * math.log2(N), 4.0 * (steps / N) * math.log2(N)
     return Scales(4.0 * check.positive(lipschitz=lipschitz), drift, drift, first, later)

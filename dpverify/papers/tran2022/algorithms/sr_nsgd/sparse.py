@@ -27,16 +27,26 @@ from dpverify.problems.sparse.base import SparseProblem
 
 @kernel
 def run_sparse_sr_steps(
-    common: Common, lam: float, gradient: SparseGradient, rows: CsrArrays, y: Vector, first: int, last: int,
-    order: ExampleOrder, numbers: SrNumbers, noise: NodeNoise, state: SrState,
-) -> int:  # fmt: skip
+    common: Common,
+    lam: float,
+    gradient: SparseGradient,
+    rows: CsrArrays,
+    y: Vector,
+    first: int,
+    last: int,
+    order: ExampleOrder,
+    numbers: SrNumbers,
+    noise: NodeNoise,
+    state: SrState,
+) -> int:
     """Do what ``run_sr_steps`` does: ``gradient`` adds what is the example's own to what ``common`` has written."""
     starts, columns, values = rows
     N = order.permutation.shape[0]
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     for t in range(first, last + 1):
         n = example_of(t, order)
-        row_columns, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+        row_columns = columns[starts[n] : starts[n + 1]]
+        entries = values[starts[n] : starts[n + 1]]
         common(lam, anchors[0], gradients[G])
         gradient(anchors[0], row_columns, entries, y[n], gradients[G])
         if t > N:
@@ -60,9 +70,16 @@ class SparseSrNsgd(SrRun):
     """
 
     def __init__(
-        self, problem: SparseProblem, parameters: SrParameters, *, seed: Seed = 0, tape: Tape | None = None,
-        schedule: Indices | None = None, keep: bool = False, stored: bool | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        problem: SparseProblem,
+        parameters: SrParameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        schedule: Indices | None = None,
+        keep: bool = False,
+        stored: bool | None = None,
+    ) -> None:
         self._problem, d = problem, len(problem.start)
         N = check.whole(1, examples=len(problem.x))
         floats = d * (2 * state_floats(N, parameters.steps, 1) + 3 * parameters.steps * keep)
@@ -78,7 +95,11 @@ class SparseSrNsgd(SrRun):
     ) -> None:
         """Make what ``SrRun`` makes, with a stream for one example: it holds r alone."""
         self.parameters = p = parameters
-        problem, T, epochs, K, d = self._problem, p.steps, p.steps // N + 1, floor_log2(N), len(self._problem.start)
+        problem = self._problem
+        T = p.steps
+        epochs = p.steps // N + 1
+        K = floor_log2(N)
+        d = len(self._problem.start)
         rows = tape_rows(N, T)
         recorded = rows if tape is None and p.sigma > 0.0 else 0
         vectors = lag_vectors(epochs, K) + 2 * state_floats(1, T, 1) + 2 * (epochs + 1) + 2 * T * keep
@@ -90,7 +111,8 @@ class SparseSrNsgd(SrRun):
         self._noise = NodeNoise(p.deviations(N), tape, NO_WORDS, self._noise_rng, np.zeros(d))
         self._numbers = new_sr_numbers(p, N)
         self._state = new_sr_state(1, T, self._w, self._iterates, self._done)
-        anchors, common = np.zeros((epochs + 1, d)), np.zeros((epochs + 1, d))
+        anchors = np.zeros((epochs + 1, d))
+        common = np.zeros((epochs + 1, d))
         anchors[0] = self._w
         problem.common(problem.lam, anchors[0], common[0])
         words = np.zeros((recorded, 4), dtype=np.uint64)
@@ -102,13 +124,32 @@ class SparseSrNsgd(SrRun):
         with wrapping():
             if self._stored:
                 failed = run_sparse_sr_steps(
-                    p.common, p.lam, p.example_gradient, p.x.arrays, p.y, first, last, self._order, self._numbers,
-                    self._noise, self._state,
-                )  # fmt: skip
+                    p.common,
+                    p.lam,
+                    p.example_gradient,
+                    p.x.arrays,
+                    p.y,
+                    first,
+                    last,
+                    self._order,
+                    self._numbers,
+                    self._noise,
+                    self._state,
+                )
             else:
                 failed = run_lagged_steps(
-                    p.common, p.lam, p.example_gradient, self._past, first, last, self._order, self._numbers,
-                    self._noise, self._state, np.zeros(4, dtype=np.uint64), self._lags,
-                )  # fmt: skip
+                    p.common,
+                    p.lam,
+                    p.example_gradient,
+                    self._past,
+                    first,
+                    last,
+                    self._order,
+                    self._numbers,
+                    self._noise,
+                    self._state,
+                    np.zeros(4, dtype=np.uint64),
+                    self._lags,
+                )
         if failed:
             self._fail(failed)

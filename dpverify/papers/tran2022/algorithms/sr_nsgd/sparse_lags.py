@@ -30,9 +30,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.step import BAD_GRADIENT, BAD_M
 
 
 @step_kernel
-def add_recorded_noise(
-    t: int, N: int, K: int, noise: NodeNoise, record: PastSteps, row: int, nodes: Stack
-) -> int:  # fmt: skip
+def add_recorded_noise(t: int, N: int, K: int, noise: NodeNoise, record: PastSteps, row: int, nodes: Stack) -> int:
     """Do what ``noise.add_noise`` does, and write down the random source before each Gaussian that is drawn."""
     unit = noise.unit
     for k in range(level(t) + 1):
@@ -54,10 +52,11 @@ def add_recorded_noise(
 @step_kernel
 def write_gradients(
     common: Common, lam: float, gradient: SparseGradient, record: PastSteps, n: int, epoch: int, w: Vector, out: Matrix
-) -> None:  # fmt: skip
+) -> None:
     """Write the gradients of example n at both anchors and at ``w`` into ``out``, shape (3, d)."""
     starts, columns, values = record.rows
-    row_columns, entries = columns[starts[n] : starts[n + 1]], values[starts[n] : starts[n + 1]]
+    row_columns = columns[starts[n] : starts[n + 1]]
+    entries = values[starts[n] : starts[n + 1]]
     copy_into(out[G], record.common[epoch])
     gradient(record.anchors[epoch], row_columns, entries, record.y[n], out[G])
     out[DELTA, :] = 0.0
@@ -70,9 +69,19 @@ def write_gradients(
 
 @kernel
 def run_lagged_steps(
-    common: Common, lam: float, gradient: SparseGradient, record: PastSteps, first: int, last: int, order: ExampleOrder,
-    numbers: SrNumbers, noise: NodeNoise, state: SrState, words: Words, lags: Lags,
-) -> int:  # fmt: skip
+    common: Common,
+    lam: float,
+    gradient: SparseGradient,
+    record: PastSteps,
+    first: int,
+    last: int,
+    order: ExampleOrder,
+    numbers: SrNumbers,
+    noise: NodeNoise,
+    state: SrState,
+    words: Words,
+    lags: Lags,
+) -> int:
     """Do what ``run_sparse_sr_steps`` does. ``words`` (4,) is working space."""
     alpha, K, constants, N = numbers.alpha, numbers.K, numbers.constants, order.permutation.shape[0]
     powers, decay, beta = constants.powers, constants.decay, 1.0 - numbers.alpha

@@ -25,7 +25,9 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, add_noise
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 
-BAD_GRADIENT, BAD_MOMENTUM = 1, 2  # What a step says that was not done
+# What a step says that was not done
+BAD_GRADIENT = 1
+BAD_MOMENTUM = 2
 
 
 class SrNumbers(NamedTuple):
@@ -58,20 +60,22 @@ class SrState(NamedTuple):
 
 def new_sr_numbers(parameters: SrParameters, examples: int, direction: float = 1.0) -> SrNumbers:
     """Compute what every step of a run takes; steps go up instead of down where ``direction`` is -1."""
-    p, constants = parameters, new_constants(examples, parameters.alpha, parameters.gamma)
+    p = parameters
+    constants = new_constants(examples, parameters.alpha, parameters.gamma)
     return SrNumbers(floor_log2(examples), p.alpha, direction * p.eta, constants, bool(p.sigma > 0.0))
 
 
 def new_sr_state(examples: int, steps: int, w: Vector, iterates: Matrix, done: Indices) -> SrState:
     """Make the state before the first step; ``w``, ``iterates`` and ``done`` are the run's own arrays."""
-    stream, d, stored_steps = new_state(examples, steps, len(w)), len(w), max(0, len(iterates) - 1)
+    stream = new_state(examples, steps, len(w))
+    d = len(w)
+    stored_steps = max(0, len(iterates) - 1)
     gradients = np.full((3, d), np.nan)  # an entry that a gradient leaves out is then seen
-    left, nodes, momenta = (
-        np.zeros_like(stream.prefixes),
-        np.zeros_like(stream.prefixes),
-        np.full((2, stored_steps, d), np.nan),
-    )
-    m, m_hat = np.zeros(d), np.zeros(d)
+    left = np.zeros_like(stream.prefixes)
+    nodes = np.zeros_like(stream.prefixes)
+    momenta = np.full((2, stored_steps, d), np.nan)
+    m = np.zeros(d)
+    m_hat = np.zeros(d)
     return SrState(gradients, np.stack([w, w]), left, nodes, stream, w, m, m_hat, iterates, momenta, done)
 
 
@@ -82,7 +86,8 @@ def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nod
     ``nodes`` (3, levels, d): receives in row k the node [t - 2^k + 1, t]: of G and DELTA up to the length 2^K, of R
     all. Shapes: ``decay`` (LEVELS,), ``leaves`` (3, d), ``left`` (3, levels, d).
     """
-    d, top = leaves.shape[1], level(t)
+    d = leaves.shape[1]
+    top = level(t)
     for f in range(3):
         highest = top if f == R else min(top, K)
         while f == DELTA and highest >= 0 and t - (1 << highest) < N:  # these begin in the first epoch
@@ -101,12 +106,27 @@ def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nod
 
 @step_kernel
 def sr_step(
-    t: int, numbers: SrNumbers, noise: NodeNoise, gradients: Matrix, anchors: Matrix, left: Stack, nodes: Stack,
-    stream: StreamState, w: Vector, m: Vector, m_hat: Vector, iterates: Matrix, momenta: Stack, done: Indices,
-) -> int:  # fmt: skip
+    t: int,
+    numbers: SrNumbers,
+    noise: NodeNoise,
+    gradients: Matrix,
+    anchors: Matrix,
+    left: Stack,
+    nodes: Stack,
+    stream: StreamState,
+    w: Vector,
+    m: Vector,
+    m_hat: Vector,
+    iterates: Matrix,
+    momenta: Stack,
+    done: Indices,
+) -> int:
     """Do step t of Algorithm 2, from the gradients on; 0, or BAD_GRADIENT or BAD_MOMENTUM where it is not done."""
-    alpha, K, constants = numbers.alpha, numbers.K, numbers.constants
-    d, N = w.shape[0], stream.rings.shape[1] - 1
+    alpha = numbers.alpha
+    K = numbers.K
+    constants = numbers.constants
+    d = w.shape[0]
+    N = stream.rings.shape[1] - 1
     if t <= N:
         for j in range(d):
             gradients[DELTA, j] = 0.0

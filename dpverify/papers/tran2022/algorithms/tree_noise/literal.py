@@ -24,7 +24,9 @@ class UndrawnNodeError(KeyError):
     """A step asks for a node that Algorithm 1's loops do not draw."""
 
     def __init__(self, node: tuple[int, int], t: int, depth: int) -> None:
-        self.node, self.t, self.depth = node, t, depth
+        self.node = node
+        self.t = t
+        self.depth = depth
         super().__init__(node, t, depth)
 
     def __str__(self) -> str:
@@ -64,7 +66,8 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
         for j in range(d):
             out[t - 1, j] = 0.0  # "NOISE <- 0"
         for i in range(count):  # "for every interval S_i in S"
-            y, z = nodes[i, 0], nodes[i, 1]
+            y = nodes[i, 0]
+            z = nodes[i, 1]
             b = level(z - y + 1)
             if b >= depth:
                 return t
@@ -77,7 +80,8 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
 
 def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale: float) -> Matrix:
     """Draw the map Z in the order of the paper's loops, one row per node, level after level; n < 2T."""
-    steps, dimension = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(1, dimension=dimension)
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
+    dimension = check.whole(1, dimension=dimension)
     count = sum(steps >> b for b in range(check.whole(0, 62, depth=depth)))
     check.memory(count * dimension, steps=steps, dimension=dimension, depth=depth)
     Z = np.empty((count, dimension))
@@ -107,7 +111,8 @@ def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matr
     ArgumentError
         If a number is out of range, or Z has another number of rows than these loops draw.
     """
-    steps, depth = check.whole(1, MOST_STEPS - 1, steps=steps), check.whole(0, 62, depth=depth)
+    steps = check.whole(1, MOST_STEPS - 1, steps=steps)
+    depth = check.whole(0, 62, depth=depth)
     count = sum(steps >> b for b in range(depth))
     if Z.ndim != 2 or len(Z) != count:
         raise check.ArgumentError("Z", f"an array of shape {Z.shape}", f"must have {count} rows, one per node drawn")
@@ -143,7 +148,8 @@ def nodes_of_tape(tape: Tape, *, depth: int, scale: float) -> Matrix:
         If a number is out of range, or the tape has a wrong shape.
     """
     tape = check.array(None, None, tape=tape)
-    steps, depth = len(tape), check.whole(0, 62, depth=depth)
+    steps = len(tape)
+    depth = check.whole(0, 62, depth=depth)
     Z = np.full((sum(steps >> b for b in range(depth)), tape.shape[1]), np.nan)
     scale = check.not_negative(scale=scale)
     for t in range(1, steps + 1):

@@ -79,12 +79,15 @@ class TreeNoise:
 
     def __init__(
         self, steps: int, dimension: int, *, alpha: float, scale: float, rng: Generator, fast: bool = False
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._steps = check.whole(1, MOST_STEPS - 1, steps=steps)
         dimension = check.whole(1, dimension=dimension)
-        slot_count, ahead = self._steps.bit_length(), min(self._steps, max(1, AHEAD // dimension))
+        slot_count = self._steps.bit_length()
+        ahead = min(self._steps, max(1, AHEAD // dimension))
         check.memory((slot_count + ahead) * dimension, steps=steps, dimension=dimension)
-        self._scale, self._rng, self._fast = check.not_negative(scale=scale), rng, fast
+        self._scale = check.not_negative(scale=scale)
+        self._rng = rng
+        self._fast = fast
         if fast:
             take_words(rng)  # refuses other sources
         self._decay = decays(check.weight(alpha=alpha))
@@ -121,5 +124,6 @@ class TreeNoise:
             put_words(self._rng, words)
         else:
             advance(self._rng, *state)
-        self._rows, self._row = len(self._block), 0
+        self._rows = len(self._block)
+        self._row = 0
         self._drawn += self._rows

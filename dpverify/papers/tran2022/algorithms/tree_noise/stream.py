@@ -80,7 +80,9 @@ def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     them, because no step between shares its lowest bit. Shapes: ``decay`` (LEVELS,).
     """
     k = level(t)
-    before, d, flat = t - (1 << k), np.uint64(slots.shape[1]), slots.reshape(slots.size)
+    before = t - (1 << k)
+    d = np.uint64(slots.shape[1])
+    flat = slots.reshape(slots.size)
     next_noise(before, decay[k], flat, np.uint64(level(before)) * d, scale, flat, np.uint64(k) * d, d)
 
 
@@ -91,10 +93,13 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
     ``slots`` (n, d): row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
     Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
     """
-    d, t = np.uint64(out.shape[1]), first
-    flat, flat_slots = out.reshape(out.size), slots.reshape(slots.size)
+    d = np.uint64(out.shape[1])
+    t = first
+    flat = out.reshape(out.size)
+    flat_slots = slots.reshape(slots.size)
     while t <= last:
-        k, i = level(t), np.uint64(t - 1 - start) * d
+        k = level(t)
+        i = np.uint64(t - 1 - start) * d
         before = t - (1 << k)
         if before <= start:
             next_noise(before, decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
@@ -110,7 +115,8 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
 def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
     """Write NOISE_1..NOISE_T into ``out`` from a tape, both (T, d); its row t - 1 is the node that ends at t."""
     T, d = out.shape
-    decay, none = decays(alpha), np.empty((0, d))
+    decay = decays(alpha)
+    none = np.empty((0, d))
     rows = max(1, BLOCK // d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
@@ -123,8 +129,10 @@ def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
 def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``stream_noise`` does, with Gaussians drawn as they are needed: those of ``normal_tape(rng, T, d)``."""
     T, d = out.shape
-    decay, none = decays(alpha), np.empty((0, d))
-    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
+    decay = decays(alpha)
+    none = np.empty((0, d))
+    rows = max(1, BLOCK // d)
+    flat = out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
         fill_normal(rng, flat[done * d : last * d])
@@ -135,8 +143,10 @@ def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
 def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
     """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
     T, d = out.shape
-    decay, none = decays(alpha), np.empty((0, d))
-    rows, flat = max(1, BLOCK // d), out.reshape(T * d)
+    decay = decays(alpha)
+    none = np.empty((0, d))
+    rows = max(1, BLOCK // d)
+    flat = out.reshape(T * d)
     for done in range(0, T, rows):
         last = min(T, done + rows)
         fill_normal_from(words, flat[done * d : last * d])
@@ -194,7 +204,8 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
     Source: Algorithm 1, "NOISE <- NOISE + (1 - alpha)^{t - S_i[1]} Z[S_i]".
     """
     tape = check.array(None, None, tape=tape)
-    alpha, scale = check.weight(alpha=alpha), check.not_negative(scale=scale)
+    alpha = check.weight(alpha=alpha)
+    scale = check.not_negative(scale=scale)
     noise = check.room(*tape.shape, apart=(tape,), out=out)
     stream_noise(tape, alpha, scale, noise)
     return noise
@@ -224,9 +235,11 @@ def noise_from_generator(
     ArgumentError
         If a number is out of range, or the trajectory does not fit in memory, or ``out`` cannot receive it.
     """
-    steps, dimension = check.whole(1, steps=steps), check.whole(1, dimension=dimension)
+    steps = check.whole(1, steps=steps)
+    dimension = check.whole(1, dimension=dimension)
     check.memory(steps * dimension * (out is None), steps=steps, dimension=dimension)
-    alpha, scale = check.weight(alpha=alpha), check.not_negative(scale=scale)
+    alpha = check.weight(alpha=alpha)
+    scale = check.not_negative(scale=scale)
     noise = check.room(steps, dimension, out=out)
     if has_words(rng):
         words = take_words(rng)

@@ -29,7 +29,11 @@ FAULTS = (  # what is wrong with the box that is followed: a kernel with that mi
     "the noise of r nodes is left out",
     "m_t for m-hat_t",
 )
-ALPHA, GAMMA, ETA, SEED, OFF = 0.2, 0.3, 0.05, 5, 1e-10
+ALPHA = 0.2
+GAMMA = 0.3
+ETA = 0.05
+SEED = 5
+OFF = 1e-10
 
 
 def _epochs_are_orders(schedule: Indices, n: int, ordering: Ordering) -> str:
@@ -52,7 +56,9 @@ def _noisy_nodes(leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, wi
         decay = (1.0 - ALPHA) ** np.arange(z - y, -1.0, -1.0)
         families[:, row] = np.einsum("t,ftd->fd", decay, leaves[:, y - 1 : z])
     for (f, y, z), unit in zip(tape_layout(n, steps), tape, strict=True):
-        first, delta, r = deviations[0 if z <= 2 * n else 1], deviations[2], deviations[3]
+        first = deviations[0 if z <= 2 * n else 1]
+        delta = deviations[2]
+        r = deviations[3]
         scale = {G: first, DELTA: delta, R: 0.0 if without_r else r}[int(f)]
         families[f, rows[int(y), int(z)]] += scale * unit
     return Nodes(families[G], families[DELTA], families[R])
@@ -61,7 +67,9 @@ def _noisy_nodes(leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, wi
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
     """The kernel's iterates against Algorithm 2's lines: gradients, anchors, noisy nodes, Algorithm 4, the step."""
     del statement
-    n, steps, d = int(point["N"]), int(point["T"]), 2
+    n = int(point["N"])
+    steps = int(point["T"])
+    d = 2
     ordering: Ordering = "once" if point["once"] else "fresh"
     rng = np.random.default_rng(n)
     problem = ClippedQuadratic(rng.normal(size=(n, d)) + 2.0, 1.0, 2.0, 10.0)
@@ -82,13 +90,16 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
         clipped: Vector = away * min(2.0, 1.0 / float(np.linalg.norm(away)))
         return clipped
 
-    iterates, leaves = [problem.start.copy()], np.zeros((3, steps, d))
+    iterates = [problem.start.copy()]
+    leaves = np.zeros((3, steps, d))
     for t in range(1, steps + 1):
         if (off := float(np.abs(run.iterates[t - 1] - iterates[-1]).max())) > OFF:
             return Outcome(False, note=f"w_{t} is off by {off:.3g}")
         q = (t - 1) // n
-        at, now = gradient(iterates[-1], t), gradient(iterates[min(q * n + late, t - 1)], t)
-        leaves[G, t - 1], leaves[R, t - 1] = now, at - now
+        at = gradient(iterates[-1], t)
+        now = gradient(iterates[min(q * n + late, t - 1)], t)
+        leaves[G, t - 1] = now
+        leaves[R, t - 1] = at - now
         if q > 0:
             sign = -1.0 if fault == "Delta has the other sign" else 1.0
             before = iterates[q * n] if fault == "the anchor before is the anchor" else iterates[(q - 1) * n]

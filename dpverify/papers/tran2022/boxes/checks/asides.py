@@ -85,7 +85,9 @@ def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
     """The printed claim with the constant 1000: what is attained, whatever eta, against alpha eta N L."""
-    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    n = int(point["N"])
+    t = int(point["t"])
+    alpha = point["alpha"]
     if statement.reading["ordering"] == "once":
         moved = attained_once(t, n, alpha, point["G"])
     else:
@@ -96,7 +98,9 @@ def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
 
 def _corrected_once(point: Point, *, first: int) -> Outcome:
     """At most 2 alpha eta N L/(1 - (1-alpha)^N) + 2 alpha G (1-alpha)^(t-N); ``first`` 0 leaves the last term out."""
-    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    n = int(point["N"])
+    t = int(point["t"])
+    alpha = point["alpha"]
     drift = 2 * point["L"] * point["eta"] * n
     moved = largest_once(t, n, alpha, point["G"], drift)
     allowed = alpha * (drift / (1 - (1 - alpha) ** n) + first * 2 * point["G"] * (1 - alpha) ** (t - n))
@@ -105,7 +109,9 @@ def _corrected_once(point: Point, *, first: int) -> Outcome:
 
 def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     """At least 2 alpha G (1 - (1-alpha)^(N-1)) at the end of every epoch from the second on."""
-    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    n = int(point["N"])
+    t = int(point["t"])
+    alpha = point["alpha"]
     moved = attained_fresh(t, n, alpha, point["G"])
     lower_bound = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
     return Outcome(moved >= lower_bound, moved, lower_bound)

@@ -30,7 +30,8 @@ from dpverify.symbolic.exact.numbers import ONE, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ALPHA, GAMMA = Fraction(2, 5), Fraction(1, 3)
+ALPHA = Fraction(2, 5)
+GAMMA = Fraction(1, 3)
 
 
 def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -43,7 +44,8 @@ def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Combination:
     """Sum of the box for one node: every step i with the present epoch q, that of z, or with one that is ``late``."""
-    beta, n = to_value(1 - ALPHA), ordering.n_examples
+    beta = to_value(1 - ALPHA)
+    n = ordering.n_examples
     total = Combination({})
     for i in range(y, z + 1):
         q = ordering.epoch(z) - late
@@ -60,7 +62,8 @@ def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Com
 
 def _node_sum(family: str, point: Point, statement: Statement, late: int = 0) -> Outcome:
     """The box's node sum against the definition of section 4 and appendix E.1."""
-    n, z = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    z = int(point["t"])
     y = z - 2 ** int(point["low_bits"]) + 1
     ordering = Ordering("once" if statement.reading["ordering"] == "once" else "reversed", n)
     defined = paper_functions(ordering, ALPHA)[f"{family}_win"](y, z)
@@ -90,9 +93,11 @@ def _steps(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
     """g_t of the recursion with g_1 = grad F(w_1), against the sum that the paper or the correction gives."""
-    t, alpha = int(point["t"]), point["alpha"]
+    t = int(point["t"])
+    alpha = point["alpha"]
     functions = paper_functions(Ordering("free", 3), alpha)
-    beta, full = to_value(1 - alpha), functions["full_grad"]
+    beta = to_value(1 - alpha)
+    full = functions["full_grad"]
     expected = Combination({})
     for i in range(1, t + 1):
         weight = ONE if first_apart and i == 1 else to_value(alpha)
@@ -102,7 +107,8 @@ def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
 
 def _updated(point: Point, *, assigned: bool) -> Outcome:
     """m-hat_t of Algorithm 4 in gradients, against m_t; an expression that is not assigned adds nothing to G-hat."""
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     nodes = (literal_output if assigned else printed_output)(t, n, ALPHA, GAMMA)
     functions = paper_functions(Ordering("once", n), ALPHA)
     return compare_coefficients(in_gradients(nodes, functions), functions["momentum"](t), in_words)
@@ -113,7 +119,10 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
 
     The kernel takes the noise from a tape, or draws it itself: then it must be what the library draws from the seed.
     """
-    n, steps, d, seed = int(point["N"]), int(point["T"]), 3, 5
+    n = int(point["N"])
+    steps = int(point["T"])
+    d = 3
+    seed = 5
     rng = np.random.default_rng(n)
     problem = ClippedQuadratic(rng.normal(size=(n, d)) + 2.0, 1.0, 2.0, 10.0)
     drawn_inside = point["drawn"] == 1
@@ -125,7 +134,9 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
     depth = steps.bit_length()
     nodes = tree_noise_literal.nodes_of_tape(tape, depth=depth, scale=run.node_deviation)
     noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.2)
-    w, m, drawn = problem.start.copy(), np.zeros(d), draw_schedule(n, steps, "fresh", seed)
+    w = problem.start.copy()
+    m = np.zeros(d)
+    drawn = draw_schedule(n, steps, "fresh", seed)
     for t in range(1, steps + 1):
         off = float(np.abs(run.iterates[t - 1] - w).max())
         if off > 1e-11:

@@ -64,7 +64,8 @@ def _last_steps(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _loop(point: Point, ends: tuple[int, int]) -> Outcome:
     """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     visited = list(box_indices.epoch_loop(steps, n, ends[0], n + ends[1]))
     expected = [((t - 1) // n, t) for t in range(1, steps + 1)]
     span = f"t = {visited[0][1]} .. {visited[-1][1]}" if visited else "no step"
@@ -78,7 +79,8 @@ def _a_largest(point: Point, as_remainder: bool) -> Outcome:
 
 def _recursion(point: Point, skip: int) -> Outcome:
     """Whether the intervals follow on one another from a to b."""
-    a, b = int(point["a"]), int(point["b"])
+    a = int(point["a"])
+    b = int(point["b"])
     expected = a
     for y, z in box_indices.algorithm_3(a, b):
         if y != expected or z < y:
@@ -102,7 +104,8 @@ def _node_range(point: Point, without_top: bool) -> Outcome:
 
 def _delta_available(point: Point, first: int) -> Outcome:
     """Whether every Delta node of the windows begins after step N and ends by step t."""
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     for a, b in box_indices.windows_read(t, n, first):
         for y, z in compose_intervals(a, b):
             if not (y > n and z <= t):
@@ -111,20 +114,23 @@ def _delta_available(point: Point, first: int) -> Outcome:
 
 
 def _prefix_defined(point: Point, amended: bool) -> Outcome:
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     r = t % n
     defined = bool(box_indices.node_exponents(1, r)) or (amended and not compose_intervals(1, r))
     return Outcome(defined, note=f"COMPOSE(1, {r}): Algorithm 3 finds no k")
 
 
 def _first_window(point: Point, late: int = 0) -> Outcome:
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     last = max(z for _, z in compose_intervals(t % n + 1 + late, t % n + n + late))
     return Outcome(last <= t, Fraction(last), Fraction(t), "end of the last node of the window, against t")
 
 
 def _loop_windows(point: Point, first: int) -> Outcome:
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     late = [window for window in box_indices.windows_read(t, n, first) if window[1] > t]
     if not late:
         return Outcome(True)
@@ -134,7 +140,8 @@ def _loop_windows(point: Point, first: int) -> Outcome:
 def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
     """Whether the anchor exists, is the iterate at the epoch's first step, and is known at every step of the epoch."""
     epochs = cast(box_indices.Epochs, statement.reading["epochs"])
-    n, q = int(point["N"]), int(point["q"])
+    n = int(point["N"])
+    q = int(point["q"])
     steps = [t for t in box_indices.epoch_steps(epochs, q, n) if t >= 1]
     anchor = q * n
     if statement.variant == "amended":
@@ -173,11 +180,13 @@ def _noise_named(point: Point, drawn: str) -> Outcome:
 
 def _all_queries(point: Point, amended: bool) -> Outcome:
     """K queries that all touch example 1: their number against V = |IN(1)|, and what Theorem 10 makes of V."""
-    n, queries = int(point["N"]), int(point["queries"])
+    n = int(point["N"])
+    queries = int(point["queries"])
     counted = queries if amended else min(n, queries)
     if not amended and n > queries:
         return Outcome(False, Fraction(n), Fraction(queries), f"S_{n} is asked for, and there are {queries} queries")
-    order, rho = Fraction(2), Fraction(1)
+    order = Fraction(2)
+    rho = Fraction(1)
     exact = aggregation_renyi(order, rho, [Fraction(1)] * queries)
     bound = counted * order * rho**2 / 2
     return Outcome(exact <= bound, exact, bound, "divergence of order 2 at rho = 1, against V z rho^2/2")
@@ -217,8 +226,10 @@ def _line(
     )
 
 
-RUNS, STEPS = _runs("T"), _runs("t")
-NAMES, QUERIES = _grid(K=range(9)), _grid(N=range(1, 6), queries=range(1, 8))
+RUNS = _runs("T")
+STEPS = _runs("t")
+NAMES = _grid(K=range(9))
+QUERIES = _grid(N=range(1, 6), queries=range(1, 8))
 
 IN_LOOP = {
     "q <= floor(T/N)": Property("the loops are gone through with q from 0 to floor(T/N)"),

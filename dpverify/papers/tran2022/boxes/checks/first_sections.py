@@ -57,7 +57,8 @@ def _vectors(_: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 def _one_vector(point: Point, statement: Statement, share: Fraction = Fraction(1)) -> Outcome:
     """The exact delta of one vector of norm at most G with the deviation constant*G*sqrt(log(1/delta))/epsilon."""
-    epsilon, delta = ball(point["epsilon"]), ball(point["delta"])
+    epsilon = ball(point["epsilon"])
+    delta = ball(point["delta"])
     root = (1 / delta).log().sqrt()
     exact = delta_ball(2 * epsilon / (ball(share * point["constant"]) * root), epsilon)
     return Outcome(bool(exact <= delta), to_exact(exact), point["delta"], "exact delta, and the delta asked for")
@@ -99,10 +100,12 @@ def _plain_noise(point: Point, statement: Statement, share: Fraction = Fraction(
     """Noise on g_1 and on each difference: the exact delta of all of them, with the corrected error."""
     n, t, epsilon, delta = (point[name] for name in ("N", "t", "epsilon", "delta"))
     unit = ball(share * 8 / (n * epsilon)) * (1 / ball(delta)).log().sqrt()
-    first, later = unit, unit * ball(point["eta"]) * ball(t).sqrt()
+    first = unit
+    later = unit * ball(point["eta"]) * ball(t).sqrt()
     mu2 = (ball(Fraction(2) / n) / first) ** 2 + ball(t - 1) * (ball(2 * point["eta"] / n) / later) ** 2
     exact = delta_ball(mu2.sqrt(), ball(epsilon))
-    error, allowed = (first**2 + ball(t - 1) * later**2).sqrt(), unit * ball(1 + point["eta"] * t)
+    error = (first**2 + ball(t - 1) * later**2).sqrt()
+    allowed = unit * ball(1 + point["eta"] * t)
     if not error <= allowed:
         return Outcome(False, to_exact(error), to_exact(allowed), "deviation of the noise in g_t")
     return Outcome(bool(exact <= ball(delta)), to_exact(exact), delta, "exact delta, and the delta asked for")

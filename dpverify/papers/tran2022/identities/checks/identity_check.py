@@ -131,8 +131,10 @@ class IdentityCheck(Check):
         return as_control("left for right", "the left side on both sides", refuted=refuted, statistic=statistic)
 
     def _control(self, context: Context, fault: IdentityFault) -> ControlResult:
-        statement, functions = fault.statement(context.statement), fault.functions or self.functions
-        count, refuted = 0, False
+        statement = fault.statement(context.statement)
+        functions = fault.functions or self.functions
+        count = 0
+        refuted = False
         for _, outcome in self._go_through(context, statement, functions):
             count += 1
             if refuted := outcome.ok is False:

@@ -71,9 +71,11 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Outcome:
     """m_t against the sum over COMPOSE(1, t); ``decay_to`` is the column of [y, z] that the decay reaches back to."""
-    t, alpha = int(point["t"]), point["alpha"]
+    t = int(point["t"])
+    alpha = point["alpha"]
     functions = paper_functions(Ordering("free", 3), alpha)
-    beta, total = to_value(1 - alpha), Combination({})
+    beta = to_value(1 - alpha)
+    total = Combination({})
     for node in compose(1, t).tolist():
         y, z = node
         value = functions["G_win"](y, z) + functions["r_win"](y, z)  # the sum of (1-alpha)^(z - i) grad(i)
@@ -83,7 +85,9 @@ def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Out
 
 def _noise(point: Point, weight: Value = ONE) -> Outcome:
     """Coefficient of a node's noise in NOISE_t of Algorithm 1, against the weight that the statement gives all."""
-    t, z, beta = int(point["t"]), int(point["node_end"]), to_value(1 - point["alpha"])
+    t = int(point["t"])
+    z = int(point["node_end"])
+    beta = to_value(1 - point["alpha"])
     box = Combination({("zeta", z): beta ** (t - z) if t > z else ONE})
     return compare_coefficients(box, Combination({("zeta", z): weight}), in_words)
 
@@ -162,7 +166,8 @@ def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outco
     """Run the kernel of Algorithm 4 on every node by itself: its coefficients against the algebra's, to 1e-12."""
     n, t, alpha, gamma = _sizes(point)
     rows = reconstruct_nodes.node_intervals(t)
-    unit, none = np.eye(len(rows)), np.zeros((len(rows), len(rows)))
+    unit = np.eye(len(rows))
+    none = np.zeros((len(rows), len(rows)))
     families = [np.concatenate([unit if k == family else none for k in range(3)], axis=1) for family in range(3)]
     nodes = reconstruct_nodes.Nodes(*families)
     out, _ = reconstruct_literal.reconstruct_literal(
@@ -187,7 +192,8 @@ def _intervals(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
     """A disjoint union of dyadic intervals inside [a, b], 2 log2(1 + n/2) of them at most for n steps."""
-    a, b = int(point["a"]), int(point["b"])
+    a = int(point["a"])
+    b = int(point["b"])
     nodes = compose_intervals(a, b)
     covered = is_cover(nodes, a, b)
     few = 4 * 2 ** len(nodes) <= (b - a + 3 - fewer) ** 2  # count <= 2 log2(1 + n/2), without a logarithm

@@ -22,7 +22,8 @@ CHECKS = PaperChecks("tran2022", __name__)
 def _noise_alone(point: Point, statement: Statement) -> Exact:
     """Expected norm of the noise, from its exact variance."""
     constants = definitions(statement, point, precision=ctx.prec)
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     variance = noise_variance(t, n, point["alpha"], point["gamma"], NodeVariances.of(constants))
     return expected_norm(variance, int(point["d"]))
 

@@ -33,12 +33,15 @@ def _gradient(example: int, w: Fraction) -> Fraction:
 
 def _bias(point: Point, anchor: int) -> Fraction:
     """Mean over all orders of two epochs, at an iterate: the gradient that step i draws, less the full one."""
-    n, i, alpha = int(point["N"]), int(point["i"]), point["alpha"]
+    n = int(point["N"])
+    i = int(point["i"])
+    alpha = point["alpha"]
     orders = [*product(permutations(range(n)), repeat=EPOCHS)]
     total = Fraction(0)
     for epochs in orders:
         drawn = [example for epoch in epochs for example in epoch]
-        w, momentum = Fraction(0), Fraction(0)
+        w = Fraction(0)
+        momentum = Fraction(0)
         for example in drawn[: anchor - 1]:
             momentum = (1 - alpha) * momentum + alpha * _gradient(example, w)
             w += point["eta"] * ((momentum < 0) - (momentum > 0))
@@ -54,7 +57,8 @@ def _mixed(point: Point, statement: Statement) -> Outcome:
 
 def _own(point: Point, statement: Statement) -> Outcome:
     """The anchor w_{qN+1} with q = floor((i-1)/N), and the mixed one where N does not divide i."""
-    n, i = int(point["N"]), int(point["i"])
+    n = int(point["N"])
+    i = int(point["i"])
     bias = _bias(point, (i - 1) // n * n + 1)
     return Outcome(bias == 0, bias, Fraction(0)) if i % n == 0 or bias != 0 else _mixed(point, statement)
 

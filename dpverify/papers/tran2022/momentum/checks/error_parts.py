@@ -40,7 +40,8 @@ from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-N, STEPS = 16, 160
+N = 16
+STEPS = 160
 RUN = bounds.ErrorRun(
     n_examples=N,
     steps=STEPS,
@@ -139,7 +140,8 @@ RUNS_WITH_MEMORY: dict[str, tuple[int, ...]] = {
 }
 """Epochs."""
 
-MEMORY_ALPHA, MEMORY_ETA = Fraction(3, 100), Fraction(1, 2000)
+MEMORY_ALPHA = Fraction(3, 100)
+MEMORY_ETA = Fraction(1, 2000)
 
 
 def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -191,7 +193,9 @@ def _forgets(ordering: bounds.Ordering, part: float = 1.0) -> Callable[[Point, S
     """Printed terms and the start-up term against the error on the loss with a memory, with 1% for floats."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        problem, steps, alpha = Memory(), int(point["t"]), float(point["alpha"])
+        problem = Memory()
+        steps = int(point["t"])
+        alpha = float(point["alpha"])
         error = _memory_error(steps, ordering)
         allowed = part * printed_terms(problem, alpha, float(point["eta"])) + (1 - alpha) ** steps * problem.lipschitz
         note = (
@@ -203,8 +207,14 @@ def _forgets(ordering: bounds.Ordering, part: float = 1.0) -> Callable[[Point, S
 
 
 ANTIPODES: dict[str, int | Fraction | str] = {
-    "N": 2, "T": 9, "t": 9, "alpha": "1/2", "eta": "1/500", "G": 1, "L": "1/10"
-}  # fmt: skip
+    "N": 2,
+    "T": 9,
+    "t": 9,
+    "alpha": "1/2",
+    "eta": "1/500",
+    "G": 1,
+    "L": "1/10",
+}
 """Gradients G and -G near w_1, an odd step: close to the worst case of the sampling error."""
 
 ERRORS = Bounded(0.0, 1.01)  # The momentum is no longer than G = 1, and the full gradient than eta L t = 0.0018.
@@ -220,7 +230,9 @@ def _antipodes(weight: int = 1) -> Callable[[Context, np.random.Generator, int],
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         point = context.point
-        steps, alpha, eta = int(point["t"]), float(point["alpha"]) * weight, float(point["eta"])
+        steps = int(point["t"])
+        alpha = float(point["alpha"]) * weight
+        eta = float(point["eta"])
         problem = antipodal(int(point["N"]), 1, float(point["G"]), float(point["L"]))
         parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz)
         return errors_of_seeds(problem, parameters, rng.integers(1 << 62, size=size))
@@ -237,7 +249,10 @@ def _identical(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Outcome:
     """Error of Algorithm 1's momentum, G = 1 and L = 1, against the closed form; ``factor`` is a planted fault."""
-    n, t, alpha, eta = int(point["N"]), int(point["t"]), point["alpha"], point["eta"]
+    n = int(point["N"])
+    t = int(point["t"])
+    alpha = point["alpha"]
+    eta = point["eta"]
     flat = point["slope"] == 1
     problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
     parameters = Parameters(t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz)

@@ -50,7 +50,8 @@ def _error(point: Point, statement: Statement) -> Exact:
 
 def lag_losses(point: Point) -> Witness:
     """The slope, and the ramp where it is no steeper than G."""
-    G, L = point["G"], point["L"]
+    G = point["G"]
+    L = point["L"]
     reach = (point["t"] - 1) * point["eta"]
     losses = {linear(G): 1}
     if 0 < L * reach <= G:
@@ -81,7 +82,9 @@ def _lag(point: Point, statement: Statement) -> Exact:
 
 
 def _drift(point: Point, statement: Statement) -> Exact:
-    t, n, epochs = int(point["t"]), int(point["N"]), cast(bounds.Epochs, statement.reading["epochs"])
+    t = int(point["t"])
+    n = int(point["N"])
+    epochs = cast(bounds.Epochs, statement.reading["epochs"])
     return bounds.attained_drift(t, n, point["alpha"], point["eta"], point["L"], epochs)
 
 
@@ -109,7 +112,8 @@ def _slopes(_: Budget) -> Iterable[dict[str, Any]]:
 
 def _weights(point: Point, add: bool) -> Outcome:
     """Left side of lemma-11-split against its right side, with the start-up term or without."""
-    t, alpha = int(point["t"]), point["alpha"]
+    t = int(point["t"])
+    alpha = point["alpha"]
     gradients = [1 + point["change"] * step for step in range(t)]
     weights = [alpha * (1 - alpha) ** (t - 1 - step) for step in range(t)]
     left = abs(sum((w * g for w, g in zip(weights, gradients, strict=True)), Fraction(0)) - gradients[-1])
@@ -120,7 +124,8 @@ def _weights(point: Point, add: bool) -> Outcome:
 
 def _half_start(point: Point, statement: Statement) -> Outcome:
     """Planted fault: one step of decay more in the start-up term."""
-    full, none = _weights(point, True), _weights(point, False)
+    full = _weights(point, True)
+    none = _weights(point, False)
     sides = full.lhs, full.rhs, none.rhs
     left, upper, least = (side if isinstance(side, Fraction) else Fraction(0) for side in sides)
     right = least + (upper - least) * (1 - point["alpha"])

@@ -26,7 +26,8 @@ ALGORITHM = {"update-of-algorithm-1": Property("the iterates of Algorithm 1 with
 
 CHECKS = PaperChecks("tran2022", __name__, ALGORITHM)
 
-ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
+ONCE = {"ordering": "once"}
+FRESH = {"ordering": "fresh"}
 BY_DEFINITION = (
     "the anchor is a function of what was drawn before the epoch; the order of the epoch is drawn uniformly and "
     "independently of that, so the points only illustrate it"
@@ -100,7 +101,9 @@ def _ridge_steps(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outcome:
-    n, late, alpha = int(point["N"]), int(point["late"]), float(point["alpha"])
+    n = int(point["N"])
+    late = int(point["late"])
+    alpha = float(point["alpha"])
     drawn = ridge_gradients(n, alpha, late)
     i, j, t = (int(point[name]) for name in ("i", "j", "t"))
     term = times * (1 - alpha) ** (2 * t - i - j) * float(drawn[i - n - 1] @ drawn[j - n - 1])
@@ -133,11 +136,16 @@ def _line(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _flat_sampling(point: Point, part: Fraction = Fraction(1)) -> Outcome:
     """The mean square at t, G = 1, and the last step of the induction that bounds it."""
-    n, t, alpha = int(point["N"]), int(point["t"]), point["alpha"]
+    n = int(point["N"])
+    t = int(point["t"])
+    alpha = point["alpha"]
     square = momentum_once(t, n, alpha, Fraction(1))
     allowed = part * alpha * n / (max(1, n - 1) * (2 - alpha))
-    before, after, beta = weights_once(t - 1, n, alpha), weights_once(t, n, alpha), 1 - alpha
-    oldest, total = before[-1], sum(before, Fraction(0))
+    before = weights_once(t - 1, n, alpha)
+    after = weights_once(t, n, alpha)
+    beta = 1 - alpha
+    oldest = before[-1]
+    total = sum(before, Fraction(0))
     if oldest > min(before) or after != [beta * oldest + alpha, *(beta * w for w in before[:-1])]:
         return Outcome(False, note="the weights do not grow as the induction says")
     grown = beta**2 * (spread_of(before) + total**2 / n) + 2 * alpha * beta * oldest + alpha**2
@@ -250,7 +258,9 @@ CHECKS.add(
 )
 
 
-CONSTANT, LOGARITHMS = 1000, 10  # What is tried for the constant and for the power of log2 N that the O~ hides.
+# What is tried for the constant and for the power of log2 N that the O~ hides.
+CONSTANT = 1000
+LOGARITHMS = 10
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -269,7 +279,9 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _printed(point: Point, statement: Statement) -> Outcome:
     """At the start of a slope the error is (1-alpha)^t G at least, G = 1: noise has mean 0."""
-    n, top, alpha = float(point["N"]), float(point["T"]), float(point["alpha"])
+    n = float(point["N"])
+    top = float(point["T"])
+    alpha = float(point["alpha"])
     noise = alpha * math.sqrt(float(point["d"]) * top / n) / float(point["epsilon"])
     terms = math.sqrt(alpha) + float(point["eta"] * point["N"]) + float(point["eta"] / point["alpha"]) + noise
     allowed = CONSTANT * (1 + math.log2(n)) ** LOGARITHMS * terms
@@ -279,7 +291,8 @@ def _printed(point: Point, statement: Statement) -> Outcome:
 
 def _visits(n: int, top: int) -> int:
     """V as corrected in algorithm-1-v, an epoch that is cut short counted whole, at the depth floor(log2 T) + 1."""
-    depth, small = top.bit_length(), n.bit_length() - 1
+    depth = top.bit_length()
+    small = n.bit_length() - 1
     return (min(depth, small) + 1) * -(-top // n) + sum(top >> j for j in range(small + 1, depth + 1))
 
 
@@ -288,7 +301,9 @@ def _corrected(point: Point, statement: Statement, factor: float = 16.0) -> Outc
     if point["N"] > 10**9:
         return Outcome(True)
     once = statement.reading["ordering"] == "once"
-    n, top, t = int(point["N"]), int(point["T"]), int(point["t"])
+    n = int(point["N"])
+    top = int(point["T"])
+    t = int(point["t"])
     alpha, eta, d, epsilon = (float(point[name]) for name in ("alpha", "eta", "d", "epsilon"))
     log_delta = math.log(1e6)
     v = _visits(n, top)

@@ -36,7 +36,8 @@ from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
+ONCE = {"ordering": "once"}
+FRESH = {"ordering": "fresh"}
 
 
 def _variance(point: Point, statement: Statement) -> Exact:
@@ -66,7 +67,8 @@ def _root_mean_square(point: Point, statement: Statement) -> Exact:
 
 
 def _with_bias(point: Point, gamma: Fraction, noise: Exact) -> Exact:
-    n, d = int(point["N"]), int(point["d"])
+    n = int(point["N"])
+    d = int(point["d"])
     spread = point["G"] ** 2 * (1 - Fraction(n % 2, n**2) if d == 1 else 1)
     bias = mean_square("difference", int(point["t"]), n, point["alpha"], gamma, constant_spread(spread))
     return (to_ball(to_value(bias)) + d * to_ball(to_value(noise))).sqrt()
@@ -142,11 +144,14 @@ FACTOR = 4
 def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     """Hold Algorithm 2's largest exact deviation against its printed order, and Algorithm 1's."""
     # G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon.
-    n, steps = int(point["N"]), int(point["T"])
-    alpha, log_n = Fraction(1, n), n.bit_length() - 1
+    n = int(point["N"])
+    steps = int(point["T"])
+    alpha = Fraction(1, n)
+    log_n = n.bit_length() - 1
     gamma = point["eta"] * n
     drift = 4 * gamma**2
-    first, later = 16 * Fraction(3 * log_n), 16 * Fraction(4 * steps * log_n, n)
+    first = 16 * Fraction(3 * log_n)
+    later = 16 * Fraction(4 * steps * log_n, n)
     nodes = NodeVariances(16 * first, 16 * later, drift * later, drift * later)
     ends = sorted({1, steps, steps - steps % n or steps, 2 ** ((steps + 1).bit_length() - 1) - 1})
     ours = max(nearest_float(noise_variance(t, n, alpha, gamma, nodes)) for t in ends) * excess**2
@@ -155,7 +160,8 @@ def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     theirs = max(nearest_float(squared_decay_sum(t, alpha)) for t in ends) * float(4 * 16 * alpha**2 * v)
     orders = float(alpha) * (1 + math.sqrt(gamma * steps / n) + float(gamma) * math.sqrt(steps / n))
     hidden = FACTOR * math.log2(2 * n * steps)
-    ours, theirs = math.sqrt(ours), math.sqrt(theirs)
+    ours = math.sqrt(ours)
+    theirs = math.sqrt(theirs)
     if ours > 4 * hidden * orders:
         return Outcome(False, _exactly(ours), _exactly(4 * hidden * orders), note="above its own order")
     note = "standard deviation, largest over the run; right side: Algorithm 1's, times 4 log2(2 N T)"
@@ -195,11 +201,16 @@ def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) 
     # that, or more. On every path on a line the anchors, an odd number of steps apart, are eta apart at least, so that
     # Delta moves by at least 2 eta: that refutes what is printed.
     ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
-    eta_n, gamma, alpha = point["eta"] * point["N"], point["gamma"], point["alpha"]
-    epsilon, delta = ball(point["epsilon"]), ball(point["delta"])
+    eta_n = point["eta"] * point["N"]
+    gamma = point["gamma"]
+    alpha = point["alpha"]
+    epsilon = ball(point["epsilon"])
+    delta = ball(point["delta"])
     if statement.variant == "printed":
         noise = HIDDEN * ball(gamma) * ratio
-        shift, epsilon, delta = ball(2 * alpha * (1 - gamma) * point["eta"]), LOOSER * epsilon, LOOSER * delta
+        shift = ball(2 * alpha * (1 - gamma) * point["eta"])
+        epsilon = LOOSER * epsilon
+        delta = LOOSER * delta
     else:
         hidden = ball(enough) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
         size = 2 * gamma if statement.variant == "held" else gamma + eta_n

@@ -22,7 +22,9 @@ CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 
 def _expected_norm(point: Point, statement: Statement) -> Exact:
-    v, t, d = definitions(statement, point)["V"], int(point["t"]), int(point["d"])
+    v = definitions(statement, point)["V"]
+    t = int(point["t"])
+    d = int(point["d"])
     return expected_noise_norm(t, point["alpha"], point["G"], point["sigma"], v, d)
 
 

@@ -46,8 +46,10 @@ def _compare_coefficients(
     point: Point, statement: Statement, kernel: Callable[[Any, float, float, Any], None] = tree_noise.stream_noise
 ) -> Outcome:
     """Feed unit tapes to a kernel and to the printed loops: every coefficient, hence the whole covariance."""
-    steps, alpha = int(point["T"]), float(point["alpha"])
-    unit, stream = np.eye(steps), np.empty((steps, steps))
+    steps = int(point["T"])
+    alpha = float(point["alpha"])
+    unit = np.eye(steps)
+    stream = np.empty((steps, steps))
     kernel(unit, alpha, 1.0, stream)
     depth = steps.bit_length()
     nodes = tree_noise_literal.nodes_of_tape(unit, depth=depth, scale=1.0)

@@ -60,7 +60,8 @@ _total = _law(lambda t, n, at, nodes: sr_noise_variance.noise_variance(t, n, at[
 
 def _window_nodes(point: Point, statement: Statement) -> Fraction:
     """Nodes of the window that begins after step q*N + r: the first one and all that follow."""
-    n, start = int(point["N"]), int(point["q"] * point["N"] + point["r"])
+    n = int(point["N"])
+    start = int(point["q"] * point["N"] + point["r"])
     return Fraction(compose_count(start + 1, start + n))
 
 
@@ -112,9 +113,14 @@ BOTH = ("printed", "amended")
 
 
 def _term(
-    claim: str, lhs: points.LeftSide, build: Build, corners: Sequence[points.Values] = MANY_WINDOWS,
-    *, least: int = 1, variants: tuple[str, ...] = BOTH,
-) -> list[Check]:  # fmt: skip
+    claim: str,
+    lhs: points.LeftSide,
+    build: Build,
+    corners: Sequence[points.Values] = MANY_WINDOWS,
+    *,
+    least: int = 1,
+    variants: tuple[str, ...] = BOTH,
+) -> list[Check]:
     """Judge a bound on a variance: against the exact law, at the corners of its domain, and by a derivation."""
     return [
         points.against_exact(claim, lhs, corners, least=least, variants=variants),

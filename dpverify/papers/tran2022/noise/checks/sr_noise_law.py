@@ -78,7 +78,8 @@ def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], A
     """Simulate trajectories side by side: coordinates are independent."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
-        n_examples, d = int(context.point["N"]), int(context.point["d"])
+        n_examples = int(context.point["N"])
+        d = int(context.point["d"])
         samples = noise(rng, size * d, _parameters(context.point), n_examples)
         return np.ascontiguousarray(np.moveaxis(samples.reshape(len(samples), size, d), 1, 0))
 
@@ -122,7 +123,9 @@ def _compare_weights(
     point: Point, statement: Statement, kernel: Callable[[Any, SrParameters, int], Any] = sr_noise.noise_from_tape
 ) -> Outcome:
     """Feed unit tapes to a kernel: the weight of every Gaussian in every step, against the closed form."""
-    n_examples, steps, parameters = int(point["N"]), int(point["T"]), _parameters(point)
+    n_examples = int(point["N"])
+    steps = int(point["T"])
+    parameters = _parameters(point)
     rows = sr_noise.tape_rows(n_examples, steps)
     kernel_weights = kernel(np.eye(rows), parameters, n_examples)
     names = ("G", "Delta", "r")
@@ -149,17 +152,23 @@ def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
 WRONG = (sr_faults.family_scaled("delta", 1.0001), sr_faults.coefficient_off("gamma"), sr_faults.decay_off("sums"))
 
 
-N, STEPS = 16, 383
-ALPHA, GAMMA = Fraction(1, N), Fraction(1, 5)
+N = 16
+STEPS = 383
+ALPHA = Fraction(1, N)
+GAMMA = Fraction(1, 5)
 
 
 def variance_figures() -> dict[str, dict[str, list[float]]]:
     """Columns for one run with the box's constants, G = L = sigma = 1 and gamma = eta N: exact variances and bounds."""
-    steps, log_n = STEPS, N.bit_length() - 1
-    later, drift = Fraction(4 * steps * log_n, N), 4 * GAMMA**2
+    steps = STEPS
+    log_n = N.bit_length() - 1
+    later = Fraction(4 * steps * log_n, N)
+    drift = 4 * GAMMA**2
     nodes = NodeVariances(Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later)
     exact = [[nearest_float(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)] for t in range(1, steps + 1)]
-    shrunk, ratio, gamma = (1 - math.exp(-1)) ** 2, float(later), float(GAMMA)
+    shrunk = (1 - math.exp(-1)) ** 2
+    ratio = float(later)
+    gamma = float(GAMMA)
     printed = [
         192.0 * log_n**2,
         192.0 * log_n**2 / shrunk,

@@ -85,10 +85,18 @@ SHORT: dict[str, Any] = {"N": 64, "T": 5, "alpha": "1/9", "gamma": "1/4", "eta":
 FIRST_TERM: tuple[Values, Values] = (  # Short of an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)
     {"d": 1, "T": 1, "t": 1, "N": 2, "alpha": "1/2", "eta": "1/4", "G": 1, "L": 1, "delta": "1/3", "epsilon": 1},
     {
-        "d": 3, "T": 4, "t": 3, "N": 2**200, "alpha": "1/8", "eta": Fraction(1, 2**202), "G": 1, "L": 1, "delta": "1/3",
+        "d": 3,
+        "T": 4,
+        "t": 3,
+        "N": 2**200,
+        "alpha": "1/8",
+        "eta": Fraction(1, 2**202),
+        "G": 1,
+        "L": 1,
+        "delta": "1/3",
         "epsilon": 1,
     },
-)  # fmt: skip
+)
 
 
 LONGEST = 40  # Sums over windows are gone through one by one: at most this many epochs

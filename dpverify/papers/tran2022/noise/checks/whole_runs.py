@@ -107,7 +107,9 @@ def _covariance(steps: int, alpha: float) -> Any:
     return matrix
 
 
-ROUGH, MIDDLE, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005), Seen(0.05, 1.035, 1.002)
+ROUGH = Seen(0.3, 1.25, 1.02)
+MIDDLE = Seen(0.1, 1.1, 1.005)
+FINE = Seen(0.05, 1.035, 1.002)
 
 
 def judge(pairs: Pairs = "products") -> TrajectoryLaw:

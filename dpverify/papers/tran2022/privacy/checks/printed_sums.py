@@ -35,7 +35,8 @@ def _sizes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 def squares(steps: int, n: int, alpha: float) -> float:
     """The largest sum of squares over all nodes, each over its noise's variance, times sigma^2."""
-    first, later = 3 * np.log2(n), 4 * steps / n * np.log2(n)
+    first = 3 * np.log2(n)
+    later = 4 * steps / n * np.log2(n)
     total = 0.0
     for epoch in range(-(-steps // n)):
         moved: Places = np.zeros(n)

@@ -79,7 +79,8 @@ def depth_value(statement: Statement, steps: int) -> int:
 
 def _exhaustive(point: Point, statement: Statement) -> Fraction:
     """The divergence from every pattern and every node, in rational numbers."""
-    T, N = int(point["T"]), int(point["N"])
+    T = int(point["T"])
+    N = int(point["N"])
     squares, _ = largest_sum(T, N, point["alpha"], ordering_of(statement))
     return point["z"] * squares / (8 * printed_v(T, N, int(point["depth"])) * point["sigma"] ** 2)
 
@@ -114,7 +115,10 @@ def _defined(share: int) -> Rule:
         meaning = statement.definition("moved")
         if meaning is None or meaning.statement.rhs is None:
             return Outcome(None, note="no record says how far nodes move")
-        T, N, V = int(point["T"]), int(point["N"]), Fraction(1, 4)  # so that it is the sum of squares
+        # so that it is the sum of squares
+        T = int(point["T"])
+        N = int(point["N"])
+        V = Fraction(1, 4)
         defined_value = ball(evaluate(meaning.statement.rhs, {**point, "G": 1, "sigma": 1, "V": V}))
         squares, pattern = largest_sum(T, N, point["alpha"], ordering_of(statement))
         return Outcome(not defined_value / share < ball(squares), squares, defined_value, f"the visits {pattern}")

@@ -66,7 +66,8 @@ def _signs(tightened: Fraction) -> Rule:
             exact = sign_divergence(law, point["z"])
             allowed = value_of(statement, point, "z") / (2 * value_of(statement, point, "sigma") ** 2)
         else:
-            exact, allowed = sign_delta(law, point["epsilon"]), ball(point["delta"])
+            exact = sign_delta(law, point["epsilon"])
+            allowed = ball(point["delta"])
         allowed = allowed / ball(tightened)
         if exact > allowed:
             return Outcome(False, exact, allowed, PROBLEM)

@@ -54,10 +54,12 @@ def _node_noise(of_box: Fraction) -> Rule:
     """Whether a node's noise has the variance that is said, over sigma^2 V; the box has (4 alpha G)^2."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        alpha, box = point["alpha"], of_box * point["alpha"] ** 2
+        alpha = point["alpha"]
+        box = of_box * point["alpha"] ** 2
         if statement.variant == "amended":
             return Outcome(box == 16 * alpha**2, box, 16 * alpha**2)
-        start, end = int(point["start"]), int(point["end"])
+        start = int(point["start"])
+        end = int(point["end"])
         moved = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
         squared = to_exact(to_value(moved) * to_value(moved))
         note = "variance of Algorithm 1 over G^2 sigma^2 V, and that of Algorithm 5 with the node's own sensitivity"
@@ -77,7 +79,9 @@ def _same_law(decay_off: int) -> Rule:
     """Whether both sides have the same coefficients of every gradient and of every node's standard noise."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        N, T, alpha = int(point["N"]), int(point["T"]), point["alpha"]
+        N = int(point["N"])
+        T = int(point["T"])
+        alpha = point["alpha"]
         decay = 1 - alpha
         for t in range(1, T + 1):
             gradients: dict[int, Fraction] = {}
@@ -112,7 +116,8 @@ def _same_density(leak: int) -> Rule:
     """Whether the mean of a query whose subset leaves s out is the same on both data sets, for every earlier answer."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        subsets, s = (int(point["first"]), int(point["second"])), int(point["s"])
+        subsets = (int(point["first"]), int(point["second"]))
+        s = int(point["s"])
         data = (Fraction(3), Fraction(-5), Fraction(7))
         neighbour = tuple(value + 11 * (i == s) for i, value in enumerate(data))
         for answer in (Fraction(-2), Fraction(0), Fraction(13, 3)):
@@ -154,7 +159,9 @@ def _tree_private(share: Fraction) -> Rule:
     """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon``, times a share, meets delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        t, epsilon, delta = int(point["t"]), ball(point["epsilon"]), ball(point["delta"])
+        t = int(point["t"])
+        epsilon = ball(point["epsilon"])
+        delta = ball(point["delta"])
         if t == 1:
             return Outcome(False, Fraction(1), point["delta"], "log(1) = 0: no noise")
         deviation = ball(share * point["constant"]) * (1 / delta).log().sqrt() * arb(t).log() / arb(2).log() / epsilon

@@ -50,9 +50,15 @@ USED: Mapping[str, tuple[int, ...]] = {  # Which of the five sums a record is ab
 }
 
 UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides are proportional to z/sigma^2; G is large, L decides
-    "z": (2, 2), "sigma": (1, 1), "eta": ("1/1000", 1), "G": (10**6, 10**6), "T": (1, 12), "N": (1, 8), "L": (0, 64),
+    "z": (2, 2),
+    "sigma": (1, 1),
+    "eta": ("1/1000", 1),
+    "G": (10**6, 10**6),
+    "T": (1, 12),
+    "N": (1, 8),
+    "L": (0, 64),
     "alpha": ("1/64", 1),
-}  # fmt: skip
+}
 
 LONG: list[Corner] = [{"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((33, 2), (50, 4), (27, 9), (65, 33))]
 ONE_EXAMPLE: list[Corner] = [  # Both V are 0
@@ -122,8 +128,10 @@ def _defined(claim: str, share: int) -> Rule:
         meaning = statement.definition("moved")
         if meaning is None or meaning.statement.rhs is None:
             return Outcome(None, note="no record says how far nodes move")
-        T, N = int(point["T"]), int(point["N"])
-        first, later = Fraction(3), Fraction(4 * T, N) * (N > 1)
+        T = int(point["T"])
+        N = int(point["N"])
+        first = Fraction(3)
+        later = Fraction(4 * T, N) * (N > 1)
         constants = {"sigma": 1, "G": 1, "delta_G": 4, "V_first": first, "V_later": later}
         defined_value = ball(evaluate(meaning.statement.rhs, {**point, **constants}))
         over = [4 * first, 4 * later, first if claim == "theorem-8-family-first" else later, later, later]
@@ -140,7 +148,8 @@ def _defined(claim: str, share: int) -> Rule:
 def _groups(all_groups: bool) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         """Whether each released node is in exactly one of the three groups."""
-        T, N = int(point["T"]), int(point["N"])
+        T = int(point["T"])
+        N = int(point["N"])
         for family, start, end in tape_layout(N, T).tolist():
             groups = [family != 2 and end <= 2 * N, family != 2 and end > 2 * N, family == 2 and all_groups]
             if sum(groups) != 1:

@@ -34,7 +34,8 @@ def _worst_pattern(steps: int, examples: int, alpha: float, ordering: Ordering) 
 @lru_cache(maxsize=20_000)
 def _squares_of(pattern: Pattern, steps: int, alpha: Fraction, bits: int) -> arb:
     """Sum squared weights over released nodes for one pattern, in ball arithmetic with so many bits."""
-    decay, total = ball(1 - alpha), arb(0)
+    decay = ball(1 - alpha)
+    total = arb(0)
     for level in range(steps.bit_length()):
         for block, visits in groupby(pattern, key=lambda t: (t - 1) >> level):
             end = (block + 1) << level
@@ -55,7 +56,9 @@ def momentum_mu2(point: Point, statement: Statement) -> arb:
 
     The worst pattern comes from the accountant, its value from ball arithmetic: certainly no more than the truth.
     """
-    T, N, alpha = int(point["T"]), int(point["N"]), point["alpha"]
+    T = int(point["T"])
+    N = int(point["N"])
+    alpha = point["alpha"]
     pattern = _worst_pattern(T, N, float(alpha), ordering_of(statement))
     squares = _squares_of(pattern, T, alpha, ctx.prec)
     return squares / (4 * value_of(statement, point, "V") * value_of(statement, point, "sigma") ** 2)

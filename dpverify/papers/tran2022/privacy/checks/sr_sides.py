@@ -39,7 +39,9 @@ def _sums(steps: int, examples: int, alpha: Fraction, pattern: Pattern, nodes: N
 
 def squares(weights: Weights, point: Point, ordering: Ordering, nodes: Nodes, used: Sequence[int]) -> Value:
     """Give mu^2 sigma^2 of the families ``used``, for the pattern that makes it largest."""
-    T, N, alpha = int(point["T"]), int(point["N"]), point["alpha"]
+    T = int(point["T"])
+    N = int(point["N"])
+    alpha = point["alpha"]
     floats = tuple(_float(w) if i in used else 0.0 for i, w in enumerate(weights))
     pattern = _pattern(T, N, float(alpha), ordering, floats, nodes)
     total: Value = ZERO
@@ -68,10 +70,13 @@ def box_weights(point: Point, statement: Statement) -> Weights:
     """Give what the sums count for with the statement's own V and delta: 4 G^2 / (delta_G^2 V), and so on."""
     constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
     constants |= {name: to_value(value) for name, value in point.items()}
-    first, later = constants.get("V_first", ZERO), constants.get("V_later", ZERO)
+    first = constants.get("V_first", ZERO)
+    later = constants.get("V_later", ZERO)
     moved_g = 2 * constants.get("G", ZERO)
     moved = 2 * constants["eta"] * constants["N"] * constants["L"]
-    g, delta, r = constants.get("delta_G", ZERO), constants.get("delta_Delta", ZERO), constants.get("delta_r", ZERO)
+    g = constants.get("delta_G", ZERO)
+    delta = constants.get("delta_Delta", ZERO)
+    r = constants.get("delta_r", ZERO)
     early = later if "V_later" in statement.let_names else first  # Delta inside [1, 2N]: the box and the proof differ
     return [
         ratio(moved_g**2, g**2 * first),
@@ -91,7 +96,8 @@ def divergence(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
     squared = _squared(used, nodes)
 
     def lhs(point: Point, statement: Statement) -> Exact:
-        z, sigma = to_value(point["z"]), to_value(point["sigma"])
+        z = to_value(point["z"])
+        sigma = to_value(point["sigma"])
         return to_exact(z * squared(point, statement) / (2 * sigma**2))
 
     return lhs
@@ -133,7 +139,8 @@ def second_step_delta(point: Point, statement: Statement) -> Exact:
 
 def _squared(used: Sequence[int], nodes: Nodes) -> Callable[[Point, Statement], Value]:
     def squared(point: Point, statement: Statement) -> Value:
-        ordering, weights = ordering_of(statement), box_weights(point, statement)
+        ordering = ordering_of(statement)
+        weights = box_weights(point, statement)
         if statement.variant != "printed":
             return squares(weights, point, ordering, nodes, used)
         parts = [squares(weights, point, ordering, nodes, [i for i in family if i in used]) for family in ALONE]

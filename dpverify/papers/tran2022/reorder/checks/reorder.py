@@ -48,7 +48,8 @@ POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1
 def _spread(epoch: int) -> bias.GradientMoments:
     """Moments of the simulated gradients."""
     now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
-    change, factor = now - SCALES[max(epoch - 1, 0)], 1 - Fraction(1, EXAMPLES)
+    change = now - SCALES[max(epoch - 1, 0)]
+    factor = 1 - Fraction(1, EXAMPLES)
     return bias.GradientMoments(now**2 * factor, now * change * factor, change**2 * factor)
 
 
@@ -61,12 +62,14 @@ def _exact(which: bias.Sum, context: Context) -> float:
 def _largest(which: bias.Sum, context: Context) -> float:
     """Bound on the square: all examples of an epoch differ, so its length is fixed; epochs may all point one way."""
     q, r = divmod(STEPS, EXAMPLES)
-    alpha, gamma = context.point["alpha"], context.point["gamma"]
+    alpha = context.point["alpha"]
+    gamma = context.point["gamma"]
     weights = [
         (float(to_number(to_exact(a)).float), float(to_number(to_exact(b)).float))
         for a, b in bias.window_weights(which, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
     ]
-    decays, total = (1.0 - float(alpha)) ** np.arange(EXAMPLES), 0.0
+    decays = (1.0 - float(alpha)) ** np.arange(EXAMPLES)
+    total = 0.0
     for epoch in range(q + 1):
         now = float(SCALES[epoch])
         change = now - float(SCALES[max(epoch - 1, 0)])
@@ -95,7 +98,8 @@ def _simulate(
     """Squared length of one of the sums at the last step, from the literal kernel of Algorithm 4."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
-        alpha, gamma = float(context.point["alpha"]), float(context.point["gamma"])
+        alpha = float(context.point["alpha"])
+        gamma = float(context.point["gamma"])
         drawn = _orders(rng, size, order)
         scale = np.repeat([float(s) for s in SCALES], EXAMPLES)[:STEPS]
         before = np.concatenate([np.full(EXAMPLES, np.nan), scale[:-EXAMPLES]])
@@ -157,7 +161,8 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _is_exact(point: Point, statement: Statement, size: Fraction = Fraction(0)) -> Outcome:
     """Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides, which should be 0."""
-    n, t = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    t = int(point["T"])
     square = bias.mean_square("difference", t, n, point["alpha"], point["gamma"], bias.constant_spread(Fraction(1)))
     exact = decide(square, "=", size)
     note = (
@@ -168,7 +173,10 @@ def _is_exact(point: Point, statement: Statement, size: Fraction = Fraction(0)) 
 
 def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
     """Exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
-    n, t, alpha, gamma = int(point["N"]), int(point["T"]), point["alpha"], point["gamma"]
+    n = int(point["N"])
+    t = int(point["T"])
+    alpha = point["alpha"]
+    gamma = point["gamma"]
     sums: tuple[bias.Sum, ...] = ("difference", "estimate")
     for which in sums:
         for spreads, change in (
@@ -184,7 +192,8 @@ def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) ->
 
 def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
     """Root mean square of m_hat_t - m_t over gamma, for three alpha, in a run of 400 epochs and a third."""
-    n, epochs = 64, 400
+    n = 64
+    epochs = 400
     gammas = [Fraction(1, round(1.5**k)) for k in range(1, 12)]
     rows = [(Fraction(c, n), gamma) for c in (1, 4, 16) for gamma in gammas]
     t = epochs * n + n // 3

@@ -55,7 +55,8 @@ def _run(point: Point, ordering: str, seed: int = 7) -> SrNsgd:
 
 def _left_over(run: SrNsgd, problem: ClippedQuadratic, n: int, alpha: float, gamma: float) -> Any:
     """``alpha (1-gamma) sum over i of c_i (W_{i+1} - W_i + D_i)`` at every step, from the iterates, shape (T, d)."""
-    drawn, steps = run.schedule, len(run.schedule)
+    drawn = run.schedule
+    steps = len(run.schedule)
     at_anchors = np.array([_gradients(problem, run.iterates[e * n]) for e in range(-(-steps // n))])
     epoch = np.arange(steps) // n
     moved = np.zeros((steps, DIMENSION))  # row s - 1: at one anchor, the example of step s - N minus that of step s
@@ -64,9 +65,11 @@ def _left_over(run: SrNsgd, problem: ClippedQuadratic, n: int, alpha: float, gam
     out = np.zeros((steps, DIMENSION))
     decays = (1.0 - alpha) ** np.arange(n - 1, -1, -1)
     for t in range(2 * n, steps + 1):
-        c, block = 0.0, 1.0
+        c = 0.0
+        block = 1.0
         for i in range(1, t // n):
-            c, block = (1.0 - gamma) * c + block, block * (1.0 - alpha) ** n
+            c = (1.0 - gamma) * c + block
+            block = block * (1.0 - alpha) ** n
             out[t - 1] += c * (decays @ moved[t - i * n : t - (i - 1) * n])
     return alpha * (1.0 - gamma) * out
 
@@ -80,7 +83,9 @@ def _gradients(problem: ClippedQuadratic, w: Any) -> Any:
 
 def _follows(point: Point, statement: Statement, ordering: str = "", gamma_off: float = 0.0) -> Outcome:
     """m_hat_t - m_t of the run against 0 under one permutation, and against what is left over under fresh ones."""
-    n, alpha, gamma = int(point["N"]), float(point["alpha"]), float(point["gamma"])
+    n = int(point["N"])
+    alpha = float(point["alpha"])
+    gamma = float(point["gamma"])
     run = _run(point, ordering or statement.reading["ordering"])
     expected = np.zeros((int(point["T"]), DIMENSION))
     if statement.reading["ordering"] == "fresh":

@@ -57,7 +57,8 @@ def median_below(values: Times, bound: float, alpha: float) -> bool:
 
 def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, float]:
     """Median of values (n,) and a confidence interval for it, which misses with chance ``alpha``, by their order."""
-    ordered, n = np.sort(values), len(values)
+    ordered = np.sort(values)
+    n = len(values)
     cut = max(int(np.searchsorted(special.bdtr(np.arange(n + 1), n, 0.5), alpha / 2)) - 1, 0)
     return float(np.median(ordered)), float(ordered[cut]), float(ordered[n - 1 - cut])
 
@@ -68,7 +69,8 @@ def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.See
     The literal form looks its powers and coefficients up, so that a clock sees the sums of vectors that are counted,
     not the T^3/N^2 numbers of its printed coefficients: what is found is that much to its advantage.
     """
-    draw, forms = generator(seed), (partial(reconstruct_literal, looked_up=True), reconstruct)
+    draw = generator(seed)
+    forms = (partial(reconstruct_literal, looked_up=True), reconstruct)
     nodes = [Nodes(*draw.standard_normal((3, node_count(q * examples), dimension))) for q in plan.epochs]
     for form in forms:
         form(nodes[0], examples=examples, alpha=1 / examples, gamma=0.05)  # compiles
@@ -106,7 +108,8 @@ class RunTimeCheck(Check):
         plan = PLANS[context.budget.name]
         times = self.measured(self.examples, self.dimension, plan)
         sizes = np.array(plan.epochs, dtype=float) * self.examples
-        at, level = plan.epochs.index(64), plan.alpha / 3
+        at = plan.epochs.index(64)
+        level = plan.alpha / 3
         literal, stream = exponents(times, sizes)
         ratio = times[0, :, at] / times[1, :, at]
         tests = {

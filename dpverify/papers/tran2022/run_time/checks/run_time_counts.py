@@ -37,10 +37,13 @@ def _between(
     point: Point, statement: Statement, *, stream: int = counts.STREAM_ADDS, logarithm: bool = True, lower: int = 1
 ) -> Outcome:
     """The additions of T steps between their bounds; ``stream``, ``logarithm`` and ``lower`` make other bounds."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     low, high = counts.literal_bounds(steps, n)
-    low, high = lower * low, high if logarithm else high / (2 * counts.levels(steps))
-    literal, fast = counts.literal_total(steps, n).adds, counts.stream_total(steps, n)
+    low = lower * low
+    high = high if logarithm else high / (2 * counts.levels(steps))
+    literal = counts.literal_total(steps, n).adds
+    fast = counts.stream_total(steps, n)
     if not low <= literal <= high:
         return Outcome(False, Fraction(literal), high if literal > high else low, f"literal: {literal} additions")
     if fast.adds > stream * steps or fast.reads > counts.STREAM_READS * steps:
@@ -57,7 +60,8 @@ def _kernel_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _counters(point: Point, statement: Statement, *, literal_off: int = 0, stream_off: int = 0) -> Outcome:
     """The counters of both kernels, step by step, against the counts from the bits."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     nodes = Nodes(*np.zeros((3, node_count(steps), 1)))
     for run, count, off in (
         (reconstruct_literal, counts.literal_step, literal_off),
@@ -90,7 +94,8 @@ def _box_evaluations(steps: int, n: int, *, of_r: int = 2) -> int:
 
 def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
     """The loops of the box against the closed form, and that between its bounds."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     total, (low, high) = counts.gradients_node_by_node(steps, n), counts.node_by_node_bounds(steps)
     counted = _box_evaluations(steps, n, of_r=of_r)
     return Outcome(counted == total and low <= total <= high, Fraction(counted), Fraction(total))
@@ -98,7 +103,8 @@ def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
 
 def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
     """How often a run of Algorithm 2 asks for a gradient, against the count, which is at most 3T."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     asked = 0
 
     def gradient(w: Vector, example: int) -> Vector:

@@ -46,7 +46,9 @@ MEETS = {
 CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 Terms = Sequence[Order]
-LESS_N, LESS_D = order("-1/100", 0, 0), order(0, -2, 0)  # Planted faults: what is claimed is smaller by this factor
+# Planted faults: what is claimed is smaller by this factor
+LESS_N = order("-1/100", 0, 0)
+LESS_D = order(0, -2, 0)
 
 EDGES = (
     "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides, so the edges of the "

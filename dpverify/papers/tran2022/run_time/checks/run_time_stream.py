@@ -46,7 +46,8 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
         at += low
     if middle + block <= t:
         nodes.append((middle + 1, middle + block))
-    prefix, at = list[Node](), t
+    prefix = list[Node]()
+    at = t
     while at % block:  # P_t: the node of length lowbit(t) that ends at t, then P_{t - lowbit(t)}
         prefix.append((at - (at & -at) + 1, at))
         at -= at & -at
@@ -55,7 +56,8 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
 
 def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
     """The stream's window against COMPOSE(t - N + 1, t), or COMPOSE(1, t) where t < N."""
-    n, t = int(point["N"]), int(point["t"])
+    n = int(point["N"])
+    t = int(point["t"])
     expected = compose_intervals(max(t - n, 0) + 1, t)
     parts = window_parts(t, n)
     if fault == "one step early" and t > n:
@@ -88,7 +90,8 @@ def _random_nodes(n: int, steps: int, seed: int) -> Nodes:
     """Unit Gaussians in the rows that a step may read, NaN in all others."""
     nodes = Nodes(*generator(seed).standard_normal((3, node_count(steps), 4)))
     intervals = node_intervals(steps)
-    first, length = intervals[:, 0], intervals[:, 1] - intervals[:, 0] + 1
+    first = intervals[:, 0]
+    length = intervals[:, 1] - intervals[:, 0] + 1
     nodes.g[length > n] = np.nan
     nodes.delta[(length > n) | (first <= n)] = np.nan
     nodes.r[(first - 1) // length % 2 == 1] = np.nan
@@ -100,9 +103,13 @@ Change = Callable[[StreamConstants, int], None]
 
 def _same_output(point: Point, statement: Statement, change: Change | None = None) -> Outcome:
     """Both kernels on the same nodes, every step; ``change`` plants a fault in the stream's constants."""
-    n, steps, seed = int(point["N"]), int(point["T"]), int(point["seed"])
-    alpha, gamma = float(point["alpha"]), float(point["gamma"])
-    nodes, constants = _random_nodes(n, steps, seed), new_constants(n, alpha, gamma)
+    n = int(point["N"])
+    steps = int(point["T"])
+    seed = int(point["seed"])
+    alpha = float(point["alpha"])
+    gamma = float(point["gamma"])
+    nodes = _random_nodes(n, steps, seed)
+    constants = new_constants(n, alpha, gamma)
     if change is not None:
         change(constants, n)
     slow, _ = reconstruct_literal(nodes, examples=n, alpha=alpha, gamma=gamma)

@@ -32,7 +32,8 @@ def depth_of(statement: Statement) -> list[str]:
 
 def node_of(point: Point) -> tuple[int, int]:
     """First and last step of the node [Block*2**Level + 1, (Block + 1)*2**Level]."""
-    block, length = int(point["Block"]), 1 << int(point["Level"])
+    block = int(point["Block"])
+    length = 1 << int(point["Level"])
     return block * length + 1, (block + 1) * length
 
 
@@ -63,7 +64,11 @@ def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[
         yield [t for t in choice if t is not None]
 
 
-START, END, N, ALPHA = 129, 144, 11, Fraction(3, 32)  # A node that ends one step into an epoch: 4 alpha G fails there
+# A node that ends one step into an epoch: 4 alpha G fails there
+START = 129
+END = 144
+N = 11
+ALPHA = Fraction(3, 32)
 
 
 def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:

@@ -97,7 +97,8 @@ def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering)
 
 def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering: Ordering, early: int = 0) -> Any:
     """Order of the examples, shape (T,): the replaced one where the closed form has it, first outside the node."""
-    N, T = case.N, case.T
+    N = case.N
+    T = case.T
     worst = sensitivity.drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
     visits = latest_visits(start, end, N, ordering) if worst is None else worst
     place = {epoch_of(t, N): (t - 1) % N for t in visits}
@@ -121,7 +122,8 @@ def measured(
     Several statements are about the same nodes, which are measured once in a process, and several nodes are moved most
     in the same order of the examples, which is run once.
     """
-    movements, of_order = [], dict[bytes, Any]()
+    movements = []
+    of_order = dict[bytes, Any]()
     reach = float(case.eta * case.T)
     make = problem.opposed if family in {"f", "g"} else problem.turning
     pair = make(case.N, reach, float(LIPSCHITZ), float(SMOOTHNESS))
@@ -161,11 +163,14 @@ def _distances(
 
 def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, str]:
     """Largest quotient of measured and exact over the nodes of a random noisy run of Algorithm 2."""
-    N, T = int(rng.integers(1, 9)), int(rng.integers(2, 49))
+    N = int(rng.integers(1, 9))
+    T = int(rng.integers(2, 49))
     case = RunCase(N, T, Fraction(int(rng.integers(1, 17)), 16))
     reach = float(case.eta * T)
-    x, y = rng.normal(scale=reach, size=(N, 2)), rng.choice([-1.0, 1.0], N)
-    x_other, y_other = x.copy(), y.copy()
+    x = rng.normal(scale=reach, size=(N, 2))
+    y = rng.choice([-1.0, 1.0], N)
+    x_other = x.copy()
+    y_other = y.copy()
     x_other[problem.REPLACED], y_other[problem.REPLACED] = rng.normal(scale=reach, size=2), -y[problem.REPLACED]
     pair = problem.Neighbours(x, y, x_other, y_other)
     schedule = draw_schedule(N, T, ordering, int(rng.integers(1 << 30)))

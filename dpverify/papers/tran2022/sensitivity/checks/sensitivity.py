@@ -62,8 +62,10 @@ def _law(of: Callable[..., Exact], *names: str) -> Law:
     )
 
 
-momentum, gradient = _law(bounds.momentum_sensitivity, "G"), _law(bounds.gradient_sensitivity, "G")
-difference, drift = _law(bounds.difference_sensitivity, "eta", "L"), _law(bounds.drift_sensitivity, "eta", "L")
+momentum = _law(bounds.momentum_sensitivity, "G")
+gradient = _law(bounds.gradient_sensitivity, "G")
+difference = _law(bounds.difference_sensitivity, "eta", "L")
+drift = _law(bounds.drift_sensitivity, "eta", "L")
 
 
 def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[nodes.Corner], region: Region) -> SearchCheck:
@@ -88,7 +90,10 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
     of_gradients, of_differences = away is _anywhere, claim.endswith("delta")
 
     def largest(point: Point, statement: Statement) -> Fraction:
-        N, start, end, decay = int(point["N"]), int(point[first]), int(point[last]), 1 - point["alpha"]
+        N = int(point["N"])
+        start = int(point[first])
+        end = int(point[last])
+        decay = 1 - point["alpha"]
         sums = (
             sum((decay ** (end - t) * away(t, N) for t in steps), Fraction(0))
             for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement))
@@ -146,7 +151,10 @@ def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Stat
     """Whether a term of Delta, and one of r at a place of its epoch, move by at most 2L times eta times a number."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
-        N, place, eta, slope = int(point["N"]), int(point["place"]), point["eta"], point["L"]
+        N = int(point["N"])
+        place = int(point["place"])
+        eta = point["eta"]
+        slope = point["L"]
         ordering = nodes.ordering_of(statement)
         delta = bounds.difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
         drifted = bounds.drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)

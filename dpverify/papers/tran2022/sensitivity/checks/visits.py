@@ -29,9 +29,17 @@ CHECKS = PaperChecks("tran2022", __name__, {**witnesses.UPDATE_1, **witnesses.UP
 Law = Callable[[Point, Statement], int]
 
 RUNS: list[nodes.Corner] = [  # At the edges: shorter than an epoch, one step into one, all levels of the tree in use
-    {"T": 1, "N": 1}, {"T": 1, "N": 2}, {"T": 3, "N": 2}, {"T": 5, "N": 3}, {"T": 7, "N": 8}, {"T": 7, "N": 100},
-    {"T": 1023, "N": 64}, {"T": 1023, "N": 1024}, {"T": 4097, "N": 1024}, {"T": 2**20 - 1, "N": 1000},
-]  # fmt: skip
+    {"T": 1, "N": 1},
+    {"T": 1, "N": 2},
+    {"T": 3, "N": 2},
+    {"T": 5, "N": 3},
+    {"T": 7, "N": 8},
+    {"T": 7, "N": 100},
+    {"T": 1023, "N": 64},
+    {"T": 1023, "N": 1024},
+    {"T": 4097, "N": 1024},
+    {"T": 2**20 - 1, "N": 1000},
+]
 
 
 def _terms(point: Point, statement: Statement) -> int:
@@ -40,7 +48,8 @@ def _terms(point: Point, statement: Statement) -> int:
 
 def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
     """Apart from the closed form: the longest of all patterns."""
-    start, end = int(point["node_start"]), int(point["node_end"])
+    start = int(point["node_start"])
+    end = int(point["node_end"])
     return Fraction(
         max(len(steps) for steps in nodes.patterns(start, end, int(point["N"]), nodes.ordering_of(statement)))
     )
@@ -60,9 +69,16 @@ def _later(point: Point, statement: Statement) -> int:
 
 
 def _search(
-    claim: str, law: Law, corners: Sequence[nodes.Corner] = (), *, also: Mapping[str, str] | None = None,
-    name: str = "search", largest: int = 2**20, more: Sequence[str] = (), neighbours: Sequence[TrueNeighbour] = (),
-) -> SearchCheck:  # fmt: skip
+    claim: str,
+    law: Law,
+    corners: Sequence[nodes.Corner] = (),
+    *,
+    also: Mapping[str, str] | None = None,
+    name: str = "search",
+    largest: int = 2**20,
+    more: Sequence[str] = (),
+    neighbours: Sequence[TrueNeighbour] = (),
+) -> SearchCheck:
     symbols = {"N": "integer, N >= 1"} if also is None else also
     ends_of = {"T": (1, largest), "N": (1, largest), "Level": (0, 20), "Block": (0, 2**12)}
     region = {symbol: ends_of[symbol] for symbol in ends_of if symbol in symbols}
@@ -109,7 +125,8 @@ def _wide_nodes(budget: Budget) -> Iterator[dict[str, int]]:
 
 def _touched(point: Point, statement: Statement) -> Outcome:
     """Whether no example can avoid the node."""
-    N, length = int(point["N"]), 1 << int(point["level"])
+    N = int(point["N"])
+    length = 1 << int(point["level"])
     return _unavoidable(int(point["a"]) * length, length, N, statement)
 
 
@@ -124,7 +141,8 @@ def _unavoidable(before: int, length: int, N: int, statement: Statement) -> Outc
 
 def _touched_if_half(point: Point, statement: Statement) -> Outcome:
     """Planted fault: the same of the nodes one level below N."""
-    N, length = int(point["N"]), 1 << max(int(point["N"]).bit_length() - 2, 0)
+    N = int(point["N"])
+    length = 1 << max(int(point["N"]).bit_length() - 2, 0)
     return _unavoidable(int(point["a"]) * length, length, N, statement)
 
 

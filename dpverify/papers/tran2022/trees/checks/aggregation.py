@@ -31,7 +31,11 @@ from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-VISITS, QUERIES, EXAMPLES, COORDINATES = 12, 20, 5, 3  # The example that is replaced is in VISITS of the QUERIES
+# The example that is replaced is in VISITS of the QUERIES
+VISITS = 12
+QUERIES = 20
+EXAMPLES = 5
+COORDINATES = 3
 
 
 def _renyi(touched: str) -> Callable[[Point, Statement], Fraction]:
@@ -92,7 +96,8 @@ def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context
         if not redraw:
             noise[:, 1:] = noise[:, :-1]
         released = queries.release_many(data, rho, noise)
-        means, means_neighbour = queries.replay_many(data, released), queries.replay_many(neighbour, released)
+        means = queries.replay_many(data, released)
+        means_neighbour = queries.replay_many(neighbour, released)
         gaps = np.sum((released - means_neighbour) ** 2 - (released - means) ** 2, axis=2)
         losses = gaps * rho**2 / (2.0 * queries.sensitivities**2)
         return (losses[:, touched, np.newaxis] - rho**2 / 2.0) / rho

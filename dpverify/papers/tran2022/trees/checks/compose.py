@@ -38,7 +38,8 @@ def _literal_count(point: Point, statement: Statement) -> Fraction:
 
 def _covers(point: Point, statement: Statement, until: int | None = None) -> Outcome:
     """Every node dyadic, the nodes disjoint, in order, and together the interval; ``until`` leaves out some."""
-    a, b = int(point["a"]), int(point["b"])
+    a = int(point["a"])
+    b = int(point["b"])
     return is_cover(compose(a, b).tolist()[:until], a, b)
 
 

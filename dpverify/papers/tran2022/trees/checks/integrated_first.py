@@ -37,15 +37,18 @@ def _below(deviations: arb) -> arb:
 
 def _two_queries(point: Point, statement: Statement, often: Fraction = Fraction(1, 2)) -> Outcome:
     """The last two queries alone: half of the time the last one moves, and always where the first answer is set."""
-    moment, order = _moved(point), ball(point["z"] - 1)
-    exact, printed = (ball(often) * moment + ball(1 - often)).log() / order, moment.log() / order
+    moment = _moved(point)
+    order = ball(point["z"] - 1)
+    exact = (ball(often) * moment + ball(1 - often)).log() / order
+    printed = moment.log() / order
     note = "a query that moves if an answer of OUT(s) is positive; right side: that answer set to 1"
     return Outcome(bool(exact.overlaps(printed)), to_exact(exact), to_exact(printed), note)
 
 
 def _three_queries(point: Point, statement: Statement, *, fixed: bool = False) -> Outcome:
     """The exact divergence against the largest over rules for the answer between, or over fixed values of it."""
-    moment, order = _moved(point), ball(point["z"] - 1)
+    moment = _moved(point)
+    order = ball(point["z"] - 1)
     agree = _below(arb(3))
     exact = (moment * (agree * moment + 1 - agree)).log() / order
     # with the answer fixed at a positive number the signs agree where the first, of mean z rho, is positive

@@ -22,7 +22,8 @@ RUNS: tuple[Mapping[str, int | Fraction | str], ...] = (
     {"N": 2, "T": 2, "d": 1, "L": 1400, "epsilon": Fraction(1, 2), "delta": Fraction(1, 10**5)},
     {"N": 1000, "T": 1000, "d": 10**6, "L": 5 * 10**5, "epsilon": 1, "delta": Fraction(1, 10**6)},
 )
-G, R = Fraction(10**6), Fraction(10**3)
+G = Fraction(10**6)
+R = Fraction(10**3)
 
 
 def _eta(point: Point) -> Fraction:

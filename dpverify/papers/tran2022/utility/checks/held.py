@@ -8,7 +8,8 @@ from dpverify.papers.tran2022.noise.checks.sr_noise_points import TOTAL
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ONCE, FRESH = {"ordering": "once"}, {"ordering": "fresh"}
+ONCE = {"ordering": "once"}
+FRESH = {"ordering": "fresh"}
 SMALL = [{"N": 2, "T": 2, "t": 2}, {"N": 2, "T": 3, "t": 3}, {"N": 1, "T": 1, "t": 1}, {"N": 3, "T": 7, "t": 7}]
 
 # Just outside of where it holds: what is tried where a condition is left out

@@ -71,13 +71,15 @@ def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, S
         cell_onsets = onsets(theorem, cell)
         n = size(cell_onsets.corrected)
         for scale in (1, SCALE):
-            ours, theirs = scale * corrected_bound(theorem, n, cell), _of_the_record(statement, theorem, n, cell, scale)
+            ours = scale * corrected_bound(theorem, n, cell)
+            theirs = _of_the_record(statement, theorem, n, cell, scale)
             if abs(ours - theirs) > 1e-9 * theirs:
                 return Outcome(
                     False, Fraction(ours), Fraction(theirs), f"the record says something else at G = {scale}"
                 )
         for k, bound in zip(cell_onsets, (printed_bound, corrected_bound, needed, least_bound), strict=True):
-            at, before = bound(theorem, size(k), cell), bound(theorem, size(k - 1), cell)
+            at = bound(theorem, size(k), cell)
+            before = bound(theorem, size(k - 1), cell)
             if not at < 1.0 <= before:
                 return Outcome(False, Fraction(at), Fraction(1), f"N = {size(k)} is not where the bound falls below G")
         ordered = cell_onsets.least <= cell_onsets.needed <= cell_onsets.corrected
@@ -89,7 +91,8 @@ def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, S
 
 
 def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
-    steps, delta = steps_of(theorem, n, cell), Fraction(str(cell.delta))
+    steps = steps_of(theorem, n, cell)
+    delta = Fraction(str(cell.delta))
     L, R = (scale * Fraction(str(value)) for value in (cell.smoothness, cell.gap))
     _, right = evaluate_statement(
         statement, as_point({"N": n, "T": steps, "d": cell.d, "delta": delta, "G": scale, "L": L, "R": R})
@@ -124,7 +127,8 @@ def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
 
 def onset_table(theorem: Theorem) -> str:
     """All onsets in words, for the message of the check."""
-    rows, spread = [], 1.0
+    rows = []
+    spread = 1.0
     for cell in CELLS:
         cell_onsets = onsets(theorem, cell)
         printed, corrected, needed, least = (f"{size(k):.2g}" for k in cell_onsets)

@@ -133,7 +133,8 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _hidden(point: Point, rate: arb, slower: Fraction) -> arb:
     """What O~ may hide: a million, and the tenth power of every logarithm; the rate may be planted slower in T."""
-    steps, delta = arb(int(point["T"])), to_ball(to_value(point["delta"]))
+    steps = arb(int(point["T"]))
+    delta = to_ball(to_value(point["delta"]))
     return 10**6 * (steps.log() * (1 / delta).log()) ** 10 * rate * steps ** to_ball(to_value(slower))
 
 
@@ -141,7 +142,8 @@ def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     """Algorithm 1 with fresh permutations, against d^(1/4)/sqrt(epsilon N)."""
     steps = int(point["T"])
     left = uphill.uphill_bound("fresh", steps, uphill.noise_variance_1(steps))
-    log_steps, log_delta = arb(steps).log() / arb(2).log(), (1 / to_ball(to_value(point["delta"]))).log()
+    log_steps = arb(steps).log() / arb(2).log()
+    log_delta = (1 / to_ball(to_value(point["delta"]))).log()
     rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
     return _against(left, _hidden(point, rate, slower))
 
@@ -160,8 +162,11 @@ def _against(left: arb, right: arb, what: str = "gradient that is left at least"
 
 def _noise(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     """Standard deviation of a coordinate of Algorithm 1's noise, G = 1, against sqrt(T)/(epsilon sqrt(N))."""
-    n, steps = int(point["N"]), int(point["T"])
-    alpha, depth, low = Fraction(1, n), steps.bit_length(), n.bit_length() - 1
+    n = int(point["N"])
+    steps = int(point["T"])
+    alpha = Fraction(1, n)
+    depth = steps.bit_length()
+    low = n.bit_length() - 1
     v = (min(depth, low) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(low + 1, depth + 1))
     worst = max(
         to_ball(to_value(squared_decay_sum(t, alpha))) for t in (steps, 2 ** (depth - 1), 2**depth // 2 - 1 or 1)

@@ -72,7 +72,9 @@ class SlopeCase:
     def point(self) -> Point:
         """N, T, d, delta, and the G, L and R of the problem's floats, rounded up; then the numbers of the problem."""
         p = self.problem
-        slope, drop, smooth = Fraction(p.slope), Fraction(p.drop), Fraction(p.smoothness)
+        slope = Fraction(p.slope)
+        drop = Fraction(p.drop)
+        smooth = Fraction(p.smoothness)
         return as_point(
             {
                 "N": self.examples,
@@ -160,7 +162,8 @@ def theorem_values(statement: Statement, case: SlopeCase) -> Mapping[str, float]
 
 def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT) -> RunMeans:
     """Run Algorithm 1 with the parameters of Theorem 6."""
-    values, problem = theorem_values(statement, case), case.problem
+    values = theorem_values(statement, case)
+    problem = case.problem
     parameters = Parameters(
         case.steps,
         min(1.0, fault.weight * values["alpha"]),
@@ -176,9 +179,12 @@ def run_theorem_9(
     statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT, *, box: bool = False
 ) -> RunMeans:
     """Run Algorithm 2 with Theorem 9's parameters; ``box``: the noise of the box, the proof's without the factor L."""
-    values, problem = theorem_values(statement, case), case.problem
+    values = theorem_values(statement, case)
+    problem = case.problem
     ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"
-    eta, G, L = values["eta"], float(case.point["G"]), float(case.point["L"])
+    eta = values["eta"]
+    G = float(case.point["G"])
+    L = float(case.point["L"])
     if box:
         scales = printed_scales(case.examples, case.steps, eta=eta, lipschitz=G)
     else:

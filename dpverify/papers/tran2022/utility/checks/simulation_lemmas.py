@@ -60,14 +60,19 @@ def _sigma_6(case: SlopeCase) -> float:
 
 def run_6(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering = "fresh") -> RunMeans:
     """Run Algorithm 1 with alpha, eta, T and sigma of Theorem 6."""
-    sigma, eta, G = fault.noise * _sigma_6(case), float(_eta(case)), float(case.point["G"])
+    sigma = fault.noise * _sigma_6(case)
+    eta = float(_eta(case))
+    G = float(case.point["G"])
     parameters = Parameters(case.steps, min(1.0, fault.weight / case.examples), eta, sigma, G, ordering)
     return slope_run(case.problem, parameters, seed, direction=fault.direction)
 
 
 def run_9(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering) -> RunMeans:
     """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9, with the noise of the proof's sensitivities."""
-    N, eta, G, L = case.examples, float(_eta(case)), float(case.point["G"]), float(case.point["L"])
+    N = case.examples
+    eta = float(_eta(case))
+    G = float(case.point["G"])
+    L = float(case.point["L"])
     scales = proof_scales(N, case.steps, eta=eta, lipschitz=G, smoothness=L)
     sigma = fault.noise * 4.0 * math.sqrt(_log(case)) / _epsilon_9(case)
     parameters = SrParameters(case.steps, 1.0 / N, eta * N, eta, sigma, G, ordering, scales)
@@ -76,7 +81,8 @@ def run_9(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering
 
 def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
     """Mean over t of Lemma 11's right side, which depends on t through (1 - alpha)^t alone."""
-    beta, steps = 1.0 - 1.0 / case.examples, case.steps
+    beta = 1.0 - 1.0 / case.examples
+    steps = case.steps
     fixed = {**case.point, "alpha": Fraction(1, case.examples), "eta": _eta(case)}
     first, last = (printed_side(statement, {**fixed, "t": Fraction(t)}) for t in (1, steps))
     end = math.exp(steps * math.log(beta))
@@ -126,7 +132,8 @@ def _descends(
     def holds(point: Point, statement: Statement) -> Outcome:
         case = (STRAIGHT, NOISY, ANTIPODES)[int(point["problem"])]
         used = QUIET if case is STRAIGHT and fault is NO_FAULT else fault
-        run, problem = run_6(case, int(point["seed"]), used), case.problem
+        run = run_6(case, int(point["seed"]), used)
+        problem = case.problem
         end = problem.start.copy()
         end[0] = run.last
         values: dict[str, int | Fraction | str] = {

@@ -69,7 +69,9 @@ def worst_slope(theorem: Theorem, size: Size) -> Slope:
 
 def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
     """Run the theorem's algorithm on the worst slope; Algorithm 2 has the noise of the proof's sensitivities."""
-    N, steps, root = size.examples, size.steps(theorem), math.sqrt(math.log(1.0 / DELTA))
+    N = size.examples
+    steps = size.steps(theorem)
+    root = math.sqrt(math.log(1.0 / DELTA))
     problem = worst_slope(theorem, size)
     if theorem == "theorem-6":
         p = theorem_6(N, size.dimension, size.epsilon, DELTA, steps)
@@ -120,7 +122,9 @@ def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, 
 
 
 def _region(theorem: Theorem, sweeps: Sweeps[Size]) -> str:
-    n, d, epsilon = sweeps["N"], sweeps["d"], sweeps["epsilon"]
+    n = sweeps["N"]
+    d = sweeps["d"]
+    epsilon = sweeps["epsilon"]
     return (
         f"G = L = R = 1, delta = 10^-6, the printed T (up to {max(size.steps(theorem) for size in n)}); N from "
         f"{n[0].examples} to {n[-1].examples} at d = {n[0].dimension} and epsilon = {n[0].epsilon:g}; d from "

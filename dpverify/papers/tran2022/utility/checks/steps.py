@@ -39,8 +39,16 @@ CORNERS: tuple[dict[str, Any], ...] = (
 """Small runs, one inside, one of the size that a user has."""
 
 SIMPLE: dict[str, Any] = {
-    "d": 1, "G": 1, "L": 0, "R": 1, "K": 1, "alpha": 1, "eta": 1, "delta": "1/2", "epsilon": 1,
-}  # fmt: skip
+    "d": 1,
+    "G": 1,
+    "L": 0,
+    "R": 1,
+    "K": 1,
+    "alpha": 1,
+    "eta": 1,
+    "delta": "1/2",
+    "epsilon": 1,
+}
 
 TIGHT: Mapping[str, tuple[dict[str, Any], ...]] = {
     "theorem-6-parameters": tuple({"T": 2, "N": n, "epsilon": Fraction(3 * k, n**2)} for n in (2, 10) for k in (1, 4)),
@@ -50,15 +58,51 @@ TIGHT: Mapping[str, tuple[dict[str, Any], ...]] = {
 """Where a condition is met with equality, and just not."""
 
 FAILING: tuple[dict[str, Any], ...] = (
-    {**SIMPLE, "N": 1, "T": 2}, {**SIMPLE, "N": 2, "T": 3}, {**SIMPLE, "N": 2, "T": 4},
-    {**SIMPLE, "N": 2, "T": 4, "eta": "1/4"}, {**SIMPLE, "N": 2, "T": 16, "delta": "1/1000"},
-    {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
-     "delta": "1/2", "epsilon": "1/3"},
-    {"N": 3, "T": 8, "d": 3, "G": "1/2", "L": "1/3", "R": 4, "K": 5, "alpha": "1/3", "eta": "1/4",
-     "delta": "1/1000", "epsilon": "1/3"},
-    {"N": 1000, "T": 100_000, "d": 100, "G": 1, "L": 1, "R": 1, "K": 5, "alpha": "1/1000", "eta": "1/10000",
-     "delta": "1/1000000", "epsilon": 1},
-)  # fmt: skip
+    {**SIMPLE, "N": 1, "T": 2},
+    {**SIMPLE, "N": 2, "T": 3},
+    {**SIMPLE, "N": 2, "T": 4},
+    {**SIMPLE, "N": 2, "T": 4, "eta": "1/4"},
+    {**SIMPLE, "N": 2, "T": 16, "delta": "1/1000"},
+    {
+        "N": 3,
+        "T": 8,
+        "d": 3,
+        "G": "1/2",
+        "L": "1/3",
+        "R": 4,
+        "K": 5,
+        "alpha": "1/3",
+        "eta": "1/4",
+        "delta": "1/2",
+        "epsilon": "1/3",
+    },
+    {
+        "N": 3,
+        "T": 8,
+        "d": 3,
+        "G": "1/2",
+        "L": "1/3",
+        "R": 4,
+        "K": 5,
+        "alpha": "1/3",
+        "eta": "1/4",
+        "delta": "1/1000",
+        "epsilon": "1/3",
+    },
+    {
+        "N": 1000,
+        "T": 100_000,
+        "d": 100,
+        "G": 1,
+        "L": 1,
+        "R": 1,
+        "K": 5,
+        "alpha": "1/1000",
+        "eta": "1/10000",
+        "delta": "1/1000000",
+        "epsilon": 1,
+    },
+)
 """From small on; the last three away from every boundary, and of these the last at a size that is run."""
 
 SYMBOLS: Mapping[str, tuple[str, ...]] = {
@@ -151,10 +195,13 @@ TURNED: list[dict[str, Any]] = [
 RUNS: list[dict[str, Any]] = [
     {"drop": drop, "eta": eta, "T": top, "L": smooth, "error_sum": errors}
     for drop, eta, top, smooth, errors in (
-        (1, 1, 1, 0, 0), (0, 1, 1, 1, 0), (-1, 1, 1, 0, "1001/1000"), ("1/2", "1/8", 4, "3/2", "1/4"),
+        (1, 1, 1, 0, 0),
+        (0, 1, 1, 1, 0),
+        (-1, 1, 1, 0, "1001/1000"),
+        ("1/2", "1/8", 4, "3/2", "1/4"),
         (-3, "1/3", 5, 0, "901/100"),
     )
-]  # fmt: skip
+]
 """Runs on a line: down a slope, down a bowl, up a slope with a momentum turned round by a slightly larger error."""
 
 
@@ -164,7 +211,8 @@ def _alignment(point: Point, statement: Statement) -> Exact:
 
 def parabola(point: Point) -> Witness:
     """L v^2/2, as far as a step of length eta goes."""
-    eta, L = point["eta"], point["L"]
+    eta = point["eta"]
+    L = point["L"]
     return Witness({LineLoss(((-eta, -L * eta), (eta, L * eta))): 1})
 
 

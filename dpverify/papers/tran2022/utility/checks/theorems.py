@@ -42,7 +42,8 @@ CHECKS = PaperChecks("tran2022", __name__, witnesses.BOUNDED)
 
 def _travel(point: Point, statement: Statement) -> Exact:
     """Gradient on the ramp that T - 1 steps cannot leave."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     distance = (steps - 1) / (arb(n) * steps).sqrt()
     return travel_bound(point["G"], point["L"], point["R"], distance)
 
@@ -50,7 +51,8 @@ def _travel(point: Point, statement: Statement) -> Exact:
 def _travel_or_noise(point: Point, statement: Statement) -> Exact:
     """The better of the ramp and, in one dimension, the walk whose steps the noise decides."""
     least = _travel(point, statement)
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     if point["d"] != 1 or n < 2 or steps < 4 * n:
         return least
     sigma = to_ball(to_value(definitions(statement, point)["sigma"]))
@@ -61,7 +63,8 @@ def _travel_or_noise(point: Point, statement: Statement) -> Exact:
 
 def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str, Any]:
     """Make a run whose steps reach a distance of sqrt(T/N), with L the slope over it, and R just enough."""
-    slope, way = Fraction(lipschitz), Fraction(steps, n)
+    slope = Fraction(lipschitz)
+    way = Fraction(steps, n)
     root = Fraction(last_that(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
     smooth = slope / root
     gap = slope * root + slope**2 / (2 * smooth)
@@ -85,7 +88,8 @@ NOISY: list[dict[str, Any]] = [
 
 def _grid(first: int, last: int, of: str) -> Iterable[dict[str, Any]]:
     """Runs at epsilon = 1, delta = 10^-6, G = L = R = 1, with the printed T."""
-    epsilon, delta = Fraction(1), Fraction(1, 10**6)
+    epsilon = Fraction(1)
+    delta = Fraction(1, 10**6)
     for power in range(first, last + 1):
         n = 10**power
         for d in (1, 100):
@@ -134,7 +138,8 @@ CHECKS.add(
 )
 
 
-FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
+FRESH = {"ordering": "fresh"}
+ONCE = {"ordering": "once"}
 FRESH_6, ONCE_6 = ({**ordering, "depth": "levels"} for ordering in (FRESH, ONCE))
 AMENDED = ("amended",)
 

@@ -16,10 +16,12 @@ ALMOST = 1 - Fraction(1, 10**9)  # What is lost by rounding the steepest slope d
 
 def slope_of(point: Point) -> Witness:
     """Make the losses of ``problems.worst_slope`` from their numbers, which the counterexample of a run has."""
-    start, end = point["slope"], -point["rise"]
+    start = point["slope"]
+    end = -point["rise"]
     fall = -point["fall"]
     low = fall - (start - end) / point["bend"]
-    offset, examples = point["apart"], int(point["N"])
+    offset = point["apart"]
+    examples = int(point["N"])
     pairs = examples // 2
     up, down, plain = (LineLoss(((low, end + a), (fall, start + a))) for a in (offset, -offset, ZERO))
     return Witness({up: pairs, down: pairs, plain: examples % 2} if offset else {plain: examples})
@@ -27,7 +29,8 @@ def slope_of(point: Point) -> Witness:
 
 def steepest_slope(point: Point) -> Witness:
     """Make the steepest loss with the gap R that T - 1 steps of length 1/sqrt(N T) cannot leave; then a plain."""
-    n, steps = int(point["N"]), int(point["T"])
+    n = int(point["N"])
+    steps = int(point["T"])
     way = (arb(steps - 1) / (arb(n) * steps).sqrt()).upper()
     steepest = travel_bound(point["G"], point["L"], point["R"], way)
     slope = Fraction(float(steepest.lower())) * ALMOST

@@ -37,7 +37,9 @@ def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
 @lru_cache(maxsize=64)
 def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: float = 1.0) -> dict[str, Bounds]:
     """Both ends of epsilon of each noise, of the printed ones times ``factor``."""
-    run, e, d = _run(n, batch, epsilon), float(epsilon), float(delta)
+    run = _run(n, batch, epsilon)
+    e = float(epsilon)
+    d = float(delta)
     printed = {name: factor * printed_noise(run, e, d, 0.5, box=name == "box") for name in ENDS[:2]}
     epsilon_bounds = {name: bought(run, noise, d).epsilon for name, noise in printed.items()}
     return epsilon_bounds | {"needed": needed(run, e, d).epsilon}
@@ -81,7 +83,12 @@ def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
 
 CHECKS.add(
     RuleCheck(
-        "note-settings", "both-ends", points=_settings, holds=settled(), figures=_sandwich, seconds=0.4,
+        "note-settings",
+        "both-ends",
+        points=_settings,
+        holds=settled(),
+        figures=_sandwich,
+        seconds=0.4,
         planted=[
             Planted("a fifth of the printed noise", holds=settled(0.2)),
             Planted("what the paper tracks stands for the upper end", holds=settled(tracked=True)),
@@ -89,4 +96,4 @@ CHECKS.add(
         region="the twelve settings of section 6.1 (smoke: two of them); all data from above, one data set from below",
         leaves_out="other beta and orders of the printed noise",
     ),
-)  # fmt: skip
+)

@@ -32,7 +32,8 @@ def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
         parties = int(point.get("m", Fraction(1)))
         n = int(point["n"]) if "n" in point else parties * int(point["n_party"])
         gamma, zeta, G = (float(point[name]) for name in ("gamma", "zeta", "G"))
-        batch, first = int(point["b"]), int(point["b_0"])
+        batch = int(point["b"])
+        first = int(point["b_0"])
         run = BatchRun("recursive", n, int(point["T"]), batch, first, gamma, zeta, G, parties)
         noise = float(ball(definitions(statement, point)["variance"]).sqrt()) * n / (2.0 * run.length)
         delta = float(point["delta"])
@@ -54,47 +55,81 @@ def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Frac
 def _whole(budget: Budget) -> Iterator[PointLike]:
     """Points inside the conditions, of one data set; G is half of b, so that noise is in units of the sensitivity."""
     inside = (
-        (900, 30, 1200, 12, "1/10"), (32561, 50, 130_000, 8, "1e-5"), (4096, 64, 3000, 8, "1/1000"),
+        (900, 30, 1200, 12, "1/10"),
+        (32561, 50, 130_000, 8, "1e-5"),
+        (4096, 64, 3000, 8, "1/1000"),
         (10**6, 1000, 400_000, 6, "1e-6"),
-    )  # fmt: skip
+    )
     for n, b, T, epsilon, delta in inside[:2] if budget.name == "smoke" else inside:
         for gamma, zeta in (("1", 1), ("1/100", b)):
             yield {
-                "n": n, "b": b, "b_0": min(n, b * b), "T": T, "epsilon": epsilon, "delta": delta, "beta": "1/2",
-                "G": b, "gamma": gamma, "zeta": zeta,
-            }  # fmt: skip
+                "n": n,
+                "b": b,
+                "b_0": min(n, b * b),
+                "T": T,
+                "epsilon": epsilon,
+                "delta": delta,
+                "beta": "1/2",
+                "G": b,
+                "gamma": gamma,
+                "zeta": zeta,
+            }
 
 
 def _parties(budget: Budget) -> Iterator[PointLike]:
     for point in _whole(budget):
-        n, m, b = int(str(point["n"])), 2, int(str(point["b"]))
+        n = int(str(point["n"]))
+        m = 2
+        b = int(str(point["b"]))
         yield {
-            **{key: value for key, value in point.items() if key != "n"}, "m": m, "n_party": n // m,
+            **{key: value for key, value in point.items() if key != "n"},
+            "m": m,
+            "n_party": n // m,
             "b_0": min(n // m * m, b * b),
-        }  # fmt: skip
+        }
 
 
 def _small_units(budget: Budget) -> Iterator[PointLike]:
     """Points inside the printed conditions of Theorem 5.1, at orders which only its sigma^2, with G large, allows."""
     for n, b, T, epsilon, delta, beta in (
-        (10_000, 50, 4, "1/5", "1e-6", "1/5"), (40_000, 200, 4, "1/5", "1e-5", "17/100"),
+        (10_000, 50, 4, "1/5", "1e-6", "1/5"),
+        (40_000, 200, 4, "1/5", "1e-5", "17/100"),
         (10_000, 100, 10, "1/2", "1e-6", "3/10"),
-    ):  # fmt: skip
+    ):
         yield {
-            "m": 2, "n_party": n // 2, "b": b, "b_0": b * b, "T": T, "epsilon": epsilon,
-            "delta": delta, "beta": beta, "G": 100 * b, "gamma": 1, "zeta": 1,
-        }  # fmt: skip
+            "m": 2,
+            "n_party": n // 2,
+            "b": b,
+            "b_0": b * b,
+            "T": T,
+            "epsilon": epsilon,
+            "delta": delta,
+            "beta": beta,
+            "G": 100 * b,
+            "gamma": 1,
+            "zeta": 1,
+        }
 
 
 def _greedy(budget: Budget) -> Iterator[PointLike]:
     """One party's examples are in every batch, all others give one each, b = n_party + m - 1."""
     for m, size in ((50, 51), (200, 60)):
-        n, b = m * size, size + m - 1
+        n = m * size
+        b = size + m - 1
         for share in (1, 2):
             yield {
-                "m": m, "n_party": size, "b": b, "b_0": n, "T": share * n, "epsilon": 12, "delta": "1/100",
-                "beta": "1/2", "G": b, "gamma": 1, "zeta": 1,
-            }  # fmt: skip
+                "m": m,
+                "n_party": size,
+                "b": b,
+                "b_0": n,
+                "T": share * n,
+                "epsilon": 12,
+                "delta": "1/100",
+                "beta": "1/2",
+                "G": b,
+                "gamma": 1,
+                "zeta": 1,
+            }
 
 
 def _large_batches(budget: Budget) -> Iterator[PointLike]:
@@ -102,9 +137,18 @@ def _large_batches(budget: Budget) -> Iterator[PointLike]:
     for m, size, b, T in ((3, 100, 120, 20), (5, 2000, 3790, 400), (2, 50, 54, 1)):
         for epsilon, delta in ((1, "1e-5"), (8, "1/100"), ("1/10", "1e-6")):
             yield {
-                "m": m, "n_party": size, "b": b, "b_0": b, "T": T, "epsilon": epsilon, "delta": delta, "beta": "1/2",
-                "G": 2, "gamma": "1/3", "zeta": 1,
-            }  # fmt: skip
+                "m": m,
+                "n_party": size,
+                "b": b,
+                "b_0": b,
+                "T": T,
+                "epsilon": epsilon,
+                "delta": delta,
+                "beta": "1/2",
+                "G": 2,
+                "gamma": "1/3",
+                "zeta": 1,
+            }
 
 
 SETTINGS = ((32561, "a9a"), (49990, "ijcnn1"))
@@ -172,41 +216,69 @@ TRACKED = {
 
 CHECKS.add(
     RuleCheck(
-        "theorem-4-1-dp", "accounted", points=_whole, lhs=_accounted(), seconds=0.5,
+        "theorem-4-1-dp",
+        "accounted",
+        points=_whole,
+        lhs=_accounted(),
+        seconds=0.5,
         planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
         region="eight points inside the conditions, four at the smoke budget, delta from above",
     ),
     RuleCheck(
-        "theorem-5-1-dp", "one-party-in-every-batch", points=_greedy, lhs=_always_drawn, seconds=0.05,
+        "theorem-5-1-dp",
+        "one-party-in-every-batch",
+        points=_greedy,
+        lhs=_always_drawn,
+        seconds=0.05,
         meets=ALWAYS_DRAWN,
-        readings={"index-sets": "any"}, variants=("printed",),
+        readings={"index-sets": "any"},
+        variants=("printed",),
         neighbours=[TrueNeighbour("a hundred times the noise", lhs=partial(_always_drawn, factor=Fraction(100)))],
         region="a party whose examples are in every batch, the conditions as printed",
     ),
     RuleCheck(
-        "theorem-5-1-dp", "all-in-every-batch", points=_large_batches, lhs=_always_drawn, seconds=0.05,
-        readings={"index-sets": "any"}, variants=("amended",),
+        "theorem-5-1-dp",
+        "all-in-every-batch",
+        points=_large_batches,
+        lhs=_always_drawn,
+        seconds=0.05,
+        readings={"index-sets": "any"},
+        variants=("amended",),
         planted=[Planted("half of the noise", lhs=partial(_always_drawn, factor=Fraction(1, 2)))],
         region="nine points, batches of two fifths of all the data or a little more, the same examples in all of them",
     ),
     RuleCheck(
-        "theorem-5-1-dp", "accounted", points=_parties, lhs=_accounted(), seconds=0.5,
-        readings={"index-sets": "equal"}, variants=("amended",),
+        "theorem-5-1-dp",
+        "accounted",
+        points=_parties,
+        lhs=_accounted(),
+        seconds=0.5,
+        readings={"index-sets": "equal"},
+        variants=("amended",),
         planted=[Planted("a quarter of the noise", lhs=_accounted(0.25))],
         region="eight points inside the conditions, four at the smoke budget, two parties, delta from above",
     ),
     RuleCheck(
-        "theorem-5-1-dp", "orders-in-small-units", points=_small_units, lhs=_accounted(attained=True), seconds=0.2,
+        "theorem-5-1-dp",
+        "orders-in-small-units",
+        points=_small_units,
+        lhs=_accounted(attained=True),
+        seconds=0.2,
         meets=RELEASES,
-        readings={"index-sets": "equal"}, variants=("printed",),
+        readings={"index-sets": "equal"},
+        variants=("printed",),
         neighbours=[TrueNeighbour("ten times the noise", lhs=_accounted(10.0, attained=True))],
         region="three points inside the printed conditions, two parties, delta of one data set from below",
     ),
     RuleCheck(
-        "section-6-1-tracking", "orders", points=_settings, holds=trackable(), figures=_region,
+        "section-6-1-tracking",
+        "orders",
+        points=_settings,
+        holds=trackable(),
+        figures=_region,
         meets=TRACKED,
         planted=[Planted("half of each batch: the largest ones are still too large", holds=trackable(Fraction(1, 2)))],
         neighbours=[TrueNeighbour("a ten thousandth of each batch", holds=trackable(Fraction(1, 10**4)))],
         region="the twelve settings of section 6.1, all noises, numbers of steps and orders",
     ),
-)  # fmt: skip
+)

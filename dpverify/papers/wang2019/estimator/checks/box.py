@@ -50,7 +50,10 @@ FAULTS = (  # what is wrong with the box that is followed
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
     """The kernel's iterates against lines 1 to 9 of Algorithm 1, on the same batches and noise."""
     del statement
-    n, steps, b, d = int(point["n"]), int(point["T"]), int(point["b"]), 3
+    n = int(point["n"])
+    steps = int(point["T"])
+    b = int(point["b"])
+    d = 3
     rng = np.random.default_rng(n)
     gradients = clipped_pulls(rng.normal(size=(n, d)) + 1.0, np.ones(n), 1.0)
     tape = rng.normal(size=(steps, d))
@@ -58,7 +61,10 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
     run = DpSrm(ExampleGradients(gradients), n, np.zeros(d), p, seed=n, tape=tape, keep=True)
     run.advance()
     batches = generator(n, BATCHES)
-    w, old, v, carried = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
+    w = np.zeros(d)
+    old = np.zeros(d)
+    v = np.zeros(d)
+    carried = np.zeros(d)
     gamma = 1.0 - p.gamma if fault == "gamma for 1 - gamma" else p.gamma
     for t in range(steps):
         if (off := float(np.abs(run.iterates[t] - w).max())) > OFF:
@@ -67,14 +73,16 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
         batch = np.arange(n) if size == n else batches.choice(n, size, replace=False, shuffle=False)
         if fault == "a batch is drawn with replacement":
             batch = np.resize(batch[: max(1, len(batch) - 1)], len(batch))
-        now, before = gradients(w, batch).mean(axis=0), gradients(old, batch).mean(axis=0)
+        now = gradients(w, batch).mean(axis=0)
+        before = gradients(old, batch).mean(axis=0)
         if fault == "the old gradient is left out":
             before = np.zeros(d)
         noise = (p.std if t or fault == "the first noise has the later deviation" else p.std_0) * tape[t]
         v = (now + (1.0 - gamma) * (carried - before) if t else now) + noise
         carried = v - noise if fault == "the noise is not carried on" else v
         cut = 1.0 if fault == "the step is cut at 1/L" else 0.5
-        old, w = w, w - min(p.zeta / float(np.linalg.norm(v)), cut) * v
+        old = w
+        w = w - min(p.zeta / float(np.linalg.norm(v)), cut) * v
     chosen = np.flatnonzero((run.iterates[:-1] == run.output).all(axis=1))
     return Outcome(len(chosen) > 0, note="the output is none of the first T iterates")
 

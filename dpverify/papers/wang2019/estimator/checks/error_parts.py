@@ -19,7 +19,9 @@ from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-STEPS, TOO_SMALL, OFF = 60, 2, 1e-12
+STEPS = 60
+TOO_SMALL = 2
+OFF = 1e-12
 RUN = EstimateRun(64, 8, 8, Fraction(1, 8), Fraction(1, 20), Fraction(1), 3, Fraction(1, 1000), Fraction(1, 10**4))
 
 
@@ -69,7 +71,9 @@ def error_figure() -> dict[str, dict[str, list[float]]]:
 # ---- the kernel
 
 Gradients = Callable[[Vector, Indices], Matrix]
-SLOPE, TEETH = 0.5, 0.5  # of the mean loss, and how far examples are from it
+# of the mean loss, and how far examples are from it
+SLOPE = 0.5
+TEETH = 0.5
 
 
 def _opposite(w: Vector, batch: Indices) -> Matrix:
@@ -89,10 +93,14 @@ def _toothed(w: Vector, batch: Indices) -> Matrix:
 def _split(point: Point, statement: Statement, *, gradients: Gradients, size: str, fault: str = "") -> Outcome:
     """Parts of a run from its batches and noise: they add up to the kernel's error, and are as large as is said."""
     del statement
-    steps, p = int(point["T"]), RUN
+    steps = int(point["T"])
+    p = RUN
     quiet = 0.0 if size == "changes" else 1.0  # noise could cut a step short
     std_0, std = (quiet * math.sqrt(value) for value in (p.variance_0, p.variance))
-    gamma, zeta, everyone, batches = float(p.gamma), float(p.zeta), np.arange(p.examples), list[Indices]()
+    gamma = float(p.gamma)
+    zeta = float(p.zeta)
+    everyone = np.arange(p.examples)
+    batches = list[Indices]()
 
     def watched(w: Vector, batch: Indices) -> Matrix:
         batches.append(batch.copy())
@@ -102,13 +110,15 @@ def _split(point: Point, statement: Statement, *, gradients: Gradients, size: st
     tape = np.random.default_rng(steps).standard_normal((steps, d))
     numbers = SrmParameters(steps, p.batch_0, p.batch, gamma, zeta, 1.0, std_0, std)
     run = DpSrm(ExampleGradients(watched), p.examples, np.zeros(d), numbers, seed=steps, tape=tape, keep=True)
-    parts, keep = {name: np.zeros(d) for name in PARTS}, 1.0 - gamma
+    parts = {name: np.zeros(d) for name in PARTS}
+    keep = 1.0 - gamma
     for t in range(steps):
         batches.clear()
         run.advance(1)
         batch = next(candidate for candidate in batches if len(candidate) == (p.batch if t else p.batch_0))
         w, old = run.iterates[t], run.iterates[max(t - 1, 0)]
-        now, change = gradients(w, everyone), gradients(w, everyone) - gradients(old, everyone)
+        now = gradients(w, everyone)
+        change = gradients(w, everyone) - gradients(old, everyone)
         parts = {name: (1.0 if name == fault else keep) * part for name, part in parts.items()}
         drawn = gradients(w, batch).mean(axis=0) - now.mean(axis=0)
         moved = drawn - (gradients(old, batch).mean(axis=0) - gradients(old, everyone).mean(axis=0))

@@ -38,19 +38,25 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
         (0.125, 1.0, 4.0, 2),
         (1.0, 1.0, 1.0, 1),
     ):
-        n, steps = b + 2, 6
-        centres, signs = np.linspace(-1.0, 1.0, n)[:, np.newaxis], np.ones(n)
+        n = b + 2
+        steps = 6
+        centres = np.linspace(-1.0, 1.0, n)[:, np.newaxis]
+        signs = np.ones(n)
         p = SrmParameters(steps, n, b, gamma, zeta, 1.0, 1.0, 1.0)
         oracle = ExampleGradients(clipped_pulls(centres, signs, lipschitz))
         run = DpSrm(oracle, n, np.zeros(1), p, seed=3, keep=True)
         for t in range(1, steps):
             run.advance(1)
-            old, new, length = run.iterates[t - 1], run.iterates[t], float(np.abs(run.v[0]))
+            old = run.iterates[t - 1]
+            new = run.iterates[t]
+            length = float(np.abs(run.v[0]))
             way = np.sign(new[0] - old[0])
             moved = []
             for sign in (1.0, -1.0):  # the example has gradient G along the step or against it, attained just there
-                centres[0], signs[0] = new - way * lipschitz, sign
-                out, batch = np.empty(1), np.arange(b)
+                centres[0] = new - way * lipschitz
+                signs[0] = sign
+                out = np.empty(1)
+                batch = np.arange(b)
                 weight = 1.0 - gamma if fault == "gamma for 1 - gamma" else gamma
                 oracle.change(new, new if fault == "no change" else old, batch, weight, out)
                 moved.append(worse * out[0])
@@ -60,7 +66,8 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
                 estimator_sensitivity, values["gamma"], values["zeta"], values["G"], values["length"], values["b"]
             )
             yield Moved(values, abs(moved[0] - moved[1]), law, f"step {t}, {point}")
-            centres[0], signs[0] = -1.0, 1.0
+            centres[0] = -1.0
+            signs[0] = 1.0
 
 
 @kernel
@@ -88,18 +95,22 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
     """Both kernels on a pair of examples that are longer than both clip lengths, in opposite directions."""
     del statement
     total = recursive_sum(signed_slope)
-    new, old = 7.0, -9.0
+    new = 7.0
+    old = -9.0
     for gamma, first, second, b in ((0.25, 1.0, 0.5, 1), (0.9921875, 1.5, 0.9921875, 1), (0.5, 1.0, 2.0, 3)):
         indices = np.arange(b)
         values = {"gamma": Fraction(gamma), "C_1": Fraction(first), "C_2": Fraction(second), "b": Fraction(b)}
         law = partial(clipped_sensitivity, values["gamma"], values["C_1"], values["C_2"], values["b"])
         clips = (second, first) if fault == "clip lengths exchanged" else (first, second)
-        by_rows, by_examples = [], []
+        by_rows = []
+        by_examples = []
         for sign in (1.0, -1.0):
-            x, y = np.full((b, 1), 3.0), _labels(b, sign)
+            x = np.full((b, 1), 3.0)
+            y = _labels(b, sign)
             rows = pad_rows(x, y)
             points = np.zeros((3, rows.shape[1]))
-            points[0, 0], points[1, 0] = new, old
+            points[0, 0] = new
+            points[1, 0] = old
             total(rows, indices, points[0], points[1], gamma, *clips, points[2])
             by_rows.append(worse * points[2, 0] / b)
 
@@ -117,10 +128,15 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
 def _random(statement: Statement, rng: np.random.Generator, *, clipped: bool) -> tuple[float, str]:
     """How far a random pair of data sets moves an estimate, over the most that any may."""
     del statement
-    gamma, zeta, lipschitz, n, d = rng.uniform(0.05, 1.0), rng.uniform(0.1, 3.0), rng.uniform(0.2, 3.0), 4, 2
+    gamma = rng.uniform(0.05, 1.0)
+    zeta = rng.uniform(0.1, 3.0)
+    lipschitz = rng.uniform(0.2, 3.0)
+    n = 4
+    d = 2
     b = int(rng.integers(1, n + 1))
     clip, change_clip = rng.uniform(0.1, 2.0, 2) if clipped else (np.inf, np.inf)
-    centres, signs = rng.normal(size=(n, d)), rng.choice([-1.0, 1.0], n)
+    centres = rng.normal(size=(n, d))
+    signs = rng.choice([-1.0, 1.0], n)
     v = rng.normal(scale=2.0, size=d)
     length = float(np.linalg.norm(v))
     old = rng.normal(size=d)
@@ -145,12 +161,18 @@ def _replay(claim: str, replays: Any, faults: tuple[str, ...], *, clipped: bool)
     controls = [ReplayControl("scaled", "every estimate moves by 1e-6 more", partial(replays, worse=1.000001), True)]
     controls += [ReplayControl(name, name, partial(replays, fault=name)) for name in faults]
     return ReplayCheck(
-        claim, "replay", replays=replays, controls=controls, random=partial(_random, clipped=clipped),
-        random_runs=RANDOM_RUNS, share=1e-6, variants=("printed", "amended"),
+        claim,
+        "replay",
+        replays=replays,
+        controls=controls,
+        random=partial(_random, clipped=clipped),
+        random_runs=RANDOM_RUNS,
+        share=1e-6,
+        variants=("printed", "amended"),
         meets=LABELS if clipped else {},
         region="noisy runs on clipped quadratics" if not clipped else "examples beyond both clip lengths",
         leaves_out="floats, not real arithmetic",
-    )  # fmt: skip
+    )
 
 
 CHECKS.add(

@@ -14,9 +14,22 @@ CHECKS = PaperChecks("wang2019", __name__)
 Values = dict[str, int | Fraction | str]
 
 POINT: Values = {
-    "G": 1, "zeta": 2, "gamma": "1/3", "n": 26, "m": 2, "n_party": 13, "b": 1, "b_0": 2, "T": 84, "alpha": 2,
-    "beta": "1/2", "delta": "1/100000", "epsilon": 1, "iterations": 21, "t": 5,
-}  # fmt: skip
+    "G": 1,
+    "zeta": 2,
+    "gamma": "1/3",
+    "n": 26,
+    "m": 2,
+    "n_party": 13,
+    "b": 1,
+    "b_0": 2,
+    "T": 84,
+    "alpha": 2,
+    "beta": "1/2",
+    "delta": "1/100000",
+    "epsilon": 1,
+    "iterations": 21,
+    "t": 5,
+}
 CHANGES: tuple[Values, ...] = (
     {},
     {"epsilon": "1/2"},
@@ -26,7 +39,8 @@ CHANGES: tuple[Values, ...] = (
     {"n": 1, "n_party": 1, "m": 1, "b_0": 1, "b": 1, "T": 3, "iterations": 1, "t": 1},
     {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 10**9, "t": 83, "iterations": 83},
 )
-FIRST, LATER = "G n T beta epsilon b_0", "G n T beta epsilon b zeta gamma"
+FIRST = "G n T beta epsilon b_0"
+LATER = "G n T beta epsilon b zeta gamma"
 ALGEBRA = "around one point; a derivation decides where the two sides are equal"
 
 

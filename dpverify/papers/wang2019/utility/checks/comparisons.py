@@ -16,9 +16,23 @@ CHECKS = PaperChecks("wang2019", __name__)
 Values = dict[str, int | str | Fraction]
 
 AT: Values = {
-    "n": 10**4, "d": 123, "epsilon": "1/2", "delta": "1/100000", "G": 2, "L": 1, "gap": 1, "beta": "1/2", "alpha": 9,
-    "T": 30, "gamma": "1/3", "zeta": "1/4", "Delta": 3, "rho": "1/7", "eta": "1/20", "length": 40,
-}  # fmt: skip
+    "n": 10**4,
+    "d": 123,
+    "epsilon": "1/2",
+    "delta": "1/100000",
+    "G": 2,
+    "L": 1,
+    "gap": 1,
+    "beta": "1/2",
+    "alpha": 9,
+    "T": 30,
+    "gamma": "1/3",
+    "zeta": "1/4",
+    "Delta": 3,
+    "rho": "1/7",
+    "eta": "1/20",
+    "length": 40,
+}
 REFUTED: tuple[tuple[str, str, Values, Build], ...] = (
     ("section-3-gaussian-mechanism", "alpha Delta rho", {}, derive_by_algebra),
     ("algorithm-1-variance-most", "T gamma zeta G alpha beta n epsilon", {}, derive_by_sign),
@@ -33,16 +47,22 @@ for claim, letters, change, build in REFUTED:
     )
 CHECKS.add(
     ExhaustiveCheck(
-        "theorem-4-1-whole", "points", points=points_at(AT, "delta beta epsilon"), region="one point",
+        "theorem-4-1-whole",
+        "points",
+        points=points_at(AT, "delta beta epsilon"),
+        region="one point",
         variants=("printed",),
     ),
     SearchCheck("theorem-4-1-whole", "search", variants=("amended",)),
     DerivationCheck("theorem-4-1-whole", "derivation", build=derive_by_sign, variants=("amended",)),
     ExhaustiveCheck(
-        "theorem-4-4-first-step", "points", region="one point inside the conditions", variants=("printed",),
+        "theorem-4-4-first-step",
+        "points",
+        region="one point inside the conditions",
+        variants=("printed",),
         points=points_at({**AT, "n": 10**8, "d": 3, "epsilon": 1}, "n d epsilon delta G L gap beta"),
     ),
     DerivationCheck("theorem-4-4-first-step", "derivation", build=derive_first_step, variants=("amended",)),
     DerivationCheck("definition-3-6-measure", "derivation", build=derive_by_sign),
     SearchCheck("remark-3-8-order", "search", corners=({"sigma": 3, "tau": "1/1000", "alpha": 2},)),
-)  # fmt: skip
+)

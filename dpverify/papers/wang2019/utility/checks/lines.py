@@ -17,7 +17,8 @@ from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-BOTH, CORRECTED = ("printed", "amended"), ("amended",)
+BOTH = ("printed", "amended")
+CORRECTED = ("amended",)
 
 
 def _samples(budget: Budget) -> Iterator[dict[str, Any]]:
@@ -28,7 +29,8 @@ def _samples(budget: Budget) -> Iterator[dict[str, Any]]:
 def _sampled_mean_square(point: Point, statement: Statement) -> Exact:
     """Average over all subsets, exactly, for numbers that add up to 0: equal steps, one against all, or halves."""
     del statement
-    n, b = int(point["n"]), int(point["b"])
+    n = int(point["n"])
+    b = int(point["b"])
     raw = ([*range(n)], [1] + [0] * (n - 1), [i % 2 for i in range(n)])[int(point["shape"])]
     values = [Fraction(value) - Fraction(sum(raw), n) for value in raw]
     sums = [sum((values[i] for i in chosen), Fraction(0)) for chosen in combinations(range(n), b)]

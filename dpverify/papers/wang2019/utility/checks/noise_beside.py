@@ -30,8 +30,10 @@ def _points(letter: str) -> Callable[[Budget], list[PointLike]]:
     """Both ends of T or t, and weights from hardly any memory to a long one; zeta up to gamma G."""
     weights: list[PointLike] = [
         {"gamma": gamma, "G": 3, "zeta": Fraction(3, 1) * Fraction(gamma) / divisor, letter: last}
-        for gamma in ("1", "1/2", "1/100") for divisor in (1, 7) for last in (1, 2, 60)
-    ]  # fmt: skip
+        for gamma in ("1", "1/2", "1/100")
+        for divisor in (1, 7)
+        for last in (1, 2, 60)
+    ]
     return lambda _: weights
 
 
@@ -59,7 +61,13 @@ def _one_deviation(steps: int, gamma: float, std_0: float, std: float) -> Matrix
 
 # ---- the figure
 
-EXAMPLES, BATCH, PASSES, EPSILON, DELTA, WEIGHT = 32561, 50, 4, 0.2, 1e-5, 0.01  # a9a in section 6.1, gamma = C_2
+# a9a in section 6.1, gamma = C_2
+EXAMPLES = 32561
+BATCH = 50
+PASSES = 4
+EPSILON = 0.2
+DELTA = 1e-5
+WEIGHT = 0.01
 AT_MOST = 240  # points of a line
 
 

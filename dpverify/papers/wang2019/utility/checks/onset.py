@@ -47,13 +47,25 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 
 def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
     """Whether the record allows an accuracy whose bound is below G at n: an accuracy of all but the largest part."""
-    G, drop = Fraction(scale), Fraction(str(cell.drop)) * scale**2
+    G = Fraction(scale)
+    drop = Fraction(str(cell.drop)) * scale**2
     zeta = Fraction(3, 17) * G * (1 - Fraction(1, 10**9))
-    T, b, b_0 = math.ceil(drop / zeta**2), math.ceil(G / zeta), math.ceil(G**3 / (zeta * drop))
+    T = math.ceil(drop / zeta**2)
+    b = math.ceil(G / zeta)
+    b_0 = math.ceil(G**3 / (zeta * drop))
     values: dict[str, Any] = {
-        "d": cell.d, "epsilon": Fraction(str(cell.epsilon)), "delta": Fraction(str(cell.delta)), "G": G, "L": 1, "T": T,
-        "beta": Fraction(best_beta(cell)).limit_denominator(10**9), "gap": drop, "zeta": zeta, "b": b, "b_0": b_0,
-    }  # fmt: skip
+        "d": cell.d,
+        "epsilon": Fraction(str(cell.epsilon)),
+        "delta": Fraction(str(cell.delta)),
+        "G": G,
+        "L": 1,
+        "T": T,
+        "beta": Fraction(best_beta(cell)).limit_denominator(10**9),
+        "gap": drop,
+        "zeta": zeta,
+        "b": b,
+        "b_0": b_0,
+    }
     free = {name: values[name] for name in values if name in statement.free}
     if "n_party" in statement.free:
         of_parties = {"m": PARTIES, "n_party": max(1, n // PARTIES)}
@@ -85,7 +97,8 @@ def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcom
 
 def onset_figure() -> dict[str, dict[str, list[float]]]:
     """Columns of "onset-of-drop": bounds over n at d = epsilon = 1, and the table of all onsets."""
-    first, last = (onsets(SHOWN).needed - 10) / 20, (onsets(SHOWN).corrected + 20) / 20
+    first = (onsets(SHOWN).needed - 10) / 20
+    last = (onsets(SHOWN).corrected + 20) / 20
     sizes = [10 ** (k / DECADES) for k in range(math.ceil(DECADES * first), math.ceil(DECADES * last) + 1)]
     table = [onsets(cell) for cell in CELLS]
     columns = {

@@ -28,7 +28,8 @@ from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-PRINTED, CORRECTED = ("printed",), ("amended",)
+PRINTED = ("printed",)
+CORRECTED = ("amended",)
 MILLION = 10**6
 
 Values = dict[str, int | str | Fraction]
@@ -75,11 +76,20 @@ def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 for claim in (
-    "section-1-complexity", "section-1-factor",
-    "table-1-dp-gd-gradients", "table-1-dp-srm-gradients",
-    "table-1-distributed-gradients", "theorem-4-4-iterations-order", "theorem-4-4-b-0-order", "theorem-4-4-b-order",
-    "equation-b-20-root", "theorem-4-4-last", "theorem-5-2-gradients", "remark-4-5-rrpsgd", "remark-4-5-dp-gd",
-):  # fmt: skip
+    "section-1-complexity",
+    "section-1-factor",
+    "table-1-dp-gd-gradients",
+    "table-1-dp-srm-gradients",
+    "table-1-distributed-gradients",
+    "theorem-4-4-iterations-order",
+    "theorem-4-4-b-0-order",
+    "theorem-4-4-b-order",
+    "equation-b-20-root",
+    "theorem-4-4-last",
+    "theorem-5-2-gradients",
+    "remark-4-5-rrpsgd",
+    "remark-4-5-dp-gd",
+):
     CHECKS.add(DerivationCheck(claim, "derivation", build=order.derive_as_it_stands))
 for claim, build in (
     ("remark-4-3-variance", derive_by_algebra),
@@ -99,9 +109,13 @@ REFUTED: tuple[tuple[str, str, Values, Build], ...] = (
     ("theorem-4-4-b-0-most", "n d epsilon delta G L gap", {"gap": "1/100"}, derive.derive_by_sign),
     ("algorithm-1-estimates", "T", {"T": 7}, derive_by_algebra),
     ("section-6-1-objective", "margin", {"margin": "1/3"}, derive_by_algebra),
-    ("algorithm-2-batches", "b_1 b_2 full_1 full_2", {"b_1": 3, "b_2": 5, "full_1": "1/2", "full_2": 4},
-     derive_by_algebra),
-)  # fmt: skip
+    (
+        "algorithm-2-batches",
+        "b_1 b_2 full_1 full_2",
+        {"b_1": 3, "b_2": 5, "full_1": "1/2", "full_2": 4},
+        derive_by_algebra,
+    ),
+)
 for claim, letters, change, derived in REFUTED:
     points = points_at({**AT, **change}, letters)
     CHECKS.add(
@@ -181,4 +195,4 @@ CHECKS.add(
         region="growing n, everything else held fixed",
         variants=PRINTED,
     ),
-)  # fmt: skip
+)

@@ -21,7 +21,8 @@ from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-STEEPNESS, DELTA = 1.5, 1e-6
+STEEPNESS = 1.5
+DELTA = 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,8 @@ class AccurateSize:
         """The theorem's, with its noise."""
         zeta = self.zeta
         std_0 = math.sqrt(self.steps * printed_cost(self.cell)) / self.examples
-        batch, length = math.ceil(1.0 / zeta), (1.0 - zeta) * zeta + zeta
+        batch = math.ceil(1.0 / zeta)
+        length = (1.0 - zeta) * zeta + zeta
         return SrmParameters(self.steps, batch, batch, zeta, zeta, 1.0, std_0, length * std_0)
 
 
@@ -84,7 +86,8 @@ class Identical:
 
 def mean_gradient(size: AccurateSize, seed: int) -> float:
     """Mean gradient over the iterates of a run, of which the output is one."""
-    problem, start = Identical(STEEPNESS * size.zeta), np.zeros(size.dimension)
+    problem = Identical(STEEPNESS * size.zeta)
+    start = np.zeros(size.dimension)
     start[0] = 1.0 / problem.slope + 0.5 * problem.slope  # D_F = s x - s^2/2 = 1
     run = DpSrm(problem, size.examples, start, size.parameters, seed=seed, keep=True)
     run.advance()
@@ -97,7 +100,9 @@ def _words(sweeps: Sweeps[AccurateSize], gradients: Mapping[str, Values]) -> str
 
 
 def _region(sweeps: Sweeps[AccurateSize]) -> str:
-    n, d, epsilon = sweeps["n"], sweeps["d"], sweeps["epsilon"]
+    n = sweeps["n"]
+    d = sweeps["d"]
+    epsilon = sweeps["epsilon"]
     return (
         f"G = L = D_F = 1, delta = 10^-6, T up to {max(size.steps for size in n)}; n from {n[0].examples} to "
         f"{n[-1].examples} at d = {n[0].dimension}, epsilon = {n[0].epsilon:g}; d from {d[0].dimension} to "
@@ -138,4 +143,4 @@ CHECKS.add(
         room=0.1,
         variants=("amended",),
     )
-)  # fmt: skip
+)

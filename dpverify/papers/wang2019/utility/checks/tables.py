@@ -35,10 +35,13 @@ PRINTED = (
 for claim in PRINTED:
     CHECKS.add(
         ExhaustiveCheck(
-            claim, "numbers", points=lambda _: ({},), region="the numbers that are printed",
+            claim,
+            "numbers",
+            points=lambda _: ({},),
+            region="the numbers that are printed",
             why_sufficient="the statement has no letters",
         )
-    )  # fmt: skip
+    )
 CHECKS.add(
     ExhaustiveCheck(
         "appendix-a-range",

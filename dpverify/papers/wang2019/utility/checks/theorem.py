@@ -81,7 +81,8 @@ def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1
 def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:
     """The point with the printed choices for n examples, rounded up: T = 4 L D_F/zeta^2, b and b_0."""
     with working_precision(512):
-        G, drop = ball(point["G"]), ball(point["L"] * point["gap"])
+        G = ball(point["G"])
+        drop = ball(point["L"] * point["gap"])
         scale = (drop * point["d"] * (1 / ball(Fraction(point["delta"]))).log()).sqrt()
         square = G * scale / (ball(n) * ball(point["epsilon"]))
         choices = {"T": 4 * drop / square, "b": G**2 / square.sqrt(), "b_0": G**2 / (square * drop)}

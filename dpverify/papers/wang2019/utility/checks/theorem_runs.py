@@ -24,7 +24,8 @@ from dpverify.symbolic.exact.statements import definitions, requires_hold
 CHECKS = PaperChecks("wang2019", __name__)
 
 SHORT_STEPS = OptimizerFault("short steps", "every step is a hundredth as long", direction=0.01)
-BETA, DELTA = Fraction(1, 2), Fraction(1, 10**5)
+BETA = Fraction(1, 2)
+DELTA = Fraction(1, 10**5)
 
 
 @dataclass(frozen=True)
@@ -62,15 +63,25 @@ class Ramp:
     @property
     def point(self) -> Point:
         """Values of the symbols of the record."""
-        m, drop = self.parties, self.smoothness * self.gap
+        m = self.parties
+        drop = self.smoothness * self.gap
         size = {"n": self.examples} if m == 1 else {"m": m, "n_party": self.examples // m}
         return as_point(
             {
-                **size, "d": self.dimension, "epsilon": 1, "delta": DELTA, "beta": BETA, "G": 1, "zeta": self.zeta,
-                "L": self.smoothness, "gap": self.gap, "T": math.ceil(drop / self.zeta**2),
-                "b": m * math.ceil(1 / self.zeta / m), "b_0": m * math.ceil(1 / (self.zeta * drop) / m),
+                **size,
+                "d": self.dimension,
+                "epsilon": 1,
+                "delta": DELTA,
+                "beta": BETA,
+                "G": 1,
+                "zeta": self.zeta,
+                "L": self.smoothness,
+                "gap": self.gap,
+                "T": math.ceil(drop / self.zeta**2),
+                "b": m * math.ceil(1 / self.zeta / m),
+                "b_0": m * math.ceil(1 / (self.zeta * drop) / m),
             }
-        )  # fmt: skip
+        )
 
     @property
     def words(self) -> str:
@@ -112,7 +123,8 @@ class RampOracle:
 
 def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
     """Mean over all T iterates, one of which is the output, of the norm of the gradient of F."""
-    point, start = case.point, np.zeros(case.dimension)
+    point = case.point
+    start = np.zeros(case.dimension)
     if requires_hold(statement, point) is not True:
         raise ValueError(f"the theorem's conditions must hold on {case.all_words}")
     values = definitions(statement, point)
@@ -122,9 +134,16 @@ def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: Optimizer
     start[0] = float(case.start)
     steps, batch_0, batch = (int(point[name]) for name in ("T", "b_0", "b"))
     parameters = SrmParameters(
-        steps, batch_0, batch, gamma, float(case.zeta) * abs(fault.direction), float(case.smoothness),
-        fault.noise * math.sqrt(variance_0), fault.noise * math.sqrt(variance), parties=case.parties,
-    )  # fmt: skip
+        steps,
+        batch_0,
+        batch,
+        gamma,
+        float(case.zeta) * abs(fault.direction),
+        float(case.smoothness),
+        fault.noise * math.sqrt(variance_0),
+        fault.noise * math.sqrt(variance),
+        parties=case.parties,
+    )
     oracle = (_Uphill if fault is UPHILL else RampOracle)(case)
     run = DpSrm(oracle, case.examples, start, parameters, seed=seed, keep=True)
     run.advance(steps)
@@ -151,7 +170,8 @@ def _seconds(case: Ramp) -> float:
     return 1e-4 * float(case.smoothness * case.gap / case.zeta**2)
 
 
-HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
+HALF = Fraction(1, 2)
+TENTH = Fraction(1, 10)
 NOISY = Ramp("slope", dimension=50)
 ALL = (
     NOISY,

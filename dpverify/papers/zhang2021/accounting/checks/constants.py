@@ -40,9 +40,11 @@ def _proved(constant: Fraction, sampling: Sampling) -> Rule:
 
 def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
     """Epsilon as large as it may be, or a tenth of that, with the fewest steps that it allows, and 20 times these."""
-    rates, deltas = ["1", "1/10"], ["1/10", "1/10000000000"]
+    rates = ["1", "1/10"]
+    deltas = ["1/10", "1/10000000000"]
     if budget.name != "smoke":
-        rates, deltas = [*rates, "1/2", "1/100"], [*deltas, "1/2", "9/10"]
+        rates = [*rates, "1/2", "1/100"]
+        deltas = [*deltas, "1/2", "9/10"]
     for q in map(Fraction, rates):
         for delta in map(Fraction, deltas):
             for part in map(Fraction, ("1", "1/10")):
@@ -70,7 +72,9 @@ def _needed(constant: Fraction, sampling: Sampling, context: Context) -> dict[st
     """The figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the region of the one constant."""
     if context.budget.name == "smoke":
         return {}
-    rate, steps, delta = 0.1, 30_000, 1e-5
+    rate = 0.1
+    steps = 30_000
+    delta = 1e-5
     end = -math.log(delta)
     x = [0.05, 0.2, 1.0, 3.0, end, 30.0, 100.0]
     constants = [least_constant(rate, steps, epsilon, delta, sampling) for epsilon in x]
@@ -83,18 +87,29 @@ def _needed(constant: Fraction, sampling: Sampling, context: Context) -> dict[st
 theorem: str
 sampling: Sampling
 for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")):
-    proven, less = PROVEN[sampling], TOO_SMALL[sampling]
+    proven = PROVEN[sampling]
+    less = TOO_SMALL[sampling]
     CHECKS.add(
         ExhaustiveCheck(
-            theorem, "one-constant", variants=("amended",), points=_rates, holds=_proved(proven, sampling),
+            theorem,
+            "one-constant",
+            variants=("amended",),
+            points=_rates,
+            holds=_proved(proven, sampling),
             planted=[Planted("a tenth less noise", holds=_proved(proven * Fraction(9, 10), sampling))],
-            why_sufficient=WHY, region="all q, in a hundred pieces",
+            why_sufficient=WHY,
+            region="all q, in a hundred pieces",
         ),
         RuleCheck(
-            theorem, "constants", variants=("amended",), points=_settings, holds=_enough(proven, sampling), seconds=1.0,
+            theorem,
+            "constants",
+            variants=("amended",),
+            points=_settings,
+            holds=_enough(proven, sampling),
+            seconds=1.0,
             figures=partial(_needed, proven, sampling) if sampling == "poisson" else None,
             planted=[Planted(f"c_2 = {less}", holds=_enough(less, sampling))],
             region="q from 1/10 to 1, delta 1/10 and 1e-10; at larger budgets q from 1/100 and delta to 9/10",
             leaves_out="floats, with a bound of their rounding",
         ),
-    )  # fmt: skip
+    )

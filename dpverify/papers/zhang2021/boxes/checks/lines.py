@@ -36,7 +36,8 @@ def _moves(stages: tuple[Stage, ...], rho: Fraction) -> list[float]:
 
 def _expected(K: int, T_0: int, t_0: int, rho: Fraction, carried: bool, halved: bool) -> list[float]:
     """The same from the boxes: in a stage v = eta + rho_t v, and v = 0 before t = 1 unless it is carried."""
-    moves, move = [], Fraction(0)
+    moves = []
+    move = Fraction(0)
     for k in range(1, K + 1):
         move *= carried
         for t in range(1, (T_0 << k) + 1):
@@ -87,7 +88,8 @@ def _batches(budget: Budget) -> Iterator[dict[str, int]]:
 
 def _output(point: Point, statement: Statement, *, hand_on: HandOn = "uniform") -> Outcome:
     """How many runs hand on what the whole loop makes, omega_T+1, which a constant gradient makes unlike the others."""
-    steps, last = int(point["T"]), 0
+    steps = int(point["T"])
+    last = 0
     for seed in range(200):
         schedule = StageSchedule((Stage(steps, 0, 1.0),), N, hand_on=hand_on)
         run = StagedDescent(CONSTANT, N, np.zeros(1), schedule, seed=seed)
@@ -120,7 +122,8 @@ def _drawn(n: int, size: int, reuses_batches: bool) -> list[tuple[int, ...]]:
 
 def _fresh(point: Point, statement: Statement, *, kept: bool = False, twice: bool = False) -> Outcome:
     """How often each pair of choices came in two steps in a row, by a chi-square; ``twice``: with replacement."""
-    n, size = int(point["n"]), int(point["B"])
+    n = int(point["n"])
+    size = int(point["B"])
     choices = list(combinations(range(n), size))
     places = {choice: place for place, choice in enumerate(choices)}
     batches = np.random.default_rng(1).integers(n, size=(DRAWS, size)).tolist() if twice else _drawn(n, size, kept)
@@ -129,7 +132,8 @@ def _fresh(point: Point, statement: Statement, *, kept: bool = False, twice: boo
         return Outcome(False, note="an example stands twice in a batch")
     drawn = np.array([places[batch] for batch in sorted_batches])
     counts = np.bincount(drawn[::2] * len(choices) + drawn[1::2], minlength=len(choices) ** 2)
-    statistic, allowed = float(counts.var() * len(counts) / counts.mean()), upper_quantile(1e-12, len(counts) - 1)
+    statistic = float(counts.var() * len(counts) / counts.mean())
+    allowed = upper_quantile(1e-12, len(counts) - 1)
     return Outcome(statistic < allowed, Fraction(statistic), Fraction(allowed), "chi-square, and what it may be")
 
 
@@ -140,7 +144,9 @@ def _sizes(budget: Budget) -> Iterator[dict[str, int]]:
 
 def _steps(point: Point, statement: Statement, *, ahead: bool = False, summed: bool = False) -> Outcome:
     """The compiled loop against its line; ``ahead``: the gradient is taken where momentum leads to."""
-    rng, rho, eta = np.random.default_rng(int(point["d"])), float(point["rho"]), 0.5
+    rng = np.random.default_rng(int(point["d"]))
+    rho = float(point["rho"])
+    eta = 0.5
     x = rng.standard_normal((6, int(point["d"])))
     problem = LogisticRegression(
         x / np.linalg.norm(x, axis=1, keepdims=True), rng.integers(2, size=6).astype(np.float64), lam=0.5
@@ -148,7 +154,8 @@ def _steps(point: Point, statement: Statement, *, ahead: bool = False, summed: b
     schedule = StageSchedule((Stage(8, 8, eta),), 6, rho, hand_on="last")
     run = StagedDescent(BatchGradient(problem), 6, np.zeros(x.shape[1]), schedule, keep=True)
     run.advance()
-    w, far = run.iterates, 0.0
+    w = run.iterates
+    far = 0.0
     for t in range(1, 8):
         moved = rho * (w[t] - w[t - 1])
         gradient = problem.gradient(w[t] + moved if ahead else w[t]) * (6 if summed else 1)
@@ -164,15 +171,25 @@ OF_OURS = "the implementation here at a few schedules; it is ours, and not the a
 
 CHECKS.add(
     RuleCheck(
-        "algorithm-1-start", "implementation", points=_schedules, holds=_same, about_kernel=True,
+        "algorithm-1-start",
+        "implementation",
+        points=_schedules,
+        holds=_same,
+        about_kernel=True,
         planted=[
             Planted("momentum carried into the next stage", holds=partial(_same, carried=True)),
             Planted("the step size not halved", holds=partial(_same, halved=False)),
         ],
-        region="five schedules, one constant gradient", leaves_out=OF_OURS,
+        region="five schedules, one constant gradient",
+        leaves_out=OF_OURS,
     ),
     RuleCheck(
-        "algorithm-2-batch", "implementation", points=_sizes, holds=_fresh, about_kernel=True, seconds=0.6,
+        "algorithm-2-batch",
+        "implementation",
+        points=_sizes,
+        holds=_fresh,
+        about_kernel=True,
+        seconds=0.6,
         planted=[
             Planted("a batch used in two steps", holds=partial(_fresh, kept=True)),
             Planted("with replacement", holds=partial(_fresh, twice=True)),
@@ -181,26 +198,48 @@ CHECKS.add(
         leaves_out=OF_OURS,
     ),
     RuleCheck(
-        "algorithm-2-step", "implementation", points=_dimensions, holds=_steps, about_kernel=True,
+        "algorithm-2-step",
+        "implementation",
+        points=_dimensions,
+        holds=_steps,
+        about_kernel=True,
         planted=[
             Planted("the gradient taken where momentum leads to", holds=partial(_steps, ahead=True)),
             Planted("the sum for the mean", holds=partial(_steps, summed=True)),
         ],
-        region="eight steps with momentum on six examples, in 1, 3 and 9 dimensions", leaves_out=OF_OURS,
+        region="eight steps with momentum on six examples, in 1, 3 and 9 dimensions",
+        leaves_out=OF_OURS,
     ),
     RuleCheck(
-        "algorithm-2-switch", "implementation", points=_momentum, holds=_same, about_kernel=True,
+        "algorithm-2-switch",
+        "implementation",
+        points=_momentum,
+        holds=_same,
+        about_kernel=True,
         planted=[Planted("the switch late", holds=partial(_same, late=1))],
-        region="schedules that switch momentum off, one constant gradient", leaves_out=OF_OURS,
+        region="schedules that switch momentum off, one constant gradient",
+        leaves_out=OF_OURS,
     ),
     RuleCheck(
-        "algorithm-2-noise", "implementation", points=_batches, holds=_noise, about_kernel=True, seconds=0.2,
+        "algorithm-2-noise",
+        "implementation",
+        points=_batches,
+        holds=_noise,
+        about_kernel=True,
+        seconds=0.2,
         planted=[Planted("half of the variance", holds=partial(_noise, times=0.5))],
-        region="batches of 1, 4 and 64 of 64 examples", leaves_out=OF_OURS,
+        region="batches of 1, 4 and 64 of 64 examples",
+        leaves_out=OF_OURS,
     ),
     RuleCheck(
-        "algorithm-2-output", "implementation", points=_lengths, holds=_output, about_kernel=True, seconds=0.2,
+        "algorithm-2-output",
+        "implementation",
+        points=_lengths,
+        holds=_output,
+        about_kernel=True,
+        seconds=0.2,
         planted=[Planted("the last iterate handed on", holds=partial(_output, hand_on="last"))],
-        region="stages of 1, 2 and 5 steps, 200 runs each", leaves_out=OF_OURS,
+        region="stages of 1, 2 and 5 steps, 200 runs each",
+        leaves_out=OF_OURS,
     ),
-)  # fmt: skip
+)

@@ -55,7 +55,8 @@ def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
         variance = arb(0)
         if "batches" in parts:
-            n, batch = point["n"], point["B"]
+            n = point["n"]
+            batch = point["B"]
             without = (n - batch) / (n - 1) if n > 1 else Fraction(0)
             variance += ball(point["sigma"] ** 2 / batch * without)
         if "noise" in parts:
@@ -98,8 +99,17 @@ def short_steps(budget: Budget) -> Iterator[Values]:
 
 
 SHOWN: Values = {
-    "T_0": 100, "t_0": 0, "rho": 0, "theta": 2, "mu": 1, "beta": 10, "a": 10, "c_4": "1/20", "eta_0": "1/10", **REST,
-}  # fmt: skip
+    "T_0": 100,
+    "t_0": 0,
+    "rho": 0,
+    "theta": 2,
+    "mu": 1,
+    "beta": 10,
+    "a": 10,
+    "c_4": "1/20",
+    "eta_0": "1/10",
+    **REST,
+}
 """A schedule with the conditions of the printed theorem and of the corrected one."""
 
 
@@ -121,10 +131,11 @@ def _over_stages(context: Context) -> dict[str, Columns]:
     return {
         "risk": {
             **_beside_bounds(points, corrected, "K", ("T_0", "n", "B", "epsilon", "d")),
-            "low": ends[:, 0].tolist(), "high": ends[:, 1].tolist(),
+            "low": ends[:, 0].tolist(),
+            "high": ends[:, 1].tolist(),
         },
         "risk-over-n": {**over_n, "anyway": [float(point["gap"]) for point in many]},
-    }  # fmt: skip
+    }
 
 
 def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
@@ -142,13 +153,16 @@ def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fix
 
 def simulated(point: Point, runs: int) -> tuple[float, float]:
     """Both ends of a 99% interval, by Student's law, of the mean excess of so many runs on the quadratic of a point."""
-    n, d, a = int(point["n"]), int(point["d"]), float(point["a"])
+    n = int(point["n"])
+    d = int(point["d"])
+    a = float(point["a"])
     offsets = np.zeros((n, d))
     offsets[:, 0] = float(point["sigma"]) * (1 - 2 * (np.arange(n) % 2))
     problem = Waves(np.full(d, a), 0.0, offsets)
     stages = stagewise(int(point["K"]), int(point["T_0"]), int(point["t_0"]), float(point["eta_0"]))
     schedule = StageSchedule(stages, int(point["B"]), float(point["rho"]), math.sqrt(float(noise_of(point).mid()) / d))
-    start, losses = np.full(d, math.sqrt(2 * float(point["gap"]) / (a * d))), list[float]()
+    start = np.full(d, math.sqrt(2 * float(point["gap"]) / (a * d)))
+    losses = list[float]()
     for seed in range(runs):
         run = StagedDescent(problem, n, start, schedule, seed=seed)
         run.advance()

@@ -25,7 +25,8 @@ from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-PRINTED, CORRECTED = ("printed",), ("amended",)
+PRINTED = ("printed",)
+CORRECTED = ("amended",)
 MILLION = 10**6
 
 
@@ -69,9 +70,18 @@ CHECKS.add(
     *(
         SearchCheck(claim, "search", seconds_each=0.01)
         for claim in (
-            "theorem-3-3-momentum", "remark-5", "remark-6-p-1-rate", "remark-6-p-2-rate", "remark-6-p-2-ball",
-            "section-1-1-e-1", "section-1-1-e-3-time", "section-1-1-gap-p-1", "theorem-3-2-better-e-2",
-            "theorem-3-2-total", "theorem-3-4-case", "theorem-3-4-other-case",
+            "theorem-3-3-momentum",
+            "remark-5",
+            "remark-6-p-1-rate",
+            "remark-6-p-2-rate",
+            "remark-6-p-2-ball",
+            "section-1-1-e-1",
+            "section-1-1-e-3-time",
+            "section-1-1-gap-p-1",
+            "theorem-3-2-better-e-2",
+            "theorem-3-2-total",
+            "theorem-3-4-case",
+            "theorem-3-4-other-case",
         )
     ),
     ExhaustiveCheck(
@@ -91,4 +101,4 @@ CHECKS.add(
         planted=[Planted("a rate that falls like 1/n besides", holds=partial(_outgrown, slower=-1))],
         region="growing n, everything else held fixed",
     ),
-)  # fmt: skip
+)

@@ -25,7 +25,11 @@ CHECKS = PaperChecks("zhang2021", __name__)
 
 SHORT_STEPS = OptimizerFault("short steps", "every step is a thousandth as long", direction=0.001)
 LESS_DATA = OptimizerFault("less data", "noise for a tenth of the data", noise=10.0)
-EXAMPLES, BATCH, STAGES, ROOM = 40, 4, 2, 3  # n, B, K; values count up to so many times the bound
+# n, B, K; values count up to so many times the bound
+EXAMPLES = 40
+BATCH = 4
+STAGES = 2
+ROOM = 3
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,25 @@ class WavyRun:
         T_0 = math.floor(16 * (1 + self.rho) / (mu * theta * eta_0)) + 1
         return as_point(
             {
-                "K": STAGES, "T_0": T_0, "t_0": math.floor(self.part * T_0), "rho": self.rho, "eta_0": eta_0,
-                "theta": theta, "mu": mu, "beta": beta, "L": Fraction(constants.lipschitz), "n": EXAMPLES, "B": BATCH,
-                "sigma": Fraction(math.nextafter(math.sqrt(constants.variance), math.inf)), "c_2": 1,
-                "d": len(self.curvatures), "epsilon": self.epsilon, "delta": Fraction(1, 10**5),
+                "K": STAGES,
+                "T_0": T_0,
+                "t_0": math.floor(self.part * T_0),
+                "rho": self.rho,
+                "eta_0": eta_0,
+                "theta": theta,
+                "mu": mu,
+                "beta": beta,
+                "L": Fraction(constants.lipschitz),
+                "n": EXAMPLES,
+                "B": BATCH,
+                "sigma": Fraction(math.nextafter(math.sqrt(constants.variance), math.inf)),
+                "c_2": 1,
+                "d": len(self.curvatures),
+                "epsilon": self.epsilon,
+                "delta": Fraction(1, 10**5),
                 "gap": Fraction(self.problem.loss(self.start) * (1 + 1e-12)),
             }
-        )  # fmt: skip
+        )
 
     @property
     def words(self) -> str:
@@ -113,7 +129,8 @@ def _seconds(case: WavyRun) -> float:
     return 3e-5 * float(case.point["T_0"]) * ((2 << STAGES) - 2)
 
 
-HALF, EVERY = Fraction(1, 2), Fraction(1)
+HALF = Fraction(1, 2)
+EVERY = Fraction(1)
 NOISY = WavyRun("noise", 2.0, Fraction(50), spread=0.0, radius=40.0)
 GENTLE = replace(NOISY, wave=1.2)  # a fifth of the steps
 ALL = (

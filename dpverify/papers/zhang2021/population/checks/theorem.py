@@ -17,10 +17,9 @@ def _generalization(point: Point, statement: Statement) -> Exact:
 
 
 def _population(point: Point, statement: Statement) -> Exact:
-    n, batch = int(point["n"]), int(point["B"])
-    return population_excess(
-        run_of(point, statement), point["gap"], n, batch, point["sigma"] ** 2, noise_of(point)
-    )  # fmt: skip
+    n = int(point["n"])
+    batch = int(point["B"])
+    return population_excess(run_of(point, statement), point["gap"], n, batch, point["sigma"] ** 2, noise_of(point))
 
 
 REGION = (

@@ -65,7 +65,8 @@ def _promised(share: Fraction, power: Fraction = Fraction(1)) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
         log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
         mu = 2 * ball(point["c_2"]) * ball(log_inverse).sqrt()
-        exact, promised = half_way_delta(mu), ball(share) * (-ball(power * log_inverse)).exp()
+        exact = half_way_delta(mu)
+        promised = ball(share) * (-ball(power * log_inverse)).exp()
         return Outcome(False if exact > promised else None, exact, promised, WITNESS)
 
     return holds

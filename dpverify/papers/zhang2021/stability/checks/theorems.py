@@ -48,20 +48,23 @@ def _data(point: Point) -> tuple[Table, int, list[Fraction]]:
 
 def _exchanges(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
     """The error and the mean of what exchanges change, exactly."""
-    error, mean = generalization_error(*_data(point)), share * exchanged(*_data(point))
+    error = generalization_error(*_data(point))
+    mean = share * exchanged(*_data(point))
     return Outcome(error == mean, error, mean, "generalization error, and the mean over exchanges")
 
 
 def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
     """The generalization error and alpha."""
     table, n, chances = _data(point)
-    error, alpha = generalization_error(table, n, chances), share * stability(table, n, len(chances))
+    error = generalization_error(table, n, chances)
+    alpha = share * stability(table, n, len(chances))
     return Outcome(error <= alpha, error, alpha, "generalization error, and alpha")
 
 
 def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
     """The largest difference with both signs against a share of the largest with one."""
-    n, size = int(point["n"]), int(point["size"])
+    n = int(point["n"])
+    size = int(point["size"])
     table = table_of(int(point["table"]), n, size)
     alpha = stability(table, n, size)
     largest_difference = max(alpha, stability({key: -value for key, value in table.items()}, n, size))
@@ -143,9 +146,18 @@ def _room_for_more(points: Iterator[Values]) -> Iterator[Values]:
 
 def _settings(budget: Budget) -> Iterator[Values]:
     benign: Values = {
-        "n": 60000, "B": 1, "K": 2, "T_0": 10, "t_0": 1, "rho": "1/10", "L": 1, "theta": 2, "mu": 1, "beta": 1,
+        "n": 60000,
+        "B": 1,
+        "K": 2,
+        "T_0": 10,
+        "t_0": 1,
+        "rho": "1/10",
+        "L": 1,
+        "theta": 2,
+        "mu": 1,
+        "beta": 1,
         "c_4": "19/10",
-    }  # fmt: skip
+    }
     yield benign
     yield {**benign, "t_0": 10, "rho": "9/10"}
     yield {**benign, "mu": "1/100"}
@@ -162,9 +174,18 @@ def _constants(budget: Budget) -> Iterator[Values]:
 
 
 SHOWN: Values = {
-    "n": 10**6, "B": 1, "T_0": 10, "t_0": 1, "rho": "1/10", "L": 1, "theta": 2, "mu": 1, "beta": 1, "a": 1,
+    "n": 10**6,
+    "B": 1,
+    "T_0": 10,
+    "t_0": 1,
+    "rho": "1/10",
+    "L": 1,
+    "theta": 2,
+    "mu": 1,
+    "beta": 1,
+    "a": 1,
     "c_4": "19/10",
-}  # fmt: skip
+}
 
 
 def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
@@ -203,25 +224,41 @@ EXCHANGE = (
 )
 CHECKS.add(
     RuleCheck(
-        "note-theorem-2-2", "tables", points=_tables, holds=_exchanges, seconds=0.2,
+        "note-theorem-2-2",
+        "tables",
+        points=_tables,
+        holds=_exchanges,
+        seconds=0.2,
         planted=[Planted("nine tenths of it", holds=partial(_exchanges, share=Fraction(9, 10)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         why_sufficient=EXCHANGE,
     ),
     RuleCheck(
-        "theorem-2-2", "tables", points=_tables, holds=_generalizes, seconds=0.2,
+        "theorem-2-2",
+        "tables",
+        points=_tables,
+        holds=_generalizes,
+        seconds=0.2,
         planted=[Planted("half of alpha", holds=partial(_generalizes, share=Fraction(1, 2)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         why_sufficient=f"{EXCHANGE}, and the mean of n differences between neighbours is at most alpha",
     ),
     RuleCheck(
-        "definition-2-4", "tables", points=_tables, holds=_two_sided, seconds=0.2,
+        "definition-2-4",
+        "tables",
+        points=_tables,
+        holds=_two_sided,
+        seconds=0.2,
         planted=[Planted("half of alpha", holds=partial(_two_sided, share=Fraction(1, 2)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         leaves_out="larger data",
     ),
     RuleCheck(
-        "theorem-3-3", "constant-losses", seconds=0.02, readings={"region": "everywhere"}, points=_constants,
+        "theorem-3-3",
+        "constant-losses",
+        seconds=0.02,
+        readings={"region": "everywhere"},
+        points=_constants,
         lhs=_on_linear,
         planted=[Planted("losses of slope 1000", lhs=partial(_on_linear, slope=Fraction(1000)))],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
@@ -229,29 +266,45 @@ CHECKS.add(
         region="constant losses, the only ones with the assumptions",
     ),
     ExhaustiveCheck(
-        "theorem-3-3", "quadratics", readings={"region": "ball"}, points=_grid, lhs=_unstable,
-        planted=[Planted("a thousandth of it", rhs="printed/1000")], figures=_over_stages,
+        "theorem-3-3",
+        "quadratics",
+        readings={"region": "ball"},
+        points=_grid,
+        lhs=_unstable,
+        planted=[Planted("a thousandth of it", rhs="printed/1000")],
+        figures=_over_stages,
         region="quadratics of one curvature, T^0 up to 1000, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",
     ),
     RuleCheck(
-        "remark-5-stability", "constant-losses", readings={"region": "everywhere"}, seconds=0.02,
-        points=lambda budget: _room_for_more(_constants(budget)), holds=_settled,
+        "remark-5-stability",
+        "constant-losses",
+        readings={"region": "everywhere"},
+        seconds=0.02,
+        points=lambda budget: _room_for_more(_constants(budget)),
+        holds=_settled,
         planted=[Planted("slope 1 with less momentum", holds=partial(_settled, slope=Fraction(1)))],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss, and runs lose the same whatever the schedule is",
         region="constant losses, the only ones with the assumptions",
     ),
     RuleCheck(
-        "remark-5-stability", "quadratics", readings={"region": "ball"}, meets=PROPERTIES,
-        points=lambda budget: _room_for_more(_grid(budget)), holds=_less_stable, seconds=0.4,
+        "remark-5-stability",
+        "quadratics",
+        readings={"region": "ball"},
+        meets=PROPERTIES,
+        points=lambda budget: _room_for_more(_grid(budget)),
+        holds=_less_stable,
+        seconds=0.4,
         planted=[Planted("more than a tenth worse", holds=partial(_less_stable, most=Fraction(11, 10)))],
         region="quadratics of one curvature, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",
     ),
     ExhaustiveCheck(
-        "theorem-3-3-nontrivial", "settings", points=_settings,
+        "theorem-3-3-nontrivial",
+        "settings",
+        points=_settings,
         region="a benign setting, with more momentum, with a worse condition, with more stages; and one in practice",
         leaves_out="all other settings",
     ),
-)  # fmt: skip
+)
