@@ -77,11 +77,12 @@ def test_what_another_file_beside_it_changed_is_drawn_anew(
 ) -> None:
     monkeypatch.setattr(command, "LEAST_SECONDS", 0.0)
     target = command.find(f"{mine}:slow", None, None, 1e-5)
-    before = command._asked("mine", None, target)
-    assert before == command._asked("mine", None, target)
+    mechanism = f"{mine}:slow"
+    before = command._asked(mechanism, None, target)
+    assert before == command._asked(mechanism, None, target)
     (mine.parent / "helper.py").write_text("SCALE = 2\n")
-    assert command._asked("mine", None, target) != before
-    assert command._asked("mine", None, target._replace(datasets=lambda: None)) is None
+    assert command._asked(mechanism, None, target) != before
+    assert command._asked(mechanism, None, target._replace(datasets=lambda: None)) is None
 
 
 @pytest.mark.slow

@@ -173,6 +173,6 @@ def test_what_is_recorded_of_modules_is_not_run_again(tmp_path: Path, monkeypatc
         str(tmp_path),
     ]
     assert main(words) == 0
-    assert list(given["known"]) == []
+    assert list(given["earlier_outcomes"]) == []
     assert main(words) == 0
-    assert list(given["known"]) == changed().changes
+    assert list(given["earlier_outcomes"]) == changed().changes

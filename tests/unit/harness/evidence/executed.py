@@ -38,7 +38,8 @@ def executed(action: Callable[[], object]) -> set[CodeType]:
 
 
 def _kernels() -> list[Any]:
-    return [found for found in gc.get_objects() if isinstance(found, Dispatcher)]
+    # by type: to ask a proxy of another library for its class may fail
+    return [found for found in gc.get_objects() if issubclass(type(found), Dispatcher)]
 
 
 def _code_of_kernel(function: FunctionType) -> Iterator[CodeType]:
