@@ -32,7 +32,8 @@ def test_the_check_holds_sees_its_fault_and_draws(claim: str) -> None:
     assert "d = 100, epsilon = 0.1: 8.9e+04 / 2.2e+04" in found.message
     for name, columns in found.figures.items():
         assert svg(name, columns).startswith(b"<?xml")
-        assert "below the trivial bound from n = 89000 and 22000 on" in caption(name, columns)
+        assert "the corrected bound from n = 89000 on" in caption(name, columns)
+        assert "with this noise from n = 22000 on" in caption(name, columns)
 
 
 def test_the_printed_theorem_has_no_onset_as_its_constant_is_not_printed() -> None:

@@ -38,7 +38,7 @@ def test_weights_of_the_kernel_are_the_closed_form() -> None:
     found = run("algorithm-2-threshold", "weights", statement("algorithm-2-threshold"))
     assert found.status == "not refuted"
     assert all(control.refuted for control in found.controls)
-    assert "Printed bound divided" in caption("variance-terms", found.figures["variance-terms"])
+    assert "the printed bound divided" in caption("variance-terms", found.figures["variance-terms"])
     assert svg("variance-terms", found.figures["variance-terms"]).startswith(b"<?xml")
 
 

@@ -79,7 +79,7 @@ def test_gradients_that_fall_like_the_bound_pass_and_are_drawn() -> None:
     assert all(control.refuted for control in found.controls)
     ((name, columns),) = found.figures.items()
     assert svg(name, columns).startswith(b"<?xml")
-    assert "In n the runs fall with the exponent -0.66 (" in caption(name, columns)
+    assert "As powers of n, the runs have the exponent -0.66 (" in caption(name, columns)
 
 
 @for_each(("powers", "name"), [((-0.5, 0.33, -0.65), "n"), ((-0.66, 0.5, -0.65), "d")])
