@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import pytest
 
 from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.command import NoiseEpsilon
@@ -31,6 +30,7 @@ from dpverify.report.rates import RatesRun
 from dpverify.report.search import SearchRun
 from dpverify.report.selftest import Selftest
 from dpverify.train.records import PartyResult, TrainResult
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def section(heading: str) -> str:
     return re.split(r"^#+ ", PAGE.partition(f"{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 
-@pytest.mark.parametrize("name", ALL)
+@for_each("name", ALL)
 def test_the_page_has_the_fields_of_a_record_with_their_types(name: str) -> None:
     rows = [(field, kind) for field, kind, _ in ROW.findall(section(f"\n### {name}"))]
     assert rows == [(field.encode_name, words(field.type)) for field in msgspec.structs.fields(ALL[name])]
@@ -132,7 +132,7 @@ def test_every_command_that_writes_json_is_on_the_page() -> None:
     assert sorted(writers) == sorted(COMMANDS)
 
 
-@pytest.mark.parametrize("kind", OF_SPECS)
+@for_each("kind", OF_SPECS)
 def test_the_guide_of_records_has_the_other_fields(kind: type[msgspec.Struct]) -> None:
     guide = (ROOT / "specs" / "README.md").read_text(encoding="utf-8")
     names = [field.encode_name for field in msgspec.structs.fields(kind)]
