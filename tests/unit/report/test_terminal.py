@@ -103,7 +103,8 @@ def test_a_verdict_on_which_sources_disagree_says_so(run: Run, terminal: bool) -
     one = result("lemma-1", "Lemma 1", "count", "inconclusive", reason="no time", pinned="proved")
     for against in (False, True):
         both = msgspec.structs.replace(one, sources_disagree=True, contradicts=against)
-        assert "sources disagree" in printed(msgspec.structs.replace(run, results=[both]), 200, terminal=terminal)
+        text = printed(msgspec.structs.replace(run, results=[both]), 200, terminal=terminal)
+        assert "sources disagree" in text.replace("Our sources disagree", "")  # beside the closing line
 
 
 def test_how_sources_disagree_is_told_and_no_line_says_that_nothing_is_wrong(run: Run) -> None:
