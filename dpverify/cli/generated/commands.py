@@ -104,6 +104,7 @@ def _generated(command: Command, name: str, algorithm: Algorithm[Any], options: 
     documentation = inspect.getdoc(command) or ""
     _, heading, described = documentation.partition("Parameters\n----------\n")
     run.__doc__ = f"{algorithm.summary}\n\n{heading}{described}"
+    # inspect.signature reads this attribute, which functions have no type for
     run.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run

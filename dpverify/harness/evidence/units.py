@@ -203,6 +203,7 @@ def _is_future(statement: ast.stmt) -> bool:
 
 
 def _future(tree: ast.Module) -> list[str]:
+    # _is_future lets only imports through
     return sorted(f"{alias.name}\0" for node in filter(_is_future, tree.body) for alias in node.names)  # type: ignore[attr-defined]
 
 

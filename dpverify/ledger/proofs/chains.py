@@ -137,6 +137,7 @@ def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> Cha
         if len(cases) < 2:
             raise FormulaError(text, "a split has two cases or more, each below a line such as: case t <= N")
     cited = read_reason(reason) if reason and not cases else None
+    # the groups of a match are typed as any text or None: the pattern has only relations
     return ChainLine(number, relation, formula, text, cited, note, cases)  # type: ignore[arg-type]
 
 
@@ -165,6 +166,7 @@ def read_reason(text: str) -> Reason:
     if twice := {name for name in names if names.count(name) > 1}:
         raise FormulaError(text, f"a letter becomes one thing, {min(twice)} is given twice")
     where = parse(place.strip()) if place else None
+    # the pattern has only "printed", "amended" and "held" as a variant
     return Reason(match["name"], match["cited"] or "", match["variant"] or "printed", arguments, where)  # type: ignore[arg-type]
 
 

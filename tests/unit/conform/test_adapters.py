@@ -70,7 +70,7 @@ MADE = [
 
 
 @pytest.mark.usefixtures("_shared_generator")
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
 @for_each(("name", "function"), MADE)
 def test_every_optimizer_of_an_adapter_takes_a_step(name: str, function: str) -> None:
     optimizer, promise = loaded(name, function)()
@@ -83,14 +83,14 @@ def test_every_optimizer_of_an_adapter_takes_a_step(name: str, function: str) ->
     assert np.isfinite(vector).all()
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
 def test_optax_is_infinite_on_an_empty_batch() -> None:
     optimizer, promise = loaded("optax_optimizer", "make_poisson")()
     _, released = optimizer.step(optimizer.start(), np.zeros((0, promise.dimension)), np.random.default_rng(0))
     assert not np.isfinite(released).any()
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
 def test_tensorflow_privacy_clips_each_example_and_is_infinite_on_an_empty_batch() -> None:
     optimizer, promise = loaded("tensorflow_privacy_optimizer", "make")()
     gradients = np.zeros((promise.batch, promise.dimension))
@@ -102,7 +102,7 @@ def test_tensorflow_privacy_clips_each_example_and_is_infinite_on_an_empty_batch
     assert not np.isfinite(released).any()
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
 def test_the_regression_of_diffprivlib_shows_a_replaced_record() -> None:
     regression = loaded("diffprivlib_audit", "regression")
     rng = np.random.default_rng(0)
@@ -112,7 +112,7 @@ def test_the_regression_of_diffprivlib_shows_a_replaced_record() -> None:
     assert max(abs(regression(replaced, rng)[0]) for _ in range(10)) < 20
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
 def test_pyvacy_clips_the_mean_and_not_each_example() -> None:
     optimizer, promise = loaded("pyvacy_optimizer", "make")()
     gradients = np.zeros((promise.batch, promise.dimension))

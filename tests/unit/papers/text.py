@@ -14,5 +14,5 @@ def with_chain(statement: Statement, chain: str, **fields: object) -> Statement:
     book = statement.proofs
     assert book is not None
     claim = statement.key.partition(":")[2]
-    proof = Proof(of=claim, variant=statement.variant, chain=chain, **fields)  # type: ignore[arg-type]
+    proof = Proof(of=claim, variant=statement.variant, chain=chain, **fields)  # type: ignore[arg-type]  # a test names them
     return replace(statement, proofs=ProofBook(book.vocabulary, book.let, book.lemmas, (proof,)))

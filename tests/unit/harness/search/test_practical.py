@@ -88,7 +88,7 @@ def test_a_role_in_the_record_says_which_values_are_ordinary() -> None:
     assert practical_violation(said, {}, 0) is None, "no letter has a size"
     roles = {"e": "epsilon", "q": "rate", "s": "sigma"}
     symbols = {
-        name: Symbol(latex=name, domain="real", meaning="", role=role)  # type: ignore[arg-type]
+        name: Symbol(latex=name, domain="real", meaning="", role=role)  # type: ignore[arg-type]  # a text
         for name, role in roles.items()
     }
     probe = practical_violation(replace(said, symbols=symbols), {}, 0, drawn=False)
