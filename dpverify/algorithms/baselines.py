@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
@@ -32,10 +33,17 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
     """DP-GD and RRPSGD, which read all examples in a step, or one."""
 
     settings = BaselineSettings
+    descend: Callable[..., NoisyDescent]
 
+    @abstractmethod
     def batch(self, examples: int) -> int:
         """Return how many examples a step reads."""
-        raise NotImplementedError
+
+    def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
+        s = settings
+        _, noise = self.noise(problem, s)
+        oracle = batch_gradient(problem, s.clip)
+        return self.descend(oracle, len(problem.x), problem.start, s.steps, s.eta, noise["gradient"], seed=s.seed)
 
     def complete(self, request: Mapping[str, Any], examples: int) -> BaselineSettings:
         return self.filled(request, {}, steps=count_steps(request, examples, self.batch(examples)))
@@ -59,15 +67,10 @@ class DpGdAlgorithm(NoisyBaseline):
 
     name = "dp-gd"
     summary = "Descent with clipped gradients of all examples (Wang, Ye and Xu 2017)."
+    descend = staticmethod(dp_gd)
 
     def batch(self, examples: int) -> int:
         return examples
-
-    def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
-        s = settings
-        _, noise = self.noise(problem, s)
-        oracle = batch_gradient(problem, s.clip)
-        return dp_gd(oracle, len(problem.x), problem.start, s.steps, s.eta, noise["gradient"], seed=s.seed)
 
     def calibration(self) -> type[CalibrationRequest]:
         from dpverify.calibrate.batches import FullBatchRequest
@@ -80,16 +83,11 @@ class RrpsgdAlgorithm(NoisyBaseline):
 
     name = "rrpsgd"
     summary = "Descent with clipped gradients of single examples (Zhang, Zheng, Mou and Wang 2017)."
+    descend = staticmethod(rrpsgd)
 
     def batch(self, examples: int) -> int:
         del examples
         return 1
-
-    def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
-        s = settings
-        _, noise = self.noise(problem, s)
-        oracle = batch_gradient(problem, s.clip)
-        return rrpsgd(oracle, len(problem.x), problem.start, s.steps, s.eta, noise["gradient"], seed=s.seed)
 
     def calibration(self) -> type[CalibrationRequest]:
         from dpverify.calibrate.batches import SingleExampleRequest

@@ -29,7 +29,7 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
     from dpverify.harness.run.runner import false_alarm
     from dpverify.harness.run.sources import PAPERS
     from dpverify.harness.run.store import KeptBlocks
-    from dpverify.harness.run.suite import Suite, judged
+    from dpverify.harness.run.suite import Suite, by_case, judged
 
     proofs = RecordedRun() if budget == "smoke" else None  # as in verify: a block depends on what it took from there
     cases = Suite(specs, budget, seed, source or PAPERS, proofs).cases(spec)
@@ -40,8 +40,7 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
     checks = stored_results(work, kept)
     if not checks:
         return None
-    remaining = iter(checks)
-    results = judged(specs, cases, [[next(remaining) for _ in case.jobs] for case in cases], hashes)
+    results = judged(specs, cases, by_case(cases, checks), hashes)
     info = RunInfo(
         versions=versions(),
         seed=seed,

@@ -46,7 +46,7 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     def run(self) -> BatchRun:
         """Return the run that is accounted for."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define run.")
 
     def noises(self, run: BatchRun) -> dict[str, Bought]:
         """Return the noise that the paper has, by its name in ``ROWS``."""

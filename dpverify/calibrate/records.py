@@ -32,7 +32,7 @@ class CalibrationRequest(Record, frozen=True, kw_only=True):
 
     def answer(self) -> Record:
         """Calibrate."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define answer.")
 
 
 class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.renewal import EarlierResults, marked
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import KeptBlocks, Store
-from dpverify.harness.run.suite import Suite, declared, judged
+from dpverify.harness.run.suite import Suite, by_case, declared, judged
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
@@ -80,8 +80,7 @@ def verify(
         interrupted = True
     else:
         found, interrupted = run_jobs(work, workers, progress, early, kept_blocks, cluster, limit, known)
-    by_case = [[next(each) for _ in case.jobs] for each in [iter(found)] for case in cases]
-    results = list(map(marked, judged(specs, cases, by_case, hashes), earlier))
+    results = list(map(marked, judged(specs, cases, by_case(cases, found), hashes), earlier))
     info = RunInfo(
         versions=versions(),
         seed=seed,

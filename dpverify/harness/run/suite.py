@@ -195,6 +195,12 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
     )
 
 
+def by_case(cases: Sequence[JudgedReading], results: Sequence[CheckResult]) -> list[list[CheckResult]]:
+    """Share out the results of the jobs of some cases, which stand in the order of the cases."""
+    remaining = iter(results)
+    return [[next(remaining) for _ in case.jobs] for case in cases]
+
+
 def judged(
     specs: Specs, cases: Sequence[JudgedReading], results: Sequence[Sequence[CheckResult]], evidence: Sequence[str]
 ) -> list[Result]:
