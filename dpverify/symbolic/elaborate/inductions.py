@@ -15,7 +15,7 @@ LAST = "upto"  # the argument that says where an induction ends
 
 
 @dataclass(frozen=True)
-class Parts:
+class InductionParts:
     """An induction on a whole letter from a first number on, or up to a last one."""
 
     letter: Any
@@ -24,7 +24,7 @@ class Parts:
     hypothesis: Hypothesis
 
     @staticmethod
-    def read(elaborator: Elaborator, old: Any, new: Any, line: ChainLine) -> Parts:
+    def read(elaborator: Elaborator, old: Any, new: Any, line: ChainLine) -> InductionParts:
         """Read the reason of a line that an induction proves: ``induction(t = 0)``, or with ``upto = k`` as well."""
         assert line.reason is not None
         values = {argument.name: argument.value for argument in line.reason.arguments}
@@ -35,7 +35,7 @@ class Parts:
         letter = elaborator.letters.symbols[name]
         end = None if last is None else elaborator.expr(line, last)
         hypothesis = Hypothesis(old, line.relation, new, letter=letter)
-        return Parts(letter, elaborator.expr(line, first), end, hypothesis)
+        return InductionParts(letter, elaborator.expr(line, first), end, hypothesis)
 
     def sides(self, value: Any) -> tuple[Any, Any]:
         """What a part goes from and to."""

@@ -25,7 +25,7 @@ from dpverify.symbolic.elaborate.division import read_division
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.formulas import Abbreviations
 from dpverify.symbolic.elaborate.functions import function_symbols, with_functions
-from dpverify.symbolic.elaborate.inductions import Parts
+from dpverify.symbolic.elaborate.inductions import InductionParts
 from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
@@ -183,7 +183,7 @@ class _Builder:
     ) -> Step:
         """A line that an induction proves: its relation at the first number, and at the next one."""
         new = elaborator.expr(line, line.formula)
-        parts = Parts.read(elaborator, old, new, line)
+        parts = InductionParts.read(elaborator, old, new, line)
         base = with_functions(self._part(parts.base(elaborator), parts.sides(parts.first), base_lines), self.statement)
         inside = parts.step(elaborator)
         step = with_functions(self._part(inside, parts.sides(parts.letter + 1), step_lines), self.statement)
