@@ -74,7 +74,7 @@ class Abbreviations:
             for part in walk(node)
             if isinstance(part, Call) and part.name in self.values and part.name not in BUILTINS
         }
-        return substitute(node, calls) if calls else node
+        return _put(node, calls) if calls else node
 
     def _applied(self, call: Call) -> Formula:
         letters, value = self.values[call.name]
@@ -100,6 +100,16 @@ class Abbreviations:
             raise FormulaError(to_text(formula), rule)
         built = to_sympy(full, symbols, guards=False)
         return _with_functions(built, {name: symbols[name] for name in functions})
+
+
+def _put(node: Formula, calls: Mapping[Formula, Formula]) -> Formula:
+    """Put formulas in the place of calls; in a sum a call of its index becomes a formula in the index."""
+    sums: dict[Formula, Formula] = {
+        part: type(part)(_put(part.body, calls), part.index, _put(part.lo, calls), _put(part.hi, calls))
+        for part in walk(node)
+        if isinstance(part, Sum)
+    }
+    return substitute(node, {**calls, **sums})
 
 
 def _with_functions(expr: Any, functions: Mapping[str, Any]) -> Any:

@@ -158,7 +158,7 @@ class _Builder:
         start = elaborator.expr(first, chain.start)
         steps = self._links(elaborator, start, chain.lines)
         made = elaborator.derivation(start, steps, own)
-        return with_functions(replace(made, variables=_declared(letters, own)), self.statement)
+        return with_functions(replace(made, variables=letters.variables), self.statement)
 
     def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
         links: list[Link] = []
@@ -233,11 +233,6 @@ def _asked(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[C
 def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
     """The letters that only the proof has; a function that lists set bits is no letter."""
     return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
-
-
-def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:
-    """Ranges of the letters, those of a proof's own last."""
-    return {name: letters.variables[name] for name in (*(n for n in letters.variables if n not in own), *own)}
 
 
 def _names(expr: Any) -> set[str]:
