@@ -16,7 +16,7 @@ from hypothesis.errors import Unsatisfiable
 
 from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS
 from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
-from dpverify.harness.search.rationals import Values
+from dpverify.harness.search.rationals import RationalPoint
 
 BEST = 8  # how many of the best points are changed
 TRIES = 10  # how many names are tried for each point that is asked for: some lead out of the domain
@@ -28,7 +28,7 @@ Words = tuple[int, ...]  # of each symbol, its bits as a number
 
 def drive_up(
     sampler: Sampler,
-    score: Callable[[Values], float | None],
+    score: Callable[[RationalPoint], float | None],
     examples: int,
     seed: int,
     done: Callable[[], bool] = lambda: False,
@@ -89,9 +89,11 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
     )
 
 
-def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
+def shrink(
+    sampler: Sampler, has_property: Callable[[RationalPoint], bool], examples: int, seed: int
+) -> RationalPoint | None:
     """Find a point with a property, and make it as simple as Hypothesis can. The simplest point found, or None."""
-    simplest: list[Values] = []
+    simplest: list[RationalPoint] = []
     shorter = 0
 
     @hypothesis.seed(seed)

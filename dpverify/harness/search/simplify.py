@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dpverify.harness.search.candidates import value_at
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.rationals import Interval, Values, complexity, simplest
+from dpverify.harness.search.rationals import Interval, RationalPoint, complexity, simplest
 
 TRIES = 3000  # how many points are tried at most
 SIMPLER = 48  # how many of the simplest values of a symbol are tried before a point counts as simplest
@@ -27,12 +27,14 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
     return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
 
 
-def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
+def simplify(
+    sampler: Sampler, has_property: Callable[[RationalPoint], bool], start: RationalPoint, tries: int = TRIES
+) -> RationalPoint:
     """Replace values by simpler ones as long as the point keeps its property."""
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()
 
-    def moved(points: Iterable[Values]) -> bool:
+    def moved(points: Iterable[RationalPoint]) -> bool:
         """Go to the first of the points that is simpler and has the property."""
         nonlocal best, length
         for point in points:
@@ -56,7 +58,7 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
     return best
 
 
-def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
+def by_one(sampler: Sampler, point: RationalPoint, symbol: str) -> Iterator[RationalPoint]:
     """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit."""
     interval = sampler.interval(symbol, point)
     value = point[symbol]
@@ -76,7 +78,7 @@ def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
             yield fitted
 
 
-def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
+def by_two(sampler: Sampler, point: RationalPoint) -> Iterator[RationalPoint]:
     """Points in which two symbols have one of their simplest values each, and all after them are made to fit."""
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):
@@ -94,7 +96,7 @@ def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
                 before += complexity(fitted[second])
 
 
-def _fitted(sampler: Sampler, point: Values, symbol: str, value: Fraction) -> Values | None:
+def _fitted(sampler: Sampler, point: RationalPoint, symbol: str, value: Fraction) -> RationalPoint | None:
     """Set a symbol; those after it keep their values where they may, and get the simplest where not."""
     fitted = {**point, symbol: value}
     changed = {symbol}
