@@ -1,4 +1,4 @@
-"""RationalPoint worth trying in an interval: few digits, powers of two and their neighbours, primes, ends, large ones.
+"""Values worth trying in an interval: few digits, powers of two and their neighbours, primes, ends, large ones.
 
 A value is named by a mode and a payload, small integers; to shrink them shrinks the value: (0, 0) is the simplest.
 """

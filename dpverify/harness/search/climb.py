@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpverify.harness.search.candidates import PAYLOADS, value_at
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.rationals import Interval, RationalPoint, complexity, simplest
+from dpverify.harness.search.rationals import Interval, Values, complexity, simplest
 
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
 """The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out."""
@@ -15,13 +15,13 @@ MAX_CORNERS = 1024
 LONGEST = 96  # bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere
 
 
-def corners(sampler: Sampler) -> Iterator[RationalPoint]:
+def corners(sampler: Sampler) -> Iterator[Values]:
     """Points, at most 1024, at which every symbol is simple, at an end, next to one, or far out."""
     kinds = len(CORNERS)
     while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
         kinds -= 1
 
-    def extend(env: RationalPoint, rest: tuple[str, ...]) -> Iterator[RationalPoint]:
+    def extend(env: Values, rest: tuple[str, ...]) -> Iterator[Values]:
         if not rest:
             if sampler.admits(env):
                 yield env
@@ -35,7 +35,7 @@ def corners(sampler: Sampler) -> Iterator[RationalPoint]:
     yield from extend({}, sampler.symbols)
 
 
-def completions(sampler: Sampler, start: RationalPoint) -> Iterator[RationalPoint]:
+def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
     """At most two points with given values, the other symbols being as simple, or as large, as they can be."""
     for mode, payload in CORNERS[0], CORNERS[2]:
         point = dict(start)
@@ -48,9 +48,7 @@ def completions(sampler: Sampler, start: RationalPoint) -> Iterator[RationalPoin
             yield point
 
 
-def climb(
-    sampler: Sampler, score: Callable[[RationalPoint], float | None], start: RationalPoint, steps: int
-) -> RationalPoint:
+def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
     """Walk uphill, one symbol at a time. The best point reached."""
     best = start
     best_score = score(start) or 0.0
@@ -75,7 +73,7 @@ def _is_short(value: Fraction) -> bool:
     return complexity(value) <= LONGEST
 
 
-def _moves(sampler: Sampler, point: RationalPoint, symbol: str) -> Iterator[RationalPoint]:
+def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     """Points that differ in one symbol; and in two, so that a product or a quotient stays as it is."""
     for value in _neighbours(sampler.interval(symbol, point), point[symbol]):
         yield {**point, symbol: value}
@@ -86,7 +84,7 @@ def _moves(sampler: Sampler, point: RationalPoint, symbol: str) -> Iterator[Rati
 
 
 def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
-    """RationalPoint near one, and the ends."""
+    """Values near one, and the ends."""
     if interval.integer:
         n = int(value)
         below = 1 << max(0, n.bit_length() - 1)

@@ -134,7 +134,7 @@ class Sampler:
 
 
 def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
-    """RationalPoint as compiled formulas read them, with those of the definitions that they suffice for."""
+    """Values as compiled formulas read them, with those of the definitions that they suffice for."""
     values: Env = {name: fmpq(*value.as_integer_ratio()) for name, value in env.items()}
     for name, needed, closure in definitions:
         if needed <= values.keys():

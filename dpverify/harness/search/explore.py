@@ -16,7 +16,7 @@ from hypothesis.errors import Unsatisfiable
 
 from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS
 from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
-from dpverify.harness.search.rationals import RationalPoint
+from dpverify.harness.search.rationals import Values
 
 BEST = 8  # how many of the best points are changed
 TRIES = 10  # how many names are tried for each point that is asked for: some lead out of the domain
@@ -28,7 +28,7 @@ Words = tuple[int, ...]  # of each symbol, its bits as a number
 
 def drive_up(
     sampler: Sampler,
-    score: Callable[[RationalPoint], float | None],
+    score: Callable[[Values], float | None],
     examples: int,
     seed: int,
     done: Callable[[], bool] = lambda: False,
@@ -89,11 +89,9 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
     )
 
 
-def shrink(
-    sampler: Sampler, has_property: Callable[[RationalPoint], bool], examples: int, seed: int
-) -> RationalPoint | None:
+def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
     """Find a point with a property, and make it as simple as Hypothesis can. The simplest point found, or None."""
-    simplest: list[RationalPoint] = []
+    simplest: list[Values] = []
     shorter = 0
 
     @hypothesis.seed(seed)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from dpverify.harness.search.climb import completions
 from dpverify.harness.search.domain import Sampler, make_sampler
-from dpverify.harness.search.rationals import RationalPoint
+from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.simplify import simplify, size
 from dpverify.harness.sides import Probe, Prober
@@ -102,7 +102,7 @@ def _simplest(sampler: Sampler, prober: Prober, violations: Sequence[Probe]) -> 
     """The simplest of some violations that are far from equality, made simpler still."""
     enough = min(SHARE * max(probe.ratio for probe in violations), FAR)
 
-    def wanted(point: RationalPoint) -> bool:
+    def wanted(point: Values) -> bool:
         probe = prober.probe(point)
         return whole_epochs(point) and probe is not None and probe.holds is False and probe.ratio >= enough
 
@@ -122,7 +122,7 @@ def is_practical(point: Mapping[str, Fraction], roles: Mapping[str, Role] = LETT
     return bool(texts_of_conditions) and whole_epochs(point) and all(answer is True for answer in held)
 
 
-def _first(statement: Statement, also: Mapping[str, Domain], sampler: Sampler) -> Iterator[RationalPoint]:
+def _first(statement: Statement, also: Mapping[str, Domain], sampler: Sampler) -> Iterator[Values]:
     """Points of whole epochs, the other letters as simple and as large as they can be."""
     roles = {name: role for name, role in roles_of(statement).items() if name in sampler.symbols and role in TRIED}
     names = sorted(roles, key=lambda name: (list(TRIED).index(roles[name]), name))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-RationalPoint = dict[str, Fraction]  # a point, symbol by symbol
+Values = dict[str, Fraction]  # a point, symbol by symbol
 
 
 @dataclass(frozen=True)

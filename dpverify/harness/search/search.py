@@ -11,7 +11,7 @@ from heapq import nlargest
 from dpverify.harness.search.climb import climb, corners
 from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.explore import drive_up, shrink
-from dpverify.harness.search.rationals import Interval, RationalPoint, complexity
+from dpverify.harness.search.rationals import Interval, Values, complexity
 from dpverify.harness.search.simplify import simplify, size
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.results import ControlResult
@@ -62,13 +62,13 @@ class Findings:
 
 
 def search(
-    sampler: Sampler, prober: Prober, begin: Iterable[RationalPoint], examples: int, seed: int, *, stop: bool = False
+    sampler: Sampler, prober: Prober, begin: Iterable[Values], examples: int, seed: int, *, stop: bool = False
 ) -> Findings:
     """Probe points to begin with, drawn points, and points uphill from the sharpest."""
     findings = Findings()
     visited: set[int] = set()
 
-    def score(point: RationalPoint) -> float | None:
+    def score(point: Values) -> float | None:
         probe = prober.probe(point)
         if probe is not None and id(probe) not in visited:
             visited.add(id(probe))
@@ -77,7 +77,7 @@ def search(
                 findings.violations.append(probe)
         return None if probe is None else probe.ratio
 
-    def sampled(point: RationalPoint) -> float | None:
+    def sampled(point: Values) -> float | None:
         before = len(findings.probes)
         ratio = score(point)
         findings.sampled.extend(findings.probes[before:])
@@ -98,17 +98,17 @@ def search(
     return findings
 
 
-def beginnings(sampler: Sampler, starts: Iterable[RationalPoint], examples: int) -> list[RationalPoint]:
+def beginnings(sampler: Sampler, starts: Iterable[Values], examples: int) -> list[Values]:
     """Given points of the domain, then corners, evenly thinned out where there are more than points to draw."""
     at_corners = list(corners(sampler))
     return [*filter(sampler.in_domain, starts), *at_corners[:: max(1, -(-len(at_corners) // examples))]]
 
 
-def interior_of(sampler: Sampler) -> Callable[[RationalPoint], bool]:
+def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
     """Property of points that lie away from every end: integers from 3 on, reals with a margin."""
 
-    def interior(point: RationalPoint) -> bool:
-        before: RationalPoint = {}
+    def interior(point: Values) -> bool:
+        before: Values = {}
         for symbol in sampler.symbols:
             if not _well_inside(sampler.interval(symbol, before), point[symbol]):
                 return False
@@ -134,7 +134,7 @@ def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> P
         return None
     largest = max(findings.violations, key=lambda p: p.ratio)
 
-    def wanted(point: RationalPoint) -> bool:
+    def wanted(point: Values) -> bool:
         probe = prober.probe(point)
         return probe is not None and probe.holds is False and probe.ratio >= NEARLY * largest.ratio
 
@@ -144,16 +144,11 @@ def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> P
 
 
 def simplest_violation(
-    sampler: Sampler,
-    prober: Prober,
-    findings: Findings,
-    examples: int,
-    seed: int,
-    among: Callable[[RationalPoint], bool],
+    sampler: Sampler, prober: Prober, findings: Findings, examples: int, seed: int, among: Callable[[Values], bool]
 ) -> Probe | None:
     """Find the simplest counterexample with a property. None where no counterexample with the property was found."""
 
-    def wanted(point: RationalPoint) -> bool:
+    def wanted(point: Values) -> bool:
         if not among(point):
             return False
         probe = prober.probe(point)

@@ -32,7 +32,7 @@ from dpverify.harness.search.practical import (
     practical_violation,
     roles_of,
 )
-from dpverify.harness.search.rationals import RationalPoint
+from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import (
     Findings,
     beginnings,
@@ -155,7 +155,7 @@ class SearchCheck(Check):
         context: Context,
         sampler: Sampler,
         prober: Prober,
-        begin: Iterable[RationalPoint],
+        begin: Iterable[Values],
         examples: int,
         seed: int,
         *,
@@ -195,9 +195,9 @@ class SearchCheck(Check):
     def _seed(self, context: Context, block: int, stream: str = "") -> int:
         return int(context.rng(block, stream).integers(1 << 62))
 
-    def _corners(self, statement: Statement, sampler: Sampler) -> list[RationalPoint]:
+    def _corners(self, statement: Statement, sampler: Sampler) -> list[Values]:
         """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
-        points: dict[tuple[tuple[str, Fraction], ...], RationalPoint] = {}
+        points: dict[tuple[tuple[str, Fraction], ...], Values] = {}
         samplers: dict[frozenset[str], Sampler] = {}
         symbols = sampler.symbols
         for corner in self.corners:
@@ -256,7 +256,7 @@ class SearchCheck(Check):
         return [counterexample(kind, probe) for kind, probe in named if probe is not None]
 
     def _controls(
-        self, context: Context, sampler: Sampler, begin: Sequence[RationalPoint], findings: Findings, examples: int
+        self, context: Context, sampler: Sampler, begin: Sequence[Values], findings: Findings, examples: int
     ) -> list[ControlResult]:
         """Search faulty statements in the same way, each with seeds of its own, until it is refuted."""
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from dpverify.harness.search.candidates import value_at
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.rationals import Interval, RationalPoint, complexity, simplest
+from dpverify.harness.search.rationals import Interval, Values, complexity, simplest
 
 TRIES = 3000  # how many points are tried at most
 SIMPLER = 48  # how many of the simplest values of a symbol are tried before a point counts as simplest
@@ -27,14 +27,12 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
     return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
 
 
-def simplify(
-    sampler: Sampler, has_property: Callable[[RationalPoint], bool], start: RationalPoint, tries: int = TRIES
-) -> RationalPoint:
+def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
     """Replace values by simpler ones as long as the point keeps its property."""
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()
 
-    def moved(points: Iterable[RationalPoint]) -> bool:
+    def moved(points: Iterable[Values]) -> bool:
         """Go to the first of the points that is simpler and has the property."""
         nonlocal best, length
         for point in points:
@@ -58,7 +56,7 @@ def simplify(
     return best
 
 
-def by_one(sampler: Sampler, point: RationalPoint, symbol: str) -> Iterator[RationalPoint]:
+def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit."""
     interval = sampler.interval(symbol, point)
     value = point[symbol]
@@ -78,7 +76,7 @@ def by_one(sampler: Sampler, point: RationalPoint, symbol: str) -> Iterator[Rati
             yield fitted
 
 
-def by_two(sampler: Sampler, point: RationalPoint) -> Iterator[RationalPoint]:
+def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
     """Points in which two symbols have one of their simplest values each, and all after them are made to fit."""
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):
@@ -96,7 +94,7 @@ def by_two(sampler: Sampler, point: RationalPoint) -> Iterator[RationalPoint]:
                 before += complexity(fitted[second])
 
 
-def _fitted(sampler: Sampler, point: RationalPoint, symbol: str, value: Fraction) -> RationalPoint | None:
+def _fitted(sampler: Sampler, point: Values, symbol: str, value: Fraction) -> Values | None:
     """Set a symbol; those after it keep their values where they may, and get the simplest where not."""
     fitted = {**point, symbol: value}
     changed = {symbol}
