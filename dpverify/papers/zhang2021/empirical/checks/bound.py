@@ -16,7 +16,6 @@ from dpverify.harness.context import as_point
 from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
-from dpverify.papers.zhang2021.empirical import derivations as derive
 from dpverify.papers.zhang2021.empirical import stage_derivations as stage
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
 from dpverify.problems.waves import Waves
@@ -202,14 +201,7 @@ CHECKS.add(
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",
         leaves_out="other losses than quadratics of one curvature",
     ),
-    DerivationCheck("note-stage-on", "derivation", build=stage.with_momentum),
-    DerivationCheck("note-stage", "derivation", build=stage.whole_stage),
-    DerivationCheck("note-stage-mean", "derivation", build=stage.mean_of_stage),
     DerivationCheck("note-stages", "derivation", build=stage.next_stage),
-    DerivationCheck("theorem-3-2-gamma", "derivation", build=derive.by_algebra),
-    DerivationCheck("theorem-3-2-half", "derivation", build=derive.at_the_schedule),
     SearchCheck("theorem-3-2-half", "search", seconds_each=0.01),
-    DerivationCheck("theorem-3-2-gives", "derivation", build=derive.at_the_schedule),
     SearchCheck("theorem-3-2-gives", "search", seconds_each=0.01),
-    DerivationCheck("theorem-3-2-stages", "derivation", build=derive.by_algebra),
 )
