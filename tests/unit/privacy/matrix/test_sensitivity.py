@@ -57,6 +57,7 @@ def small_mechanisms() -> list[Mechanism]:
         Mechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=7),
         Mechanism.toeplitz([1.0, -0.5, 0.25], steps=7),
         Mechanism.toeplitz([0.5, 1.0, 0.25], steps=7),
+        Mechanism.toeplitz([0.5, 0.0, 0.0, 1.0], steps=7),  # steps at distance 3 add up, at distance 2 they do not
         Mechanism.matrix(np.tril(rng.random((7, 7)))),
         Mechanism.matrix(rng.standard_normal((7, 7))),
         Mechanism.matrix(rng.standard_normal((3, 8))),
