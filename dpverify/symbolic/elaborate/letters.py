@@ -13,8 +13,17 @@ from dpverify.ledger.formula import Compare, Name, free_names, parse, parse_rela
 from dpverify.ledger.proofs.book import LAWS
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.elaborate.formulas import Abbreviations
-from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, GaussianNorm, Range, SetBits, Variable
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    BoundedVector,
+    FromPremises,
+    GaussianNorm,
+    Range,
+    SetBits,
+    Variable,
+)
 from dpverify.symbolic.expressions.to_sympy import symbol_for, to_relations, to_sympy
+from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
 WIDTH = 60  # of a range without an end: of what a sum runs over, points with more terms cost too much
 _TURNED = str.maketrans("<>", "><")
@@ -65,6 +74,8 @@ def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
         laws[name] = law
         if isinstance(law, SetBits):
             symbols[name] = sympy.Function(name, integer=True, nonnegative=True)
+        elif isinstance(law, AnyFunction):
+            symbols[name] = sympy.Function(name, real=True)
         else:
             symbols[name] = (
                 sympy.Symbol(name, nonnegative=True) if isinstance(law, FromPremises) else sympy.Symbol(name)
@@ -84,6 +95,10 @@ def is_law(text: str) -> bool:
 def _law(text: str, letters: Letters) -> Variable | None:
     if text == "random":
         return AnyVector()
+    if text.startswith("random up to "):
+        return BoundedVector(bound=letters.expr(parse(text.removeprefix("random up to "))))
+    if text == "function":
+        return AnyFunction()
     if text == "measured":
         return FromPremises()
     if match := _NORM.fullmatch(text):
