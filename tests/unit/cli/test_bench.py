@@ -144,7 +144,7 @@ def test_other_seeds_and_versions_are_told_of(tmp_path: Path, capsys: Capture) -
     before.write_bytes(before.read_bytes().replace(b'"python": "', b'"python": "2.'))
     assert main(["bench", "noise", "--against", str(before)]) == 0
     err = capsys.readouterr().err
-    assert "the two runs have other seeds: a change may be that of their input" in err
+    assert "the two runs have different seeds, so different input may cause a change" in err
     assert "the two runs were made with other versions of the packages" in err
 
 

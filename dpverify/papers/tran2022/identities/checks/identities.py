@@ -116,7 +116,7 @@ def _windows_identity(claim: str, letter: str, *faults: IdentityFault) -> Identi
         sizes=_windows if claim == "lemma-17-unrolled" else _runs(letter),
         functions=_functions,
         faults=[_coefficient_off("anchor_grad(1)"), *faults],
-        region=f"N up to {MOST_EXAMPLES} and {letter} up to {LONGEST_TEXT}; fixed values of alpha and gamma at the sizes "
+        region=f"N up to {MOST_EXAMPLES} and {letter} up to {LONGEST_TEXT}; fixed values of alpha and gamma at sizes "
         f"(N, {letter}) = {', '.join(map(str, LARGE['full']))}",
     )
 
