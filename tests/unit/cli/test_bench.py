@@ -130,7 +130,7 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path, capsys: Capture) -> 
     assert "2 forms not watched: too few passes" in out
     assert main(["bench", "--against", str(before)]) == 0
     out, err = capsys.readouterr()
-    assert "1 form not watched: the other run has none of that name, size and limit" in err
+    assert "1 form not compared: the other run has no form with this name, size and limit" in err
 
 
 @pytest.mark.usefixtures("clock")
