@@ -145,6 +145,16 @@ def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) 
                 if slope in {1, -1} and letter not in value.free_symbols:
                     yield op, -value / slope
                     yield from _without_others(-value / slope)
+            elif name in free_names(left) | free_names(right):
+                yield from _end_of_product(letter, op, to_sympy(left, symbols) / to_sympy(right, symbols))
+
+
+def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the end that a product of positive numbers gives a factor: ``x <= (1/c)**2`` from ``c*sqrt(x) <= 1``."""
+    factor, power = ratio.as_independent(letter, as_Add=False)
+    base, exponent = power.as_base_exp()
+    if factor.is_positive and base == letter and exponent.is_Rational:
+        yield (op if exponent > 0 else op.translate(_TURNED)), factor ** (-1 / exponent)
 
 
 def _without_others(value: Any) -> Iterator[tuple[str, Any]]:

@@ -266,7 +266,9 @@ class Elaborator:
             known = facts, self.letters.variables, lambda _: False
             if not justified(Move(old, new, line.relation, one.context, *known), instance(one.where)):
                 return one
-        return found[0]
+        # What makes the step right may be a lemma that the proof calls known: the rule's conditions decide.
+        proven = (one for one in found if _conditions_are_met(instance(one.where), facts, self.letters.variables))
+        return next(proven, found[0])
 
     def _one_sided(
         self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
@@ -345,6 +347,10 @@ def _shown_place(instance: Instance, context: Any, old: Any, new: Any) -> Any:
         if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
             return None
     return context
+
+
+def _conditions_are_met(instance: Instance, facts: Facts, variables: Mapping[str, Any]) -> bool:
+    return all(condition.met(facts, variables) for condition in instance.conditions)
 
 
 def _is_at(instance: Instance, old: Any, new: Any) -> bool:
