@@ -157,7 +157,7 @@ class Promise:
         examples = part * -(-LEAST_EXAMPLES // part) if examples is None else examples
         batch = round(rate * examples)
         if abs(batch - rate * examples) > 1e-9 * examples:
-            raise ValueError(f"examples must be such that rate={rate} of them is whole, got examples={examples}.")
+            raise ValueError(f"rate * examples must be an integer, got rate={rate}, examples={examples}.")
         return cls(sigma=sigma, clip=clip, examples=examples, batch=batch, sampling="poisson", **fields)
 
     @classmethod
