@@ -13,7 +13,7 @@ from dpverify.kernels import check
 from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
 from dpverify.privacy.matrix.participation import Floats, Participation
 from dpverify.privacy.matrix.sensitivity import sensitivity
-from dpverify.privacy.matrix.strategies import Dense, Strategy, Toeplitz, Tree
+from dpverify.privacy.matrix.strategies import Dense, Strategy, Toeplitz, Trees
 from dpverify.privacy.participation import Bounds
 
 Neighbours: TypeAlias = Literal["add-remove", "zero-out", "replace-one"]
@@ -86,7 +86,7 @@ class Mechanism:
         """
         steps = check.whole(1, steps=steps)
         restart = steps if restart is None else check.whole(1, steps, restart=restart)
-        return cls("tree" if restart == steps else f"tree, new after {restart} steps", Tree(steps, restart))
+        return cls("tree" if restart == steps else f"tree, new after {restart} steps", Trees(steps, restart))
 
     @classmethod
     def toeplitz(cls, coefficients: Sequence[float] | Floats, steps: int) -> Mechanism:

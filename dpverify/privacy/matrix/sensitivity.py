@@ -20,25 +20,10 @@ ASCENTS = 100  # repetitions of an ascent, at most; each strictly increases the 
 
 
 def sensitivity(strategy: Strategy, participation: Participation) -> Bounds:
-    """Bound the largest change by an example whose gradients have length at most 1, added or removed in all its steps.
+    """Bound the largest change by an example whose gradients have length at most 1, there or not in all its steps.
 
-    Parameters
-    ----------
-    strategy : Strategy
-        C.
-    participation : Participation
-        The steps in which one example can take part.
-
-    Returns
-    -------
-    Bounds
-        ``lower`` is reached by ``pattern`` (steps counted from 0), ``upper`` holds for every pattern. ``method`` says
-        how ``upper`` was found.
-
-    Raises
-    ------
-    ValueError
-        If all pairs of steps are needed, and there are too many.
+    ``pattern`` reaches ``lower``, and ``method`` says how ``upper`` was found. Raises ArgumentError if all pairs of
+    steps are needed, and there are too many.
     """
     first = participation.earliest(strategy.steps)
     heaviest = participation.heaviest(strategy.energies)

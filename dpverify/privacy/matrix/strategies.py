@@ -71,13 +71,7 @@ class Strategy(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Dense(Strategy):
-    """Any matrix.
-
-    Parameters
-    ----------
-    matrix : array, shape (rows, steps)
-        C, with finite entries.
-    """
+    """Any matrix, shape (rows, steps)."""
 
     matrix: Floats
 
@@ -133,15 +127,7 @@ class Dense(Strategy):
 
 @dataclass(frozen=True, eq=False)
 class Toeplitz(Strategy):
-    """A lower triangular matrix whose entries depend on the distance to the diagonal only.
-
-    Parameters
-    ----------
-    coefficients : array, shape (bands,)
-        Entries by distance; entries beyond the last are 0. The first is not 0.
-    steps : int
-        Number of rows and columns.
-    """
+    """A lower triangular matrix whose entries depend on the distance to the diagonal; those beyond the last are 0."""
 
     coefficients: Floats
     steps: int
@@ -221,16 +207,8 @@ class Toeplitz(Strategy):
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(Strategy):
-    """Nodes of binary trees: each row adds up the steps of one node that is complete.
-
-    Parameters
-    ----------
-    steps : int
-        Number of steps.
-    restart : int
-        Steps after which a new tree begins; ``steps`` for one tree.
-    """
+class Trees(Strategy):
+    """Nodes of binary trees, of which a new one begins after ``restart`` steps; a row adds up the steps of a node."""
 
     steps: int
     restart: int
