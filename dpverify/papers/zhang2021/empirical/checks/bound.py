@@ -19,6 +19,7 @@ from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, s
 from dpverify.papers.zhang2021.empirical import stage_derivations as stage
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
 from dpverify.problems.waves import Waves
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CHECKS = PaperChecks("zhang2021", __name__)
@@ -64,8 +65,6 @@ def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
 
     return lhs
 
-
-Values = dict[str, int | str | Fraction]
 
 REST: Values = {"c_2": 1, "d": 3, "L": 1, "delta": "1/100", "n": 100, "B": 10, "epsilon": 1, "sigma": 1, "gap": 1}
 STEPS = ((1, 0), (2, 1), (3, 3), (20, 0), (40, 20), (100, 0), (100, 100))  # T^0 and t_Mon^0

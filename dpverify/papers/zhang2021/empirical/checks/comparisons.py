@@ -21,12 +21,12 @@ from dpverify.harness import (
     TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-Values = dict[str, int | str | Fraction]
 Constant = Callable[[Point], arb]
 
 
