@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -10,7 +11,7 @@ from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.derive.conclude import conclude, letters_of_citations
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.prepare import prepared
-from dpverify.symbolic.derive.setting import Setting, evaluate_step
+from dpverify.symbolic.derive.setting import Evaluation, Setting, evaluate_step
 from dpverify.symbolic.derive.shown import check_shown, shown_relations
 from dpverify.symbolic.derive.steps import (
     ALGEBRA,
@@ -24,6 +25,7 @@ from dpverify.symbolic.derive.steps import (
     Step,
     premise_of,
 )
+from dpverify.symbolic.expressions.whole_functions import AnyFunction
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, equal_termwise
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
@@ -86,7 +88,7 @@ class Checker:
     def step(self, old: Any, step: Step, setting: Setting, prefix: str) -> StepResult:
         """Check one step: points first, since a violation ends the matter."""
         instance = None if step.rule == ALGEBRA else self.instance(step)
-        seen = evaluate_step(old, step.expr, step.relation, setting)
+        seen = self._seen(old, step, setting)
         status: StepStatus
         if seen.violation:
             status = "fails"
@@ -115,6 +117,20 @@ class Checker:
             slack=seen.slack,
             note=note,
         )
+
+    def _seen(self, old: Any, link: Link, setting: Setting) -> Evaluation:
+        """Evaluate a link; where it rests on what is taken for granted, which may be false at a point, none says no."""
+        seen = evaluate_step(old, link.expr, link.relation, setting)
+        if seen.violation and self._is_granted(
+            link, any(isinstance(v, AnyFunction) for v in setting.variables.values())
+        ):
+            return replace(seen, violation="")
+        return seen
+
+    def _is_granted(self, link: Link, any_function: bool) -> bool:
+        if isinstance(link, Cases):
+            return any(self._is_granted(inside, any_function) for case in link.cases for inside in case.steps)
+        return any(_is_given(self.derivation.premises[name], any_function) for name in link.premises)
 
     def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
         """Why a step is not proven; empty if it is."""
@@ -157,7 +173,7 @@ class Checker:
             open_ends.append(missing)
         if not _cover([case.assumption for case in split.cases], setting):
             open_ends.append("the cases are not proven to cover the domain")
-        seen = evaluate_step(old, split.expr, split.relation, setting)
+        seen = self._seen(old, split, setting)
         status: StepStatus = "fails" if seen.violation else "undecided" if open_ends or seen.undefined else "proved"
         reasons = [seen.violation, f"without a value {seen.undefined}" if seen.undefined else "", *open_ends]
         summary = self.result(
@@ -170,6 +186,13 @@ class Checker:
             note="; ".join(part for part in (prefix + split.note, *reasons) if part),
         )
         return [*results, summary]
+
+
+def _is_given(premise: Premise, any_function: bool) -> bool:
+    """Whether a premise is taken for granted, or rests on one that is; so is all that is said of any function."""
+    if not premise.under:
+        return any_function or type(premise) is Premise or bool(getattr(premise, "is_given", False))
+    return any(_is_given(one, any_function) for chain, _ in premise.under for one in chain.premises.values())
 
 
 def _without_value(expressions: tuple[Any, ...], setting: Setting) -> str:

@@ -81,7 +81,9 @@ def refer(
         free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
-    facts = Facts().given(c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation is not sympy.true)
+    facts = Facts().given(
+        c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation is not sympy.true
+    )
     left = unguarded(premise.lhs, facts) if letter is None else letter
     sides = (left, premise.relation, unguarded(premise.rhs, facts), premise.conditions)
     return Referenced(
