@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
+    from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
     from dpverify.privacy.matrix import Mechanism
 
@@ -50,6 +51,7 @@ __all__ = [
     "ConditionError",
     "Explanation",
     "Mechanism",
+    "OneRunAudit",
     "PrivateOptimizer",
     "Promise",
     "Result",
@@ -59,6 +61,7 @@ __all__ = [
     "Verdicts",
     "__version__",
     "audit",
+    "audit_one_run",
     "calibration",
     "conformance",
     "conformance_of_training",
@@ -83,6 +86,7 @@ _HOMES = {
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
+    "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
     "privacy.matrix": "Mechanism",
 }
