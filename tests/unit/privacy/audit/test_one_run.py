@@ -143,6 +143,15 @@ def test_a_false_claim_is_refuted_and_a_true_one_is_not() -> None:
         assert true.epsilon <= max(guess.largest_epsilon for guess in true.tried)
 
 
+def test_each_size_has_its_share_of_the_chance_of_an_error() -> None:
+    for sizes in (None, [500, 100], 300):
+        result = dv.audit_one_run(gaussian(0.5), examples=1000, guesses=sizes)
+        for tried in result.tried:
+            assert tried.epsilon == one_run_epsilon(
+                1000, tried.guesses, tried.right, 1e-5, (1.0 - 0.95) / len(result.tried)
+            )
+
+
 def test_scores_see_only_what_was_released() -> None:
     released = np.arange(100.0)
     seen = []
