@@ -5,12 +5,11 @@ python docs/examples/peers/jax_matrix_sensitivity.py
 
 import jax
 import numpy as np
-
-jax.config.update("jax_enable_x64", True)
-
 from jax_privacy.matrix_factorization import sensitivity, toeplitz
 
 from dpverify.privacy.matrix import Cyclic, Mechanism, Once, Separated
+
+jax.config.update("jax_enable_x64", True)
 
 ROUNDING = 1e-9
 SIZES = (8, 33, 64, 200)
