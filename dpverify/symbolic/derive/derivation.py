@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.derive.conclude import conclude, letters_of_citations
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.prepare import prepared
-from dpverify.symbolic.derive.setting import Evaluation, Setting, evaluate_step
+from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.shown import check_shown, shown_relations
 from dpverify.symbolic.derive.steps import (
     ALGEBRA,
@@ -88,7 +89,9 @@ class Checker:
     def step(self, old: Any, step: Step, setting: Setting, prefix: str) -> StepResult:
         """Check one step: points first, since a violation ends the matter."""
         instance = None if step.rule == ALGEBRA else self.instance(step)
-        seen = self._seen(old, step, setting)
+        seen = evaluate_step(old, step.expr, step.relation, setting)
+        if seen.violation and self._is_granted(step, setting) and not self.reason(old, step, instance, setting):
+            seen = replace(seen, violation="")
         status: StepStatus
         if seen.violation:
             status = "fails"
@@ -118,19 +121,12 @@ class Checker:
             note=note,
         )
 
-    def _seen(self, old: Any, link: Link, setting: Setting) -> Evaluation:
-        """Evaluate a link; where it rests on what is taken for granted, which may be false at a point, none says no."""
-        seen = evaluate_step(old, link.expr, link.relation, setting)
-        if seen.violation and self._is_granted(
-            link, any(isinstance(v, AnyFunction) for v in setting.variables.values())
-        ):
-            return replace(seen, violation="")
-        return seen
-
-    def _is_granted(self, link: Link, any_function: bool) -> bool:
+    def _is_granted(self, link: Link, setting: Setting) -> bool:
+        """Whether a link rests on what is taken for granted, or is said of any function: a point may break that."""
         if isinstance(link, Cases):
-            return any(self._is_granted(inside, any_function) for case in link.cases for inside in case.steps)
-        return any(_is_given(self.derivation.premises[name], any_function) for name in link.premises)
+            return any(self._is_granted(inside, setting) for case in link.cases for inside in case.steps)
+        drawn = {name for name, variable in setting.variables.items() if isinstance(variable, AnyFunction)}
+        return any(_is_given(self.derivation.premises[name], drawn) for name in link.premises)
 
     def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
         """Why a step is not proven; empty if it is."""
@@ -173,7 +169,9 @@ class Checker:
             open_ends.append(missing)
         if not _cover([case.assumption for case in split.cases], setting):
             open_ends.append("the cases are not proven to cover the domain")
-        seen = self._seen(old, split, setting)
+        seen = evaluate_step(old, split.expr, split.relation, setting)
+        if seen.violation and self._is_granted(split, setting) and all(one.status == "proved" for one in results):
+            seen = replace(seen, violation="")
         status: StepStatus = "fails" if seen.violation else "undecided" if open_ends or seen.undefined else "proved"
         reasons = [seen.violation, f"without a value {seen.undefined}" if seen.undefined else "", *open_ends]
         summary = self.result(
@@ -188,11 +186,13 @@ class Checker:
         return [*results, summary]
 
 
-def _is_given(premise: Premise, any_function: bool) -> bool:
-    """Whether a premise is taken for granted, or rests on one that is; so is all that is said of any function."""
+def _is_given(premise: Premise, drawn: set[str]) -> bool:
+    """Whether a premise is taken for granted, is about functions that are drawn, or rests on such a premise."""
     if not premise.under:
-        return any_function or type(premise) is Premise or bool(getattr(premise, "is_given", False))
-    return any(_is_given(one, any_function) for chain, _ in premise.under for one in chain.premises.values())
+        functions = {str(part.func) for side in (premise.lhs, premise.rhs) for part in side.atoms(AppliedUndef)}
+        is_typed = type(premise) is Premise
+        return is_typed or bool(functions & drawn) or bool(getattr(premise, "is_given", False))
+    return any(_is_given(inner, drawn) for chain, _ in premise.under for inner in chain.premises.values())
 
 
 def _without_value(expressions: tuple[Any, ...], setting: Setting) -> str:
