@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, batch_target
-from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
+from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, whole
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
@@ -20,6 +20,7 @@ from dpverify.problems.regression import Regression, recursive_gradient
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.privacy.participation import Bounds
 
 CLIP: Final = 1.0
 DEFAULT_CHANGE_CLIP: Final = 0.01  # C_2 in section 6.1
@@ -82,6 +83,9 @@ class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
 
     def epsilon(self, settings: SrmSettings, size: ProblemSize, delta: float) -> float:
         return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+
+    def epsilon_bounds(self, settings: SrmSettings, size: ProblemSize, delta: float) -> Bounds:
+        return sampled_bounds(settings.batch / size.examples, settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: SrmSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)

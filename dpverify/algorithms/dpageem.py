@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, batch_target
-from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
+from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, momentum, whole
 from dpverify.kernels import check
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
@@ -21,6 +21,7 @@ from dpverify.problems.regression import Regression, batch_gradient
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.privacy.participation import Bounds
 
 CLIP: Final = 1.0
 DEFAULT_STAGES: Final = 3
@@ -161,6 +162,9 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
 
     def epsilon(self, settings: DescentSettings, size: ProblemSize, delta: float) -> float:
         return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+
+    def epsilon_bounds(self, settings: DescentSettings, size: ProblemSize, delta: float) -> Bounds:
+        return sampled_bounds(settings.batch / size.examples, settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: DescentSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)

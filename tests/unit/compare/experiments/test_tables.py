@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dpverify.algorithms.algorithm import Algorithm
+from dpverify.algorithms.baselines import DP_AGD, DP_GD, RRPSGD, STORM
+from dpverify.algorithms.ddp_srm import DDP_SRM
+from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.command import run_compare
-from dpverify.compare.tables import (
-    data,  # the class is called Test.., which pytest would take for a test
-    run,
-)
-from dpverify.compare.tables.data import load, made_up
-from dpverify.compare.tables.figure import COLORS, draw
-from dpverify.compare.tables.methods import ready
-from dpverify.compare.tables.noise import Sampling, bought, lemma_holds, ratio
-from dpverify.compare.tables.orderings import line, orderings
-from dpverify.compare.tables.page import page
-from dpverify.compare.tables.records import Experiments, MethodRow, TableResult
-from dpverify.compare.tables.report import DATA, PAGE, check_experiments, command, read, regenerate_experiments
-from dpverify.compare.tables.run import run_table
-from dpverify.compare.tables.settings import DELTA, EPSILONS, METHODS, NOISES, TableRequest, grid, passes, steps_for
-from dpverify.compare.tables.words import summary, verdict
+from dpverify.compare.experiments import run
+from dpverify.compare.experiments.experiment import DELTA, Cell, ExperimentRequest, Trial, line
+from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, page
+from dpverify.compare.experiments.records import Experiments, MethodRow, TableResult
+from dpverify.compare.experiments.run import TunedRows, run_experiment
+from dpverify.compare.experiments.table_data import load, made_up
+from dpverify.compare.experiments.table_methods import Sampling, bought, lemma_holds, ratio, settings_for, trial_of
+from dpverify.compare.experiments.tables import EPSILONS, METHODS, NOISES, PASSES_OF, table_orderings
+from dpverify.compare.experiments.words import summary, verdict
+from dpverify.compare.figure import draw_table
 from dpverify.papers.wang2019.experiments.tables import TABLES
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
@@ -38,7 +38,9 @@ SMALL = {"n": 200, "seeds": 2, "budget": "smoke"}
 
 @pytest.fixture(scope="module")
 def result() -> TableResult:
-    return run_table(TableRequest("wang2019:table-3", **SMALL), "dpverify compare ...")  # type: ignore[arg-type]
+    made = run_experiment(ExperimentRequest("wang2019:table-3", **SMALL))  # type: ignore[arg-type]
+    assert isinstance(made, TableResult)
+    return made
 
 
 def libsvm(path: Path, rows: np.ndarray[Any, Any], labels: list[int]) -> Path:
@@ -62,9 +64,9 @@ def test_a_made_up_set_has_the_shape_of_the_papers(name: str) -> None:
 
 def test_curves_begin_where_each_method_was_first_looked_at(result: TableResult) -> None:
     table = result.tables[0]
-    for column, axes in enumerate(draw(table, "needed").axes[:2]):
+    for column, axes in enumerate(draw_table(table, "needed").axes[:2]):
         rows = {row.method: row for row in table.rows if (row.noise, row.epsilon) == ("needed", EPSILONS[column])}
-        for method, curve in zip(COLORS, axes.lines, strict=True):
+        for method, curve in zip([one.name for one in METHODS[1:]], axes.lines, strict=True):
             paths = [run.path[1:] for run in rows[method].runs]
             drawn = np.asarray(curve.get_xdata())
             assert drawn[0] == pytest.approx(np.mean([path[0][0] for path in paths]))
@@ -73,7 +75,7 @@ def test_curves_begin_where_each_method_was_first_looked_at(result: TableResult)
 
 def test_noise_as_printed_and_as_needed() -> None:
     how = Sampling(32561, 100, 651)
-    printed, needed = ratio("dp-srm", "printed", how, 0.5), ratio("dp-srm", "needed", how, 0.5)
+    printed, needed = ratio(DP_SRM, "printed", how, 0.5), ratio(DP_SRM, "needed", how, 0.5)
     rho = 3.5 * how.rate**2 * how.steps / printed**2
     assert zcdp_epsilon(rho, DELTA) == pytest.approx(0.5, rel=1e-9)
     assert 0.49 < bought(how, needed).upper <= 0.5
@@ -81,18 +83,41 @@ def test_noise_as_printed_and_as_needed() -> None:
     assert not lemma_holds(how, printed)
     assert lemma_holds(Sampling(10**6, 1000, 10**7), 10.0)
     whole = Sampling(500, 500, 20)
-    assert bought(whole, ratio("dp-gd", "needed", whole, 0.2)).upper == pytest.approx(0.2, rel=1e-6)
-    first = ratio("rrpsgd", "printed", Sampling(100, 1, 10**4), 0.5)
+    assert bought(whole, ratio(DP_GD, "needed", whole, 0.2)).upper == pytest.approx(0.2, rel=1e-6)
+    first = ratio(RRPSGD, "printed", Sampling(100, 1, 10**4), 0.5)
     assert (2 * first) ** 2 == pytest.approx(32 * math.log(100 / DELTA) * math.log(1 / DELTA) / 0.5**2)
 
 
-def test_steps_follow_from_passes() -> None:
-    assert steps_for("dp-srm", 32561, 50, 4) == 1302
-    assert steps_for("rrpsgd", 100, 0, 8) == 800
-    assert steps_for("dp-gd", 100, 0, 20) == 20
-    assert steps_for("dp-agd", 100, 0, 360) == 16
-    assert passes(TABLES["table-3"], 0.5, "dp-sgd") == 5
-    assert {len(grid(method, "smoke")) for method in METHODS} == {1}
+@for_each(
+    ("method", "examples", "batch", "passes", "steps"),
+    [
+        (DP_SRM, 32561, 50, 4, 1302),
+        (RRPSGD, 100, 0, 8, 800),
+        (DP_GD, 100, 0, 20, 20),
+        (DP_AGD, 100, 0, 360, 16),
+        (DP_SGD, 1000, 50, 3, 60),
+        (DP_GD, 1000, 0, 3, 3),
+        (RRPSGD, 1000, 0, 3, 3000),
+        (DP_SRM, 1000, 50, 3, 30),
+        (STORM, 1000, 100, 3, 15),
+        (DP_AGD, 1000, 0, 3, 1),
+        (DP_AGD, 1000, 0, 43, 1),
+        (DP_AGD, 1000, 0, 44, 2),
+        (DP_AGD, 1000, 0, 65, 2),
+        (DP_AGD, 1000, 0, 66, 3),
+    ],
+)
+def test_steps_are_the_gradients_of_the_passes_by_those_of_a_step(
+    method: Algorithm[Any], examples: int, batch: int, passes: int, steps: int
+) -> None:
+    assert settings_for(method, examples, batch, passes)[0].steps == steps
+
+
+def test_passes_are_printed_or_those_of_another_method() -> None:
+    rows = TABLES["table-3"].rows
+    for method in METHODS:
+        assert rows[0.5, PASSES_OF.get(method.name, method.name)].passes > 0
+    assert rows[0.5, PASSES_OF["dp-sgd"]].passes == 5
 
 
 def rows_with(losses: dict[str, list[float]], result: TableResult) -> list[MethodRow]:
@@ -112,17 +137,17 @@ def rows_with(losses: dict[str, list[float]], result: TableResult) -> list[Metho
 def test_settings_are_chosen_on_a_seed_that_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     tuned, counted = list[int](), list[int]()
 
-    def objective(one: object, parts: object, seed: int) -> float:
+    def tuning_loss(panel: object, trial: object, seed: int) -> float:
         tuned.append(seed)
         return 0.0
 
-    made = SimpleNamespace(epsilon=None, conditions=None, batch=1, scale=1.0, steps=1, noise=0.0)
-    monkeypatch.setattr(run, "grid", lambda *_: [(1, 0.5), (1, 1.0)])
-    monkeypatch.setattr(run, "ready", lambda *_: made)
-    monkeypatch.setattr(run, "_objective", objective)
-    monkeypatch.setattr(run, "_measured", lambda one, parts, seed, data_passes: counted.append(seed))
-    parts = cast(data.TestedProblem, SimpleNamespace(problem=SimpleNamespace(x=np.zeros((2, 1)))))
-    run._row(TableRequest("wang2019:table-3", seeds=5, seed=3), parts, "dp-gd", "needed", EPSILONS[0])
+    trial = Trial(1, None, cast(Any, None), {})
+    panel = SimpleNamespace(cells=[Cell(DP_GD, 0.2)], trials=lambda cell: [trial, trial], row=lambda **fields: fields)
+    monkeypatch.setattr(run, "tuning_loss", tuning_loss)
+    monkeypatch.setattr(run, "measured", lambda panel, trial, seed: counted.append(seed))
+    rows = TunedRows(ExperimentRequest("wang2019:table-3", seeds=5, seed=3, n=10))
+    rows.panels = [cast(Any, panel)]
+    rows.run(0)
     assert counted == [3, 4, 5, 6, 7]
     assert len(tuned) == 2
     assert not set(tuned) & set(counted)
@@ -132,7 +157,7 @@ def test_an_ordering_is_judged_by_its_interval_and_a_reversal_is_seen(result: Ta
     losses = {"dp-srm": [0.3, 0.31, 0.29], "dp-gd": [0.1, 0.11, 0.1], "rrpsgd": [0.9, 0.91, 0.9]}
     found = {
         (one.column, one.other): one.seen
-        for one in orderings(rows_with(losses, result))
+        for one in table_orderings(rows_with(losses, result))
         if (one.noise, one.epsilon) == ("needed", 0.2)
     }
     assert found["loss", "dp-gd"] == "the other way round"
@@ -155,7 +180,7 @@ def test_without_the_papers_data_nothing_is_said_of_its_claims(result: TableResu
 def test_every_method_has_a_row_and_the_words_name_the_data(result: TableResult) -> None:
     assert [table.name for table in result.tables] == ["made up, of the shape of ijcnn1", "breast_cancer (bundled)"]
     for table in result.tables:
-        assert {one.method for one in table.rows} == set(METHODS)
+        assert {one.method for one in table.rows} == {method.name for method in METHODS}
         assert len(table.rows) == 1 + 2 * 2 * (len(METHODS) - 1)
         assert all(len(one.runs) == 2 for one in table.rows)
     assert "made up" in summary(result)
@@ -176,20 +201,21 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(tmp_path: Pa
         "seeds": 2,
         "budget": "smoke",
     }
-    (parts,) = load(TableRequest(**asked))
+    (parts,) = load(ExperimentRequest(**asked), TABLES["table-2"])
     assert parts.x_test.shape == (30, 6)
     assert isinstance(parts.x_test, np.ndarray)
     assert not parts.x_test[:, 4:].any()
     assert run_compare(**asked, report=tmp_path / "out") == 0
-    held = read(tmp_path / "out")
+    held = EXPERIMENTS_PAGE.read(tmp_path / "out")
+    assert held is not None
     words = "dpverify compare --experiment wang2019:table-2 --data train --test-data test --seeds 2 --budget smoke"
-    assert held.experiments[0].command == words == command(TableRequest(**asked))
-    assert check_experiments(tmp_path / "out") == regenerate_experiments(tmp_path / "out") == []
-    (tmp_path / "out" / PAGE).write_text("<!-- Generated by dpverify from data/*.json. -->\nother")
-    assert check_experiments(tmp_path / "out") == [PAGE]
-    assert regenerate_experiments(tmp_path / "out") == [PAGE]
+    assert held.experiments[0].command == words == ExperimentRequest(**asked).command
+    assert EXPERIMENTS_PAGE.check(tmp_path / "out") == EXPERIMENTS_PAGE.regenerate(tmp_path / "out") == []
+    (tmp_path / "out" / "experiments.md").write_text("<!-- Generated by dpverify from data/*.json. -->\nother")
+    assert EXPERIMENTS_PAGE.check(tmp_path / "out") == ["experiments.md"]
+    assert EXPERIMENTS_PAGE.regenerate(tmp_path / "out") == ["experiments.md"]
     capsys.readouterr()
-    (tmp_path / "out" / DATA).write_text("{")
+    (tmp_path / "out" / "data" / "experiments.json").write_text("{")
     assert run_compare(**asked, report=tmp_path / "out") == 2
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -197,7 +223,7 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(tmp_path: Pa
 @for_each(
     ("changes", "rule"),
     [
-        ({"experiment": "wang2019:table-9"}, "must be one of wang2019:table-2, wang2019:table-3"),
+        ({"experiment": "wang2019:table-9"}, "must be one of wang2019:table-2, wang2019:table-3, wang2019:section-6-2"),
         ({"test_data": Path("x")}, "must come with data to train on"),
         ({"epsilon": 1.0}, "must be left out"),
         ({"seeds": 1}, "seeds"),
@@ -236,7 +262,7 @@ def test_lemma_3_7_asks_for_a_variance_of_at_least_7_tenths(s: float, holds: boo
 def test_all_orderings_together_have_the_level_that_is_said(result: TableResult) -> None:
     """Each interval by scipy, at 5% over how many there are."""
     losses = {"dp-srm": [0.3, 0.31, 0.29], "dp-gd": [0.1, 0.12, 0.1]}
-    found = orderings(rows_with(losses, result))
+    found = table_orderings(rows_with(losses, result))
     part = 0.05 / len(found)
     judged = [one.difference for one in found if (one.column, one.other) == ("loss", "dp-gd")]
     apart = np.subtract(losses["dp-srm"], losses["dp-gd"])
@@ -255,16 +281,16 @@ def test_parties_of_unequal_size_draw_most_often_among_the_fewest() -> None:
     """Ten parties of 103 examples: some have 10, of which each step of 50 reads 5."""
     rng = np.random.default_rng(0)
     problem = LogisticRegression(rng.standard_normal((103, 2)), (rng.random(103) < 0.5).astype(float))
-    one = ready("ddp-srm", problem, "needed", 0.5, 1, 50, 1.0)
+    one = trial_of(DDP_SRM, problem, "needed", 0.5, 1, 50, 1.0)
     assert one.epsilon is not None
-    assert one.epsilon.upper == upper_epsilon([BatchSteps(5 / 10, one.noise, one.steps)], DELTA) <= 0.5
+    assert one.epsilon.upper == upper_epsilon([BatchSteps(5 / 10, one.setting["ratio"], one.steps)], DELTA) <= 0.5
 
 
 def test_without_privacy_nothing_is_clipped() -> None:
     rng = np.random.default_rng(0)
     x = 100.0 * rng.standard_normal((20, 2))
     problem = LogisticRegression(x, (rng.random(20) < 0.5).astype(float), lam=0.0)
-    storm = ready("storm", problem, "needed", 0.5, 1, 20, 1.0).start(0)
+    storm = trial_of(STORM, problem, "needed", 0.5, 1, 20, 1.0).start(0)
     old, new, out = np.array([1e-3, 0.0]), np.array([-1e-3, 2e-3]), np.zeros(2)
     storm._oracle.change(new, old, np.arange(20), 0.0, out)  # type: ignore[attr-defined]  # a Storm
     assert out == pytest.approx(problem.gradient(new) - problem.gradient(old), rel=1e-9)

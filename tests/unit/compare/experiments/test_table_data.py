@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpverify.compare.tables.data import made_up
+from dpverify.compare.experiments.table_data import made_up
 from dpverify.papers.wang2019.experiments.tables import TABLES
 
 

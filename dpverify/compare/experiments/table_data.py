@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit
 
-from dpverify.compare.tables.settings import LAM, TableRequest
+from dpverify.compare.experiments.experiment import ExperimentRequest
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.experiments.tables import PaperTable
@@ -22,6 +22,7 @@ from dpverify.problems.sparse.rows import CsrRows, Rows
 SAMPLE_STREAM = 2
 SPLIT_STREAM = 3
 HELD_OUT = 0.2
+LAM = 0.001  # weight of the regularizer in section 6.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +36,10 @@ class TestedProblem:
     real: bool  # whether it is the user's file
 
 
-def load(request: TableRequest) -> list[TestedProblem]:
-    """Load what is asked for, or refuse it."""
+def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
+    """Load what is requested, or refuse it."""
     if request.data is None:
-        sets = [made_up(request.table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
+        sets = [made_up(table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
     elif request.test_data is None:
         dataset = load_dataset(request.data, standardise=False)
         sets = [_held_out(dataset.name, dataset, request.seed, real=True)]
@@ -47,7 +48,7 @@ def load(request: TableRequest) -> list[TestedProblem]:
     return [parts if request.n is None else _fewer(parts, request.n, request.seed) for parts in sets]
 
 
-def _two_files(request: TableRequest) -> TestedProblem:
+def _two_files(request: ExperimentRequest) -> TestedProblem:
     first = load_dataset(request.data, standardise=False)
     second = load_dataset(request.test_data, standardise=False, known=first.classes)
     name = str(request.test_data)

@@ -1,6 +1,5 @@
 """Section 6.2 made again on files written here: orderings with a planted reversal, the page, Ctrl-C, bad input."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,17 +7,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.algorithms.dpageem import SGD_STAGES
+from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dpageem import DP_SGD, SGD_STAGES
 from dpverify.compare.command import run_compare
-from dpverify.compare.networks import figures_1_2, section_6_2
-from dpverify.compare.networks import run as network_runs
-from dpverify.compare.networks.figures_1_2 import ORDERS, PRIVATE, schedule
-from dpverify.compare.networks.orderings import Said, orderings
-from dpverify.compare.networks.records import NetworkResult, NetworkRow, NetworkRun
-from dpverify.compare.networks.section_6_2 import CLAIMS, METHODS
-from dpverify.compare.networks.settings import DELTA, TRIES, NetworkRequest, found_in, noise
-from dpverify.compare.networks.words import decided, summary
-from dpverify.compare.tables.report import PAGE, check_experiments, command, read, regenerate_experiments
+from dpverify.compare.experiments import run as experiment_runs
+from dpverify.compare.experiments import stages
+from dpverify.compare.experiments.experiment import DELTA, Cell, ExperimentRequest, Statement
+from dpverify.compare.experiments.network_panel import NetworkPanel, data_sets_in, network_noise, network_orderings
+from dpverify.compare.experiments.networks import CLAIMS, METHODS, TRIES, NetworkSetting, grid, network_panels
+from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
+from dpverify.compare.experiments.records import NetworkResult, NetworkRow, NetworkRun
+from dpverify.compare.experiments.run import run_experiment
+from dpverify.compare.experiments.stages import ORDERS, PRIVATE, schedule
+from dpverify.compare.experiments.words import summary, verdict
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.experiments.networks import NETWORKS
 from dpverify.problems.errors import DataError
@@ -28,7 +29,7 @@ Capture = pytest.CaptureFixture[str]
 NAME = "wang2019:section-6-2"
 
 
-SAID = [Said(claim, column, "dp-srm", "dp-sgd") for claim, columns in CLAIMS["cnn4"].items() for column in columns]
+SAID = [Statement(claim, column, DP_SRM, DP_SGD) for claim, columns in CLAIMS["cnn4"].items() for column in columns]
 
 
 def idx(array: np.ndarray[Any, Any]) -> bytes:
@@ -64,21 +65,23 @@ def test_an_ordering_is_judged_by_its_interval_and_a_reversal_is_seen() -> None:
     good = [run([0.9, 0.2 + 0.001 * k, 0.1], 0.5) for k in range(4)]
     bad = [run([0.9, 0.6 + 0.003 * k, 0.4], 2.0) for k in range(4)]
     for mine, other, seen in ((good, bad, "as claimed"), (bad, good, "the other way round")):
-        found = orderings(SAID, [row("dp-sgd", other), row("dp-srm", mine)])
+        found = network_orderings(SAID, [row("dp-sgd", other), row("dp-srm", mine)])
         assert [one.column for one in found] == ["test_error", "iterations", "seconds"]
         assert {one.seen for one in found} == {seen}
-    assert {one.seen for one in orderings(SAID, [row("dp-sgd", good), row("dp-srm", good)])} == {"no difference seen"}
-    assert orderings(SAID, [row("dp-sgd", good)]) == []
+    assert {one.seen for one in network_orderings(SAID, [row("dp-sgd", good), row("dp-srm", good)])} == {
+        "no difference seen"
+    }
+    assert network_orderings(SAID, [row("dp-sgd", good)]) == []
 
 
 def test_settings_are_drawn_alike_and_noise_is_certified() -> None:
-    request = NetworkRequest(NAME)
+    request = ExperimentRequest(NAME)
     for printed in NETWORKS.values():
-        drawn = {method: section_6_2._grid(method, printed, 50_000, request) for method in METHODS}
+        drawn = {method.name: grid(method, printed, 50_000, request) for method in METHODS}
         assert {len(set(settings)) for settings in drawn.values()} == {TRIES}
-        assert all(b_0 <= 400 for _, b_0, _, _ in section_6_2._grid("dp-srm", printed, 400, request))
-    for method, batch_0 in (("dp-srm", 512), ("dp-sgd", 256)):
-        bought = noise(method, 60_000, 2000, 256, batch_0, 3.0)
+        assert all(b_0 <= 400 for _, b_0, _, _ in grid(DP_SRM, printed, 400, request))
+    for method, batch_0 in ((DP_SRM, 512), (DP_SGD, 256)):
+        bought = network_noise(method, 60_000, 2000, 256, batch_0, 3.0)
         assert bought.epsilon.upper <= 3.0 <= 1.25 * bought.epsilon.lower
     assert DELTA == 1e-5
 
@@ -86,14 +89,11 @@ def test_settings_are_drawn_alike_and_noise_is_certified() -> None:
 @pytest.mark.slow
 def test_the_estimates_noise_is_that_of_the_clipped_estimator() -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
-    request = NetworkRequest(NAME, budget="smoke", n=600)
-    panel = next(section_6_2.panels(request))
-    from dpverify.problems.networks import make_network
-
-    made = partial(make_network, "cnn4")
-    trial = section_6_2._trial("dp-srm", 1.2, (256, 512, 0.3, 0.25), panel.oracle, made, (1, 28, 28), 4)
+    request = ExperimentRequest(NAME, budget="smoke", n=600, epochs=4)
+    panel = network_panels(request)[0]
+    trial = panel.trial(Cell(DP_SRM, 1.2), NetworkSetting(256, 512, 0.3, 0.25))
     p = trial.start(0).parameters  # type: ignore[attr-defined]  # a DpSrm
-    k = noise("dp-srm", 600, trial.steps, 256, 512, 1.2).noise
+    k = network_noise(DP_SRM, 600, trial.steps, 256, 512, 1.2).noise
     assert p.std_0 == pytest.approx(2 * 1.5 * k / 600)
     assert p.std == pytest.approx(2 * (0.3 * 1.5 + 0.7 * 0.3) * k / 600)
     assert 0.5 / p.smoothness == pytest.approx(0.25)
@@ -107,43 +107,47 @@ def test_files_of_the_user_make_a_page_that_is_a_function_of_its_data(
     pytest.importorskip("torch", reason="the extra torch is not installed")
     asked: dict[str, Any] = {"experiment": NAME, "data": folder, "seeds": 2, "budget": "smoke", "epochs": 3}
     assert run_compare(**asked, report=tmp_path / "out", figure=tmp_path / "a.svg", json=str(tmp_path / "a.json")) == 0
-    (made,) = read(tmp_path / "out").networks
+    held = EXPERIMENTS_PAGE.read(tmp_path / "out")
+    assert held is not None
+    (made,) = held.networks
     (table,) = made.tables
-    assert made.command == command(NetworkRequest(**asked))
+    assert made.command == ExperimentRequest(**asked).command
     assert made.command.endswith(f"{NAME} --data images --epochs 3 --seeds 2 --budget smoke")
     assert (table.real, table.n, table.tested, table.d) == (True, 300, 40, 26010)
-    assert [one.method for one in table.rows] == list(METHODS)
+    assert [one.method for one in table.rows] == [method.name for method in METHODS]
     assert all(one.certified is not None and one.certified <= 1.2 for one in table.rows)
     assert {one.claim for one in table.orderings} == set(CLAIMS["cnn4"])
     assert (
-        decided(made.tables, "section-6-2-mnist-error") != "no data" == decided(made.tables, "section-6-2-cnn5-error")
+        verdict(made.tables, "section-6-2-mnist-error") != "no data" == verdict(made.tables, "section-6-2-cnn5-error")
     )
     assert "cnn4 on MNIST" in capsys.readouterr().out
     assert (tmp_path / "a.svg").is_file()
-    assert check_experiments(tmp_path / "out") == regenerate_experiments(tmp_path / "out") == []
-    assert "section-6-2-mnist-faster" in (tmp_path / "out" / PAGE).read_text()
+    assert EXPERIMENTS_PAGE.check(tmp_path / "out") == EXPERIMENTS_PAGE.regenerate(tmp_path / "out") == []
+    assert "section-6-2-mnist-faster" in (tmp_path / "out" / "experiments.md").read_text()
 
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
-    measured, calls = network_runs._measured, []
+    measured, calls = experiment_runs.measured, []
 
     def interrupted(*words: Any) -> NetworkRun:
         calls.append(words)
         if len(calls) > stop:
             raise KeyboardInterrupt
-        return measured(*words)
+        taken: NetworkRun = measured(*words)
+        return taken
 
-    monkeypatch.setattr(network_runs, "_measured", interrupted)
-    request, stop = NetworkRequest(NAME, folder, budget="smoke", seeds=2), 3
-    result: NetworkResult = network_runs.run_networks(request, "")
+    monkeypatch.setattr(experiment_runs, "measured", interrupted)
+    request, stop = ExperimentRequest(NAME, folder, budget="smoke", seeds=2), 3
+    result = run_experiment(request)
+    assert isinstance(result, NetworkResult)
     assert result.interrupted
     assert [one.method for one in result.tables[0].rows] == ["dp-sgd"]
     assert "only methods that were finished" in summary(result)
     stop = 4
     with pytest.raises(KeyboardInterrupt):
-        network_runs.run_networks(request, "")
+        run_experiment(request)
 
 
 @for_each(
@@ -153,7 +157,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.Monkey
         ({"epsilon": 1.0}, "must be left out"),
         ({"seeds": 1}, "seeds"),
         ({"epochs": 0}, "epochs"),
-        ({"n": 3}, "n must be"),
+        ({"n": 3}, "n must"),
     ],
 )
 def test_bad_input_is_one_line(asked: dict[str, Any], words: str, capsys: Capture) -> None:
@@ -164,7 +168,7 @@ def test_bad_input_is_one_line(asked: dict[str, Any], words: str, capsys: Captur
 
 
 def test_all_methods_of_section_4_1_take_as_many_steps_and_momentum_as_they_say() -> None:
-    made = {method.name: schedule(method.name, 5, 0.4, 64, 0.1) for method in (*PRIVATE, SGD_STAGES)}
+    made = {method.name: schedule(method, 5, 0.4, 64, 0.1) for method in (*PRIVATE, SGD_STAGES)}
     assert {one.steps for one in made.values()} == {70}
     on = {method: int((one.factors(0, 70)[1] > 0).sum()) for method, one in made.items()}
     assert on == dict.fromkeys(made, 0) | {"dpageem": 28, "dp-sgdm": 70, "dp-sgdem": 35}
@@ -177,16 +181,18 @@ def test_all_methods_of_section_4_1_take_as_many_steps_and_momentum_as_they_say(
 @pytest.mark.slow
 def test_figure_1_has_all_methods_at_one_noise(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
-    monkeypatch.setattr(network_runs, "LOOKS", 2)  # on the way; only the ends are compared here
-    monkeypatch.setattr(figures_1_2, "BATCH", 16)
-    request = NetworkRequest("zhang2021:figure-1", folder, budget="smoke", seeds=2, epochs=1)
-    (table,) = network_runs.run_networks(request, "").tables
+    monkeypatch.setattr(NetworkPanel, "looks", 2)  # on the way; only the ends are compared here
+    monkeypatch.setattr(stages, "BATCH", 16)
+    request = ExperimentRequest("zhang2021:figure-1", folder, budget="smoke", seeds=2, epochs=1)
+    result = run_experiment(request)
+    assert isinstance(result, NetworkResult)
+    (table,) = result.tables
     assert (table.network, table.real) == ("cnn2", True)
     assert [one.method for one in table.rows] == [method.name for method in (SGD_STAGES, *PRIVATE)]
     assert {one.steps for one in table.rows} == {14}
     assert len({one.certified for one in table.rows}) == 2
     assert len(table.orderings) == 2 * sum(map(len, ORDERS.values()))
-    assert decided([table], "section-4-2-stages-mnist-testing") != "no data"
+    assert verdict([table], "section-4-2-stages-mnist-testing") != "no data"
     plain, private = table.rows[0].mean("train_error").mean, table.rows[1].mean("train_error").mean
     assert plain < 0.9
     assert private <= 1.0
@@ -194,11 +200,11 @@ def test_figure_1_has_all_methods_at_one_noise(folder: Path, monkeypatch: pytest
 
 def test_folders_with_other_things_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="neither"):
-        found_in(tmp_path)
+        data_sets_in(tmp_path)
     (tmp_path / "data_batch_1").touch()
-    assert found_in(tmp_path) == ["CIFAR-10"]
-    with pytest.raises(ArgumentError, match="experiment"):
-        NetworkRequest("wang2019:table-2")
+    assert data_sets_in(tmp_path) == ["CIFAR-10"]
+    with pytest.raises(ArgumentError, match="test_data"):
+        ExperimentRequest(NAME, test_data=tmp_path)
 
 
 def test_all_orderings_together_have_the_level_that_is_said() -> None:
@@ -206,7 +212,7 @@ def test_all_orderings_together_have_the_level_that_is_said() -> None:
     good = [run([0.9, 0.2 + 0.001 * k, 0.1 + 0.01 * k], 0.5) for k in range(4)]
     bad = [run([0.9, 0.6, 0.4 - 0.02 * k**2], 2.0) for k in range(4)]
     rows = [row(method, runs, e) for e in (1.0, 3.0) for method, runs in (("dp-sgd", bad), ("dp-srm", good))]
-    found = [one.difference for one in orderings(SAID, rows) if one.column == "test_error"]
+    found = [one.difference for one in network_orderings(SAID, rows) if one.column == "test_error"]
     apart = np.array([a.test_error - b.test_error for a, b in zip(good, bad, strict=True)])
     low, high = stats.t.interval(1.0 - 0.05 / 6, 3, loc=apart.mean(), scale=stats.sem(apart))
     assert [one.low for one in found] == pytest.approx([low] * 2)
@@ -214,7 +220,7 @@ def test_all_orderings_together_have_the_level_that_is_said() -> None:
 
 
 def test_a_first_batch_of_all_examples_may_be_drawn() -> None:
-    request = NetworkRequest(NAME)
+    request = ExperimentRequest(NAME)
     for printed in NETWORKS.values():
         first = min(b * times for b in printed.batches for times in printed.first)
-        assert {b_0 for _, b_0, _, _ in section_6_2._grid("dp-srm", printed, first, request)} == {first}
+        assert {b_0 for _, b_0, _, _ in grid(DP_SRM, printed, first, request)} == {first}
