@@ -14,10 +14,12 @@ from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, whole
 from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, rrpsgd
 from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
 from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
 from dpverify.problems.batch_gradient import line_losses
+from dpverify.problems.example_gradients import BatchMean
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.regression import Regression, batch_gradient, recursive_gradient
 from dpverify.problems.sampled_run import NoisyDescent
@@ -26,6 +28,7 @@ from dpverify.problems.sparse.logistic import SparseLogistic
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.conform import PrivateOptimizer, Promise
     from dpverify.privacy.participation import Bounds
 
 CLIP: Final = 1.0
@@ -51,10 +54,23 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
         """Return how many examples a step reads."""
 
     def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
+        return self.start_on(batch_gradient(problem, settings.clip), len(problem.x), problem.start, settings)
+
+    def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: BaselineSettings) -> NoisyDescent:
+        """Return the run on an oracle of clipped gradients."""
         s = settings
-        _, noise = self.noise(problem, s)
-        oracle = batch_gradient(problem, s.clip)
-        return self.descend(oracle, len(problem.x), problem.start, s.steps, s.eta, noise["gradient"], seed=s.seed)
+        return self.descend(oracle, examples, start, s.steps, s.eta, self.deviation(s, examples), seed=s.seed)
+
+    def deviation(self, settings: BaselineSettings, examples: int) -> float:
+        """Return the deviation of a coordinate of the noise on a batch's mean."""
+        return 2.0 * settings.clip / self.batch(examples) * settings.sigma
+
+    def conformance(self) -> tuple[PrivateOptimizer, Promise]:
+        from dpverify.algorithms.tested import EXAMPLES, descent_optimizer, promise_of
+
+        settings = self.settings(steps=2, sigma=2.0)
+        batch = self.batch(EXAMPLES)
+        return descent_optimizer(self, settings, batch), promise_of(settings.sigma, settings.clip, batch)
 
     def complete(self, request: Mapping[str, Any], examples: int) -> BaselineSettings:
         return self.filled(request, {}, steps=count_steps(request, examples, self.batch(examples)))
@@ -63,7 +79,7 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
         return self.batch(examples)
 
     def noise(self, problem: Regression, settings: BaselineSettings) -> tuple[dict[str, float], dict[str, float]]:
-        return {}, {"gradient": 2.0 * settings.clip / self.batch(len(problem.x)) * settings.sigma}
+        return {}, {"gradient": self.deviation(settings, len(problem.x))}
 
     def epsilon(self, settings: BaselineSettings, size: ProblemSize, delta: float) -> float:
         rate = self.batch(size.examples) / size.examples

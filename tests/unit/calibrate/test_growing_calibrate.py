@@ -51,7 +51,10 @@ def test_a_comparison_spends_the_same() -> None:
     for noise, name in (("printed", "printed"), ("needed", "exact")):
         one = trial_of(DP_AGD, problem, noise, 0.5, 360, 0, 8.0)  # type: ignore[arg-type]
         assert one.epsilon is not None
-        assert (one.setting["ratio"], one.epsilon.upper) == (float(found.budget[name].rho), float(found.budget[name].epsilon[1]))
+        assert (one.setting["ratio"], one.epsilon.upper) == (
+            float(found.budget[name].rho),
+            float(found.budget[name].epsilon[1]),
+        )
 
 
 @for_each(
