@@ -12,6 +12,7 @@ from dpverify.algorithms import ALGORITHMS
 from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.algorithms.tested import EXAMPLES, descent_optimizer, estimate_optimizer, promise_of
+from dpverify.cli import main
 from dpverify.kernels.check import ArgumentError
 from tests.for_each import for_each
 
@@ -19,10 +20,18 @@ WITHOUT = {"dp-nsgd", "sr-nsgd", "ddp-srm", "sgd-stages", "dp-agd", "storm"}
 """A Lipschitz loss in place of clipping; several parties; no noise; a choice besides a vector."""
 
 
-def test_an_optimizer_without_such_a_step_says_so() -> None:
+def test_an_optimizer_without_such_a_step_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     for name in WITHOUT:
         with pytest.raises(ArgumentError, match="has no step to test"):
             ALGORITHMS[name].conformance()
+    assert main(["conform", "storm"]) == 2
+    assert "has no step to test" in capsys.readouterr().err
+    assert main(["conform", "nothing"]) == 2
+
+
+@pytest.mark.slow
+def test_the_command_takes_the_name_of_a_bundled_optimizer() -> None:
+    assert main(["conform", "rrpsgd"]) == 0
 
 
 @pytest.mark.slow
