@@ -176,8 +176,7 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
     """DP-AGD of Lee and Kifer 2018, which has a budget in place of a sigma."""
 
     name = "dp-agd"
-<<<<<<< HEAD
-    summary = "Full gradients whose step length is a noisy choice (Lee and Kifer 2018); needs epsilon."
+    summary = "Full-batch gradient descent that chooses its step length privately (Lee and Kifer 2018)."
     settings = AgdSettings
     most_classes = 2
 
@@ -252,17 +251,6 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
         if epsilon is not None:
             settings = self.budgeted(settings, epsilon, delta, settings.parts, printed=False)
         return settings, self.epsilon(settings, size, delta)
-=======
-    summary = "Full-batch gradient descent that chooses its step length privately (Lee and Kifer 2018)."
-    settings = Settings
-    is_trainable = False
-
-    def complete(self, request: Mapping[str, Any], examples: int) -> Settings:
-        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is not a noise multiplier")
-
-    def start(self, problem: Regression, settings: Settings) -> Any:
-        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is not a noise multiplier")
->>>>>>> 19820dee4faca90ffc01050b255ffc4c4eb9c360
 
     def calibration(self) -> type[CalibrationRequest]:
         from dpverify.calibrate.growing import GrowingRequest

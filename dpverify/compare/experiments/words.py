@@ -34,29 +34,29 @@ NOISE_WORDS: Final = {"printed": "noise as printed", "needed": "noise as needed"
 
 NOTES: Final = tuple(
     """\
-every method has the same multiples of the step length that theory gives, and b of 50, 100, 200 where it has batches
+every method tries the same multiples of its theoretical step length, and b = 50, 100, 200 if it has batches
 the setting with the least objective on one further seed was run: that choice is not private, nor are these numbers
-rows are as they come, bundled data standardised, which no guarantee covers; L is that of the longest row
+rows are not scaled, and bundled data are standardised, which no guarantee covers; L is that of the longest row
 ddp-srm draws a tenth of each batch from each tenth of the data; nothing is computed by several parties here
 passes are as printed; a step of dp-agd counts 22: its gradient, and the losses at the lengths it chooses from
 not printed, and chosen here: the order in DP-SRM's noise (the best), b_0 = b, C_1 = 1 for baselines, STORM's 20 passes
-intervals speak of noise and batches on this data set and nothing else; those of orderings are corrected for all of them
+intervals cover noise and batches on this data set only; those of orderings are corrected for their number
 """.splitlines()
 )
 NETWORK_NOTES: Final = tuple(
     f"""\
 the setting with the least loss on one further seed was run: that choice is not private, nor are these numbers
 the noise is the least that is certified for replacing one example at delta = {show_float(DELTA)}
-errors on the way are of 5000 images of either part at most
-intervals speak of noise, batches and starts on this data set, and are corrected for all orderings of a network
-digits are not the paper's data
+errors during training are measured on at most 5000 images of each part
+intervals cover noise, batches and starts on this data set, and are corrected for the number of orderings of a network
+the digits data set is not the paper's data
 """.splitlines()
 )
 SECTION_NOTES: Final = tuple(
     f"""\
-each method has as many settings of its printed grid, {networks.TRIES} drawn at random, or the whole where it has fewer
-both methods have as many gradients of examples; an iteration of DP-SRM takes twice as many as one of DP-SGD
-iterations and seconds are those until the test error is what the worse of both methods ends with
+each method tries {networks.TRIES} random settings of its printed grid, or the whole grid if it has fewer
+both methods evaluate the same number of example gradients; an iteration of DP-SRM takes twice as many as one of DP-SGD
+iterations and seconds are counted until the method reaches the final test error of the worse method
 digits are enlarged to the network's size by repeating their numbers
 """.splitlines()
 )
@@ -64,8 +64,8 @@ FIGURE_NOTES: Final = tuple(
     f"""\
 every method has the same grid of first step sizes: {", ".join(map(show_float, stages.SIZES))}
 B = {stages.BATCH}, gradients clipped at {show_float(stages.CLIP)}, rho = {show_float(stages.RHO)}, K = {stages.STAGES}
-momentum that is early is on in the first half of a stage
-ResNet-20 has group normalization: with that of batches one example would move all gradients, and nothing be bounded
+early momentum is on in the first half of a stage
+ResNet-20 has group normalization: with batch normalization one example would change all gradients without a bound
 """.splitlines()
 )
 
