@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.results import Result, Run
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
-    from dpverify.privacy.matrix import Mechanism
+    from dpverify.privacy.matrix import MatrixMechanism
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ __all__ = [
     "ClaimFormula",
     "ConditionError",
     "Explanation",
-    "Mechanism",
+    "MatrixMechanism",
     "OneRunAudit",
     "PrivateOptimizer",
     "Promise",
@@ -88,7 +88,7 @@ _HOMES = {
     "ledger.results": "Result Run",
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
-    "privacy.matrix": "Mechanism",
+    "privacy.matrix": "MatrixMechanism",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jax_privacy.matrix_factorization import sensitivity, toeplitz
 
-from dpverify.privacy.matrix import Cyclic, Mechanism, Once, Separated
+from dpverify.privacy.matrix import Cyclic, MatrixMechanism, Once, Separated
 
 jax.config.update("jax_enable_x64", True)
 
@@ -27,8 +27,8 @@ def judge(theirs, bounds):
 def comparisons(steps):
     """Yield the name of each function, and where its number lies, for one number of steps."""
     rng = np.random.default_rng(steps)
-    root = Mechanism.square_root(steps)
-    matrix = Mechanism.matrix(np.tril(rng.standard_normal((steps, steps))))
+    root = MatrixMechanism.square_root(steps)
+    matrix = MatrixMechanism.matrix(np.tril(rng.standard_normal((steps, steps))))
     for mechanism in (root, matrix):
         C = mechanism.dense()
         theirs = float(sensitivity.single_participation_sensitivity(C))
@@ -37,7 +37,7 @@ def comparisons(steps):
             theirs = sensitivity.fixed_epoch_sensitivity(C, epochs)
             yield "fixed_epoch_sensitivity", judge(theirs, mechanism.sensitivity(Cyclic(steps // epochs)))
     for separation in (1, 2, 5):
-        banded = Mechanism.matrix(np.tril(np.triu(rng.random((steps, steps)), 1 - separation)) + np.eye(steps))
+        banded = MatrixMechanism.matrix(np.tril(np.triu(rng.random((steps, steps)), 1 - separation)) + np.eye(steps))
         for most in (None, 2, 3):
             pattern = Separated(separation, most)
             theirs = float(toeplitz.minsep_sensitivity_squared(root.strategy.column, separation, most, steps)) ** 0.5
