@@ -24,29 +24,13 @@ Noise: TypeAlias = Literal["printed", "needed"]
 
 @dataclass(frozen=True)
 class ExperimentRequest:
-    """Arguments of an experiment.
+    """Arguments of an experiment; an ArgumentError if one is out of its domain, or the experiment does not take it.
 
-    Parameters
-    ----------
-    experiment : str
-        One of ``EXPERIMENTS``.
-    data, test_data : Path or None
-        For a table, LIBSVM or CSV files to train and to test on. Without a test file a fifth is held out; without data
-        a made-up set of the paper's shape and scikit-learn's breast cancer data are used. For networks, ``data`` is a
-        folder with MNIST in IDX files or CIFAR-10 in its binary version; without it, scikit-learn's digits are used.
-    n : int or None
-        Number of examples to train on, drawn at random; None for all.
-    epochs : int or None
-        Passes over the images; None for the experiment's number.
-    seeds, seed : int
-        Seeds are ``seed``, .., ``seed + seeds - 1``.
-    budget : {"standard", "smoke"}
-        Whole grids, or a single setting: nothing is tuned.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is out of its domain, or the experiment does not take it.
+    For a table, ``data`` and ``test_data`` are LIBSVM or CSV files to train and to test on. Without a test file a fifth
+    is held out; without data a made-up set of the paper's shape and scikit-learn's breast cancer data are used. For
+    networks, ``data`` is a folder with MNIST in IDX files or CIFAR-10 in its binary version; without it, scikit-learn's
+    digits are used. ``n``: number of examples to train on, drawn at random. ``epochs``: passes over the images. Seeds
+    are ``seed``, .., ``seed + seeds - 1``. ``budget``: ``standard``, whole grids; ``smoke``, a single setting.
     """
 
     experiment: str
@@ -93,7 +77,7 @@ class ExperimentRequest:
         return shlex.join(words)
 
 
-class Cell(NamedTuple):
+class RowCell(NamedTuple):
     """A row of a table: a method at an epsilon, with the noise as printed or as needed."""
 
     method: Algorithm[Any]
@@ -102,7 +86,7 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trial:
+class TunedTrial:
     """A method with a setting that can run: ``start(seed)``; ``epsilon`` bounds what its noise buys."""
 
     steps: int
@@ -111,7 +95,7 @@ class Trial:
     setting: Mapping[str, Any]  # further fields of the row
 
 
-class Statement(NamedTuple):
+class OrderStatement(NamedTuple):
     """A record says that ``method`` has less of a column than ``other``."""
 
     claim: str
@@ -121,27 +105,15 @@ class Statement(NamedTuple):
 
 
 class Panel(ABC):
-    """A data set of an experiment.
+    """A data set of an experiment."""
 
-    Attributes
-    ----------
-    name : str
-        What a progress bar calls it.
-    cells : sequence of Cell
-        Its rows.
-    looks : int
-        How many times a run is measured on the way.
-    row : type
-        Record of a row, a subclass of :class:`TunedRow`.
-    """
-
-    name: str
-    cells: Sequence[Cell]
-    looks: ClassVar[int]
-    row: ClassVar[type[TunedRow]]
+    name: str  # what a progress bar calls it
+    cells: Sequence[RowCell]  # its rows
+    looks: ClassVar[int]  # how many times a run is measured on the way
+    row: ClassVar[type[TunedRow]]  # record of a row
 
     @abstractmethod
-    def trials(self, cell: Cell) -> list[Trial]:
+    def trials(self, cell: RowCell) -> list[TunedTrial]:
         """Return a method with each setting of its grid."""
 
     @abstractmethod
@@ -153,7 +125,7 @@ class Panel(ABC):
         """Measure an iterate on the way."""
 
     @abstractmethod
-    def measures(self, trial: Trial, run: Any, seed: int, path: list[tuple[Any, ...]], seconds: float) -> Any:
+    def measures(self, trial: TunedTrial, run: Any, seed: int, path: list[tuple[Any, ...]], seconds: float) -> Any:
         """Return the record of a run, with its measures at the end; ``path``: step and look."""
 
     @abstractmethod
@@ -177,7 +149,7 @@ class Experiment:
 class OrderedPair(NamedTuple):
     """A statement, and the rows that decide it."""
 
-    statement: Statement
+    statement: OrderStatement
     row: Any
     other: Any
 

@@ -17,9 +17,9 @@ from dpverify.compare.experiments.experiment import (
     DELTA,
     ExperimentRequest,
     OrderedPair,
+    OrderStatement,
     Panel,
-    Statement,
-    Trial,
+    TunedTrial,
     orderings,
 )
 from dpverify.compare.experiments.records import ClaimedOrder, NetworkRow, NetworkRun, NetworkTable
@@ -71,7 +71,7 @@ class NetworkPanel(Panel):
         return self.request.epochs or (1 if self.request.is_smoke else USUAL_EPOCHS)
 
     @abstractmethod
-    def statements(self) -> Sequence[Statement]:
+    def statements(self) -> Sequence[OrderStatement]:
         """Return what the paper says of the order of the methods."""
 
     def start(self, seed: int) -> Vector:
@@ -85,7 +85,7 @@ class NetworkPanel(Panel):
         return tuple(1.0 - self.oracle.judged(w, images)[0] for images in self.looked)
 
     def measures(
-        self, trial: Trial, run: LongRun, seed: int, path: list[tuple[Any, ...]], seconds: float
+        self, trial: TunedTrial, run: LongRun, seed: int, path: list[tuple[Any, ...]], seconds: float
     ) -> NetworkRun:
         del trial, run
         return NetworkRun(seed=seed, seconds=seconds, path=path)
@@ -103,7 +103,7 @@ class NetworkPanel(Panel):
         )
 
 
-def network_orderings(statements: Sequence[Statement], rows: Sequence[NetworkRow]) -> list[ClaimedOrder]:
+def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[NetworkRow]) -> list[ClaimedOrder]:
     """Judge all statements at each epsilon that both methods have."""
     row_of = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
     pairs = [

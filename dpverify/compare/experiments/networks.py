@@ -17,7 +17,7 @@ import numpy as np
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.dp_srm import DP_SRM, RecursiveMomentum
 from dpverify.algorithms.dpageem import DP_SGD
-from dpverify.compare.experiments.experiment import Cell, ExperimentRequest, Statement, Trial
+from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial
 from dpverify.compare.experiments.network_panel import (
     ImageParts,
     NetworkPanel,
@@ -74,17 +74,17 @@ class SectionPanel(NetworkPanel):
         super().__init__(request, name, parts, NetworkGradients(network, parts.train, printed.clip), make_seeded)
         self.printed = printed
         epsilons = list(printed.errors)[:1] if request.is_smoke else list(printed.errors)
-        self.cells = [Cell(method, epsilon) for method, epsilon in itertools.product(METHODS, epsilons)]
+        self.cells = [RowCell(method, epsilon) for method, epsilon in itertools.product(METHODS, epsilons)]
 
-    def statements(self) -> list[Statement]:
+    def statements(self) -> list[OrderStatement]:
         claims = CLAIMS[self.name].items()
-        return [Statement(claim, column, DP_SRM, DP_SGD) for claim, columns in claims for column in columns]
+        return [OrderStatement(claim, column, DP_SRM, DP_SGD) for claim, columns in claims for column in columns]
 
-    def trials(self, cell: Cell) -> list[Trial]:
+    def trials(self, cell: RowCell) -> list[TunedTrial]:
         settings = grid(cell.method, self.printed, len(self.train.y), self.request)
         return [self.trial(cell, setting) for setting in settings]
 
-    def trial(self, cell: Cell, setting: NetworkSetting) -> Trial:
+    def trial(self, cell: RowCell, setting: NetworkSetting) -> TunedTrial:
         """Set a method up; both have as many gradients of examples."""
         b, b_0, change, eta = setting
         n = len(self.train.y)
@@ -103,7 +103,7 @@ class SectionPanel(NetworkPanel):
             return DpSrm(self.oracle.with_clips(clip, change), n, w, p, seed=seed)
 
         words = f"b = {b}, step size {eta:g}" + (f", b_0 = {b_0}, C_2 = gamma = {change:g}" if is_recursive else "")
-        return Trial(steps, bought.epsilon, start, {"setting": words})
+        return TunedTrial(steps, bought.epsilon, start, {"setting": words})
 
 
 def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: ExperimentRequest) -> list[NetworkSetting]:

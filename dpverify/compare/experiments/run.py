@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from dpverify.compare.experiments.experiment import Cell, Experiment, ExperimentRequest, Panel, Trial
+from dpverify.compare.experiments.experiment import Experiment, ExperimentRequest, Panel, RowCell, TunedTrial
 from dpverify.compare.experiments.records import NetworkResult, TableResult, TunedRow
 from dpverify.compare.experiments.registry import EXPERIMENTS
 from dpverify.compare.pieces import run_pieces
@@ -42,7 +42,7 @@ class TunedRows:
         return self.experiment.panels(self.request)
 
     @cached_property
-    def cells(self) -> list[tuple[Panel, Cell]]:
+    def cells(self) -> list[tuple[Panel, RowCell]]:
         """Every row, with its data set."""
         return [(panel, cell) for panel in self.panels for cell in panel.cells]
 
@@ -73,7 +73,7 @@ class TunedRows:
         )
 
 
-def tuning_loss(panel: Panel, trial: Trial, seed: int) -> float:
+def tuning_loss(panel: Panel, trial: TunedTrial, seed: int) -> float:
     """Return the loss at the end of a run; infinite if the iterates leave the finite numbers."""
     run = trial.start(seed)
     try:
@@ -84,7 +84,7 @@ def tuning_loss(panel: Panel, trial: Trial, seed: int) -> float:
     return loss if math.isfinite(loss) else math.inf
 
 
-def measured(panel: Panel, trial: Trial, seed: int) -> Any:
+def measured(panel: Panel, trial: TunedTrial, seed: int) -> Any:
     """Run a setting, and measure it on the way and at its end."""
     run = trial.start(seed)
     path = list[tuple[Any, ...]]()
@@ -100,32 +100,11 @@ def measured(panel: Panel, trial: Trial, seed: int) -> Any:
 def run_experiment(
     request: ExperimentRequest, report: ReportProgress | None = None, means: Means | None = None
 ) -> TableResult | NetworkResult:
-    """Make an experiment again.
+    """Make an experiment again; after Ctrl-C, or where the cluster was lost, return what was finished.
 
-    Parameters
-    ----------
-    request : ExperimentRequest
-        What to run.
-    report : callable or None
-        ``report(done, total, label)``: called after each row.
-    means : Means or None
-        Where rows are made and kept; None: here, and nowhere.
-
-    Returns
-    -------
-    TableResult or NetworkResult
-        The whole experiment; after Ctrl-C, or where the cluster was lost, what was finished.
-
-    Raises
-    ------
-    DataError
-        If the data cannot be used.
-    KeyboardInterrupt
-        If there is nothing to show.
-
-    Notes
-    -----
-    Source: section 6 of wang2019, section 4 of zhang2021.
+    ``report(done, total, label)`` is called after each row; ``means``: where rows are made and kept. A DataError if the
+    data cannot be used, a KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of
+    zhang2021.
     """
     began = time.perf_counter()
     work = TunedRows(request)

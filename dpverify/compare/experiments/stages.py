@@ -24,7 +24,7 @@ from dpverify.algorithms.dpageem import (
     SGD_STAGES,
     StagedAlgorithm,
 )
-from dpverify.compare.experiments.experiment import Cell, ExperimentRequest, Statement, Trial
+from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial
 from dpverify.compare.experiments.network_panel import NetworkPanel, image_parts, network_noise
 from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule, stagewise
 from dpverify.problems.networks.oracle import NetworkGradients
@@ -74,20 +74,20 @@ class FigurePanel(NetworkPanel):
         make_seeded = partial(make_network, printed.network, parts.train.x.shape[1:])
         oracle = NetworkGradients(make_seeded(request.seed), parts.train, CLIP)
         super().__init__(request, printed.network, parts, oracle, make_seeded)
-        self.cells = [Cell(SGD_STAGES, None), *(Cell(method, printed.epsilon) for method in PRIVATE)]
+        self.cells = [RowCell(SGD_STAGES, None), *(RowCell(method, printed.epsilon) for method in PRIVATE)]
 
-    def statements(self) -> list[Statement]:
+    def statements(self) -> list[OrderStatement]:
         return [
-            Statement(f"section-4-2-{key}-{self.printed.word}-{part}ing", f"{part}_error", better, worse)
+            OrderStatement(f"section-4-2-{key}-{self.printed.word}-{part}ing", f"{part}_error", better, worse)
             for key, pairs in ORDERS.items()
             for part in ("train", "test")
             for better, worse in pairs
         ]
 
-    def trials(self, cell: Cell) -> list[Trial]:
+    def trials(self, cell: RowCell) -> list[TunedTrial]:
         return [self.trial(cell, eta) for eta in (SIZES[5:6] if self.request.is_smoke else SIZES)]
 
-    def trial(self, cell: Cell, eta: float) -> Trial:
+    def trial(self, cell: RowCell, eta: float) -> TunedTrial:
         """Set a method up with a first step size."""
         method = cell.method
         assert isinstance(method, StagedAlgorithm)
@@ -102,7 +102,7 @@ class FigurePanel(NetworkPanel):
             return StagedDescent(self.oracle, n, self.start(seed), numbers, seed=seed)
 
         setting = {"setting": f"B = {batch}, first step {eta:g}"}
-        return Trial(first * parts, bought.epsilon if bought else None, start, setting)
+        return TunedTrial(first * parts, bought.epsilon if bought else None, start, setting)
 
 
 def schedule(method: StagedAlgorithm, first: int, eta: float, batch: int, std: float) -> StageSchedule:

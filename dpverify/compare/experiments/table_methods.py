@@ -20,7 +20,7 @@ from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.baselines import AgdSettings, DpAgdAlgorithm
 from dpverify.algorithms.dp_srm import DEFAULT_CHANGE_CLIP, RecursiveMomentum
 from dpverify.algorithms.settings import Settings, options
-from dpverify.compare.experiments.experiment import DELTA, Noise, Trial
+from dpverify.compare.experiments.experiment import DELTA, Noise, TunedTrial
 from dpverify.compare.methods import full_batch_std, step_length
 from dpverify.kernels import check
 from dpverify.papers.wang2019.accounting.growing import spends
@@ -108,7 +108,7 @@ def trial_of(
     data_passes: int,
     batch: int,
     scale: float,
-) -> Trial:
+) -> TunedTrial:
     """Set a method up on a problem; ``batch`` and ``scale`` as in ``tables.grid``."""
     n = len(problem.x)
     settings, b = settings_for(method, n, batch, data_passes)
@@ -133,7 +133,7 @@ def trial_of(
         recursive = isinstance(method, RecursiveMomentum)
         start = _recursive(problem, T, b, s, scale, parties) if recursive else _descent(problem, T, b, s, scale)
     setting = {"passes": data_passes, "batch": b, "scale": float(scale), "ratio": s, "conditions": conditions}
-    return Trial(T, budget, start, setting | {"noise": noise if method.is_private else "none"})
+    return TunedTrial(T, budget, start, setting | {"noise": noise if method.is_private else "none"})
 
 
 Start: TypeAlias = Callable[[int], SampledRun]

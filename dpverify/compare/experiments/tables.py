@@ -15,13 +15,13 @@ from dpverify.algorithms.ddp_srm import DDP_SRM
 from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.experiments.experiment import (
-    Cell,
     ExperimentRequest,
     Noise,
     OrderedPair,
+    OrderStatement,
     Panel,
-    Statement,
-    Trial,
+    RowCell,
+    TunedTrial,
     line,
     orderings,
 )
@@ -57,12 +57,12 @@ CLAIMS: Final = {
 NOT_CLAIMED: Final = "not claimed: against DP-SGD"
 
 
-def _statements() -> Iterator[Statement]:
+def _statements() -> Iterator[OrderStatement]:
     for claim, columns in CLAIMS.items():
         for column, baseline in itertools.product(columns, BASELINES):
-            yield Statement(claim, column, DP_SRM, baseline)
+            yield OrderStatement(claim, column, DP_SRM, baseline)
     for column in itertools.chain.from_iterable(CLAIMS.values()):
-        yield Statement(NOT_CLAIMED, column, DP_SRM, DP_SGD)
+        yield OrderStatement(NOT_CLAIMED, column, DP_SRM, DP_SGD)
 
 
 STATEMENTS: Final = tuple(_statements())
@@ -89,11 +89,11 @@ def table_of(experiment: str) -> PaperTable:
     return TABLES[experiment.removeprefix(PAPER)]
 
 
-def cells() -> list[Cell]:
+def cells() -> list[RowCell]:
     """Return every method with every noise and epsilon; the one without noise once."""
     private = [method for method in METHODS if method.is_private]
-    every = [Cell(method, epsilon, noise) for epsilon, noise, method in itertools.product(EPSILONS, NOISES, private)]
-    return [Cell(STORM, EPSILONS[0], "needed"), *every]
+    every = [RowCell(method, epsilon, noise) for epsilon, noise, method in itertools.product(EPSILONS, NOISES, private)]
+    return [RowCell(STORM, EPSILONS[0], "needed"), *every]
 
 
 class TablePanel(Panel):
@@ -108,7 +108,7 @@ class TablePanel(Panel):
         self.name = parts.name
         self.cells = cells()
 
-    def trials(self, cell: Cell) -> list[Trial]:
+    def trials(self, cell: RowCell) -> list[TunedTrial]:
         problem = self.parts.problem
         method, epsilon, noise = cell
         assert epsilon is not None
@@ -128,7 +128,7 @@ class TablePanel(Panel):
         return self.parts.problem.loss(w), float(np.linalg.norm(self.parts.problem.gradient(w)))
 
     def measures(
-        self, trial: Trial, run: SampledRun, seed: int, path: list[tuple[Any, ...]], seconds: float
+        self, trial: TunedTrial, run: SampledRun, seed: int, path: list[tuple[Any, ...]], seconds: float
     ) -> RunMeasures:
         parts = self.parts
         z = parts.x_test @ run.w

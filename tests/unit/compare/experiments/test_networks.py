@@ -12,7 +12,7 @@ from dpverify.algorithms.dpageem import DP_SGD, SGD_STAGES
 from dpverify.compare.command import run_compare
 from dpverify.compare.experiments import run as experiment_runs
 from dpverify.compare.experiments import stages
-from dpverify.compare.experiments.experiment import DELTA, Cell, ExperimentRequest, Statement
+from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, OrderStatement, RowCell
 from dpverify.compare.experiments.network_panel import NetworkPanel, data_sets_in, network_noise, network_orderings
 from dpverify.compare.experiments.networks import CLAIMS, METHODS, TRIES, NetworkSetting, grid, network_panels
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
@@ -29,7 +29,9 @@ Capture = pytest.CaptureFixture[str]
 NAME = "wang2019:section-6-2"
 
 
-SAID = [Statement(claim, column, DP_SRM, DP_SGD) for claim, columns in CLAIMS["cnn4"].items() for column in columns]
+SAID = [
+    OrderStatement(claim, column, DP_SRM, DP_SGD) for claim, columns in CLAIMS["cnn4"].items() for column in columns
+]
 
 
 def idx(array: np.ndarray[Any, Any]) -> bytes:
@@ -91,7 +93,7 @@ def test_the_estimates_noise_is_that_of_the_clipped_estimator() -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
     request = ExperimentRequest(NAME, budget="smoke", n=600, epochs=4)
     panel = network_panels(request)[0]
-    trial = panel.trial(Cell(DP_SRM, 1.2), NetworkSetting(256, 512, 0.3, 0.25))
+    trial = panel.trial(RowCell(DP_SRM, 1.2), NetworkSetting(256, 512, 0.3, 0.25))
     p = trial.start(0).parameters  # type: ignore[attr-defined]  # a DpSrm
     k = network_noise(DP_SRM, 600, trial.steps, 256, 512, 1.2).noise
     assert p.std_0 == pytest.approx(2 * 1.5 * k / 600)

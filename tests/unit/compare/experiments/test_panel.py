@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.experiments import tables
-from dpverify.compare.experiments.experiment import Cell, ExperimentRequest
+from dpverify.compare.experiments.experiment import ExperimentRequest, RowCell
 from dpverify.compare.experiments.table_data import TestedProblem as Parts  # pytest would take it for a test
 from dpverify.compare.experiments.tables import EPSILONS, METHODS, NOISES, TablePanel, cells
 from dpverify.problems.logistic import LogisticRegression
@@ -56,5 +56,5 @@ def test_a_batch_of_all_examples_is_tried(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(tables, "grid", lambda method, is_smoke: [(3, 1.0), (4, 1.0), (5, 1.0)])
     monkeypatch.setattr(tables, "trial_of", trial_of)
-    panel_of([1.0, 0.0, 1.0, 0.0], [1.0]).trials(Cell(DP_SGD, EPSILONS[0]))
+    panel_of([1.0, 0.0, 1.0, 0.0], [1.0]).trials(RowCell(DP_SGD, EPSILONS[0]))
     assert tried == [3, 4]

@@ -17,7 +17,7 @@ from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.command import run_compare
 from dpverify.compare.experiments import run
-from dpverify.compare.experiments.experiment import DELTA, Cell, ExperimentRequest, Trial, line
+from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, RowCell, TunedTrial, line
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, page
 from dpverify.compare.experiments.records import Experiments, MethodRow, TableResult
 from dpverify.compare.experiments.run import TunedRows, run_experiment
@@ -141,8 +141,10 @@ def test_settings_are_chosen_on_a_seed_that_does_not_count(monkeypatch: pytest.M
         tuned.append(seed)
         return 0.0
 
-    trial = Trial(1, None, cast(Any, None), {})
-    panel = SimpleNamespace(cells=[Cell(DP_GD, 0.2)], trials=lambda cell: [trial, trial], row=lambda **fields: fields)
+    trial = TunedTrial(1, None, cast(Any, None), {})
+    panel = SimpleNamespace(
+        cells=[RowCell(DP_GD, 0.2)], trials=lambda cell: [trial, trial], row=lambda **fields: fields
+    )
     monkeypatch.setattr(run, "tuning_loss", tuning_loss)
     monkeypatch.setattr(run, "measured", lambda panel, trial, seed: counted.append(seed))
     rows = TunedRows(ExperimentRequest("wang2019:table-3", seeds=5, seed=3, n=10))
