@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from dpverify.conform.peers import RunSettings, says_of, short_target, versions_of, write_peers
-from dpverify.harness.run.manifest import commit
-from dpverify.report.peer_records import SEVERITIES, CatalogueEntry, Peer, PeersRun, PeerTest
-from dpverify.report.peers import PEERS_PAGE
+from dpverify.conform.peers import says_of, short_target, versions_of
+from dpverify.report.peer_records import SEVERITIES, Peer, PeerTest
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult
@@ -47,17 +44,3 @@ def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
         tests=[test],
     )
     return annotated(peer, target, module)
-
-
-def record(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
-    """Record a run. The results of targets that it did not test stay in the report. Return the written files."""
-    stored = PEERS_PAGE.read(report)
-    made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
-    tested = {peer.target for peer in made}
-    others = [_dated(peer, stored) for peer in stored.peers if peer.target not in tested] if stored and made else []
-    return write_peers(report, made if run.card else [*others, *made], entries, run)
-
-
-def _dated(peer: Peer, run: PeersRun) -> Peer:
-    """Name the command and the commit of a stored record, which is kept in a later run."""
-    return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)
