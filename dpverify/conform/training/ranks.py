@@ -150,7 +150,7 @@ class RankedRuns:
         """Return the error of a rank, or that another one ended: then this rank has only lost its connection."""
         others = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
         ended = wait([*others], GRACE) if self._processes[rank].is_alive() else []
-        return self._ended(min(others[sentinel] for sentinel in ended)) if ended else error  # type: ignore[index]
+        return self._ended(min(others[sentinel] for sentinel in ended)) if ended else error
 
     def agreement_test(self) -> ConformanceTest:
         """Whether all ranks released the same updates."""

@@ -234,7 +234,7 @@ def right_torch(device: str = "cpu") -> Pairs:
 def right_jax() -> Pairs:
     """Optimizers without a mistake, in JAX, compiled for padded batches."""
     pairs = {
-        name: (replace(optimizer, step=CompiledStep(optimizer.step)), promise)
+        name: (replace(optimizer, step=CompiledStep(optimizer.step).__call__), promise)
         for name, (optimizer, promise) in catalogue.right().items()
     }
     return in_backend(pairs, JAX._replace(array=_padded))
