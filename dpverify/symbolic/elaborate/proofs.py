@@ -46,6 +46,11 @@ def derivation_of(statement: Statement) -> Derivation:
     return _Builder(statement, book).proof(proof)
 
 
+def lemma_of(statement: Statement, name: str) -> Derivation:
+    """Build the chain of a lemma for a statement of its paper; raises a `ProofError` that names the line."""
+    return _Builder(statement, statement.proofs or ProofBook()).lemma(name)
+
+
 class _Builder:
     """Builds chains for one statement; each lemma is built once."""
 
