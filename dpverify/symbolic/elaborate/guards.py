@@ -10,9 +10,16 @@ import sympy
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import meant_by
-from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.derive.steps import Derivation, Link, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.to_sympy import sympy_sides
+
+RULE = "guarded-sum"
+
+
+def is_guard(link: Link) -> bool:
+    """Whether a step only puts a guard to a sum, or takes it off: it has no line."""
+    return isinstance(link, Step) and link.rule == RULE
 
 
 def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
@@ -23,11 +30,11 @@ def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
     steps = derivation.steps
     start = derivation.start
     if left is not None and left != start and _plain(left) == start:
-        steps = (*(Step(expr, "=", "guarded-sum", w, context=c) for _, expr, w, c in _guards(left)), *steps)
+        steps = (*(Step(expr, "=", RULE, w, context=c) for _, expr, w, c in _guards(left)), *steps)
         start = left
     if right is not None and right != derivation.last and _plain(right) == derivation.last:
         removed = list(_guards(right))[::-1]
-        steps = (*steps, *(Step(expr, "=", "guarded-sum", w, context=c) for expr, _, w, c in removed))
+        steps = (*steps, *(Step(expr, "=", RULE, w, context=c) for expr, _, w, c in removed))
     return replace(derivation, start=start, steps=steps)
 
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 from dpverify.papers.tran2022.trees.aggregation_derivations import (
     derive_factor,
     derive_gaussian_divergence,
-    derive_theorem_10,
 )
 from tests.for_each import for_each
 from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_sharper
@@ -11,7 +10,6 @@ from tests.unit.papers.tran2022.sharpness import Build, Variant, proves_nothing_
 CASES: list[tuple[str, Variant, Build, str]] = [
     ("gaussian-divergence-multi", "printed", derive_gaussian_divergence, "z*mu_norm**2/(3*sigma**2)"),
     ("theorem-10-factor", "printed", derive_factor, "exp((z-1)*rho**2*query_gap**2/(2*query_sensitivity**2))"),
-    ("theorem-10-integration", "printed", derive_theorem_10, "touched*z*rho**2/3"),
 ]
 
 
