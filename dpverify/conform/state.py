@@ -16,17 +16,18 @@ from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.krylov import solve_noise
 from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested, worst
-from dpverify.conform.rounding import ADDING, INNER, accumulated, unit_roundoff
+from dpverify.conform.rounding import ADDING, INNER, accumulated, longest, unit_roundoff
 
 TOLERANCE = 1e-6  # of the sensitivity, up to which a step releases what it should
 ROUNDINGS = 4.0  # of a release of low precision, up to which it does so
 SIZES = (1.0, 0.2)  # of the gradients of a step, in clip lengths: some are clipped, or none
+CHANGED = (3.0, 1e6)  # length of the changed example beside them: the largest one shows what reacts to outliers only
 FIRST_STEPS = 3  # of each of which an example is changed, besides a middle step and the last but one
 LATER_STEPS = 8  # after it that are looked at
 SMALL_BATCH = 3
 TYPICAL = 4.0  # deviations that the largest number of noise has at least
 DRAWS = 8  # of the noise of a step
-SEES = "a state that keeps something of an example beside what was released"
+SEES = "a state that keeps information about an example that was not released"
 CALLS = 8  # of a step in a case, besides the steps before and after it
 DENSITY = math.sqrt(2.0 / math.pi)  # of the absolute value of a standard normal number at 0
 FOREIGN = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
@@ -79,7 +80,7 @@ def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
         if length < 1.0:
             deviation = length * promise.clip / promise.divisor / math.sqrt(promise.dimension)
             missed *= min(1.0, DENSITY * tolerance / deviation)
-    return f"{SEES}; one that keeps a single direction of it in each step is missed with probability {missed:.1g}"
+    return f"{SEES}; a state that keeps one direction of it per step is missed with probability {missed:.1g}"
 
 
 def _tolerance(promise: Promise, largest: float, left: float) -> float:
@@ -116,7 +117,8 @@ def _case(promise: Promise, seed: int, at: int, size: int, length: float) -> Sta
     later = promise.clip * rng.standard_normal((size, d)) / np.sqrt(d)
     gradients = length * later
     changed = gradients.copy()
-    changed[0] = -3.0 * promise.clip * np.eye(1, d)[0]
+    changed_length = min(CHANGED[SIZES.index(length)], longest(promise.dtype, promise.clip))
+    changed[0] = -changed_length * promise.clip * np.eye(1, d)[0]
     return StateCase(at, gradients, changed, later)
 
 
