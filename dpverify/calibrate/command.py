@@ -17,6 +17,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import Record, encode
 from dpverify.report.files import STDOUT, answer, write_json
 from dpverify.report.numbers import show_float
+from dpverify.report.text.paragraphs import sentences_wrapped
 
 
 def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **run: Any) -> int:
@@ -29,7 +30,7 @@ def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **ru
         sigma = run.pop("sigma", None)
         result = calibration(algorithm, **run) if sigma is None else noise_epsilon(algorithm, sigma, **run)
         if json != STDOUT:
-            sys.stdout.write(_told(result) + "\n")
+            sys.stdout.write(sentences_wrapped(_told(result)) + "\n")
         if json is not None:
             write_json("json", json, encode(result))
         if json not in (None, STDOUT):
@@ -78,12 +79,18 @@ def epsilon_summary(result: NoiseEpsilon) -> str:
     """Tell the epsilon of a noise to a person."""
     low, high = map(_show, result.epsilon)
     given = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
+    unit = "" if result.algorithm in MULTIPLIED else f"{DEVIATION}\n"
     return (
-        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n"
+        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n{unit}"
         "The upper bound is certified. Replacing one example; real arithmetic, not floats."
     )
 
 
+MULTIPLIED = ("dp-nsgd", "sr-nsgd")  # algorithms whose sigma is a noise multiplier
+DEVIATION = (
+    "Here sigma is the standard deviation of the noise of a coordinate of the mean gradient: the noise multiplier\n"
+    "times the clip length, divided by the batch size. For DP-SGD by its noise multiplier, use dv.epsilon in Python."
+)
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
 
 ROWS = {

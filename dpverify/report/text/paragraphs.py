@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,6 +28,13 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
         break_on_hyphens=False,
     )
     return [line.rstrip() for line in lines]
+
+
+def sentences_wrapped(text: str) -> str:
+    """Wrap the lines of an output that are sentences at the width of the terminal; rows of tables stay whole."""
+    width = shutil.get_terminal_size().columns
+    lines = [wrapped(line, width) if line.endswith(".") else [line] for line in text.splitlines()]
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def cut(lines: list[str], line_limit: int, width: int) -> list[str]:
