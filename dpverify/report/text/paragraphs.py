@@ -30,11 +30,20 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
     return [line.rstrip() for line in lines]
 
 
-def sentences_wrapped(text: str) -> str:
-    """Wrap the lines of an output that are sentences at the width of the terminal; rows of tables stay whole."""
-    width = shutil.get_terminal_size().columns
-    lines = [wrapped(line, width) if line.endswith(".") else [line] for line in text.splitlines()]
-    return "\n".join(part for parts in lines for part in parts)
+def terminal_width() -> int:
+    """Columns of the terminal, 80 if there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def prose_wrapped(text: str) -> str:
+    """Wrap the lines of an output at the width of the terminal; rows of tables, with gaps inside, stay whole."""
+    width = terminal_width()
+    lines: list[str] = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        is_row = "  " in line.strip() or len(line) <= width
+        lines += [line] if is_row else wrapped(line.strip(), width, first=indent, indent=f"{indent}  ")
+    return "\n".join(lines)
 
 
 def cut(lines: list[str], line_limit: int, width: int) -> list[str]:

@@ -161,7 +161,7 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     target = tmp_path / "c.json"
     assert run_calibrate(**msgspec.structs.asdict(ask()), json=str(target)) == 0
     text = capsys.readouterr().out
-    assert "as the accountant certifies it" in text
+    assert "certified" in text
     assert "its lower bound is the same: no smaller sigma would do" in text
     assert "warning: N does not divide T" in text
     result = msgspec.json.decode(target.read_bytes(), type=Calibration)
