@@ -43,7 +43,7 @@ def _means(result: CompareResult) -> Iterator[str]:
 
 
 def _differences(result: CompareResult) -> Iterator[str]:
-    yield "minus dp-nsgd, seed by seed on the same splits; * the interval leaves 0 out"
+    yield "minus dp-nsgd, seed by seed on the same splits; * the interval excludes 0"
     rows: dict[str, list[str]] = {}
     for method in result.methods:
         if method.minus_dp_nsgd:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 CUT = " ..."
+_GAP = re.compile(" {2,}")
 
 
 @dataclass(frozen=True)
@@ -36,13 +38,20 @@ def terminal_width() -> int:
 
 
 def prose_wrapped(text: str) -> str:
-    """Wrap the lines of an output at the width of the terminal; rows of tables, with gaps inside, stay whole."""
+    """Wrap the lines of an output at the width of the terminal.
+
+    A line with one gap of two or more blanks inside is a label with its text, which keeps its place. A line with more
+    gaps is the row of a table and stays whole.
+    """
     width = terminal_width()
     lines: list[str] = []
     for line in text.splitlines():
-        indent = line[: len(line) - len(line.lstrip())]
-        is_row = "  " in line.strip() or len(line) <= width
-        lines += [line] if is_row else wrapped(line.strip(), width, first=indent, indent=f"{indent}  ")
+        _, *texts = _GAP.split(line.strip())
+        if len(line) <= width or len(texts) > 1:
+            lines.append(line)
+            continue
+        start = line.index(texts[0]) if texts else len(line) - len(line.lstrip())
+        lines += wrapped(line[start:], width, first=line[:start], indent=" " * (start if texts else start + 2))
     return "\n".join(lines)
 
 
