@@ -40,8 +40,8 @@ def explain(
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     report
-        Folder that holds a report, whose run is the evidence. Default: the run that comes with dpverify, or, if that
-        has no verdict on the claim, what verify kept in its store.
+        Folder with a report. Its run is shown as evidence. Default: the run that comes with dpverify. If it has no
+        verdict on the claim, the last run of verify in the store is shown.
     figure
         Draw the figure of the claim to this *.svg file. Further figures get a number.
     at
