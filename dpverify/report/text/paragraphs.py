@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 CUT = " ..."
+ENDLESS = 10**6  # columns of an output without a terminal
 _GAP = re.compile(" {2,}")
 
 
@@ -33,8 +36,8 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
 
 
 def terminal_width() -> int:
-    """Columns of the terminal, 80 if there is none."""
-    return shutil.get_terminal_size().columns
+    """Columns of the terminal, or what COLUMNS says; a pipe or a file gets whole lines."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else ENDLESS
 
 
 def prose_wrapped(text: str) -> str:
