@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dpverify.compare.records import MEASURES, CompareResult, MeanInterval
+from dpverify.compare.records import MEASURES, CompareResult, Repeatable
+from dpverify.report import markdown as md
 from dpverify.report.numbers import show_float
 from dpverify.report.text.paragraphs import terminal_width
 from dpverify.report.words import plural
@@ -38,7 +39,7 @@ def _setting(result: CompareResult) -> Iterator[str]:
 
 def _means(result: CompareResult) -> Iterator[str]:
     yield f"at the last iterate (mean: over iterates), mean over {plural(result.done, 'seed')} with 95% interval"
-    rows = {method.name: [show_interval(method.means[measure]) for measure in MEASURES] for method in result.methods}
+    rows = {method.name: [method.means[measure].shown() for measure in MEASURES] for method in result.methods}
     yield from _table(rows)
 
 
@@ -50,7 +51,7 @@ def _differences(result: CompareResult) -> Iterator[str]:
             differences = [method.minus_dp_nsgd[measure] for measure in MEASURES]
             stars = ["" if difference.seen == "no difference seen" else "*" for difference in differences]
             pairs = zip(differences, stars, strict=True)
-            rows[method.name] = [show_interval(difference, "+") + star for difference, star in pairs]
+            rows[method.name] = [difference.shown("+") + star for difference, star in pairs]
     yield from _table(rows)
 
 
@@ -66,11 +67,11 @@ def _table(rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield from (f"    {measure:<{WIDTH}}  {cell}" for measure, cell in zip(HEADS.values(), cells, strict=True))
 
 
-def show_interval(interval: MeanInterval, sign: str = "") -> str:
-    """Write ``mean [low, high]``; for a single seed ``mean [no interval]``. With four digits after the point."""
-    if interval.low is None or interval.high is None:
-        return f"{interval.mean:{sign}.4f} [no interval]"
-    return f"{interval.mean:{sign}.4f} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
+def made_with(words: str, made: Repeatable, *origin: tuple[str, str]) -> str:
+    """Write the command and the versions, as markdown."""
+    facts = [*origin, ("commit", made.commit), *sorted(made.versions.items()), *sorted(made.machine.items())]
+    shown = ", ".join(f"{name} {md.code(value)}" for name, value in facts if value)
+    return f"{words}:\n\n```sh\n{made.command}\n```\n\n{md.bullets([shown])}"
 
 
 def _row(name: str, *cells: str) -> str:
