@@ -113,14 +113,14 @@ def conform(
         finally:
             run.hide_progress()
     if report is not None:
-        from dpverify.conform.peers.recording import RunSettings, record, short_target
+        from dpverify.conform.peers.recording import RunSettings, short_target, write_peers
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
         command += f" --device {device}" if device else ""
         about_run = RunSettings(command, seed, seeds, alpha, run.auditors, run.card, run.versions)
-        for name in record(report, run.peers, run.entries, about_run):
+        for name in write_peers(report, run.peers, run.entries, about_run):
             print(f"wrote {report / name}")
     return run.code
 
