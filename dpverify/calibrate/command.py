@@ -79,17 +79,15 @@ def epsilon_summary(result: NoiseEpsilon) -> str:
     """Tell the epsilon of a noise to a person."""
     low, high = map(_show, result.epsilon)
     given = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
-    unit = "" if result.algorithm in MULTIPLIED else f"{DEVIATION}\n"
     return (
-        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n{unit}"
+        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n{UNIT}\n"
         "The upper bound is certified. Replacing one example; real arithmetic, not floats."
     )
 
 
-MULTIPLIED = ("dp-nsgd", "sr-nsgd")  # algorithms whose sigma is a noise multiplier
-DEVIATION = (
-    "Here sigma is the standard deviation of the noise of a coordinate of the mean gradient: the noise multiplier\n"
-    "times the clip length, divided by the batch size. For DP-SGD by its noise multiplier, use dv.epsilon in Python."
+UNIT = (
+    "The unit of sigma is that of --sigma (see --help). With sampled batches it is the standard deviation of the noise on "
+    "the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
 )
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
 
