@@ -86,8 +86,8 @@ def epsilon_summary(result: NoiseEpsilon) -> str:
 
 
 UNIT = (
-    "The unit of sigma is that of --sigma (see --help). With sampled batches it is the standard deviation of the noise on "
-    "the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
+    "The unit of sigma is that of --sigma (see --help). With sampled batches it is the standard deviation of the noise "
+    "of the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
 )
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
 
