@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpverify.algorithms.audited import AuditTarget
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.privacy.participation import Bounds
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 Seen = Callable[[int, Vector], None]
@@ -71,8 +72,6 @@ class Algorithm(ABC, Generic[SettingsT]):
         Number of classes that it can tell apart.
     needs_lipschitz : bool
         Whether its noise rests on the Lipschitz constant of the loss, rather than on clipping.
-    is_trainable : bool
-        Whether it can be run on data.
     noise_note : str
         What the accounting leaves out of how its noise is drawn.
 
@@ -88,13 +87,16 @@ class Algorithm(ABC, Generic[SettingsT]):
     settings: type[SettingsT]
     most_classes: int = MOST_CLASSES
     needs_lipschitz: bool = False
-    is_trainable: bool = True
     noise_note: str = "not accounted for: noise is drawn as floats, by a generator that is not cryptographic"
 
     @property
     def is_private(self) -> bool:
         """Whether it has noise that a user can choose."""
         return "sigma" in options(self.settings)
+
+    def is_noisy(self, settings: SettingsT) -> bool:
+        """Whether a run with these settings adds noise."""
+        return settings.sigma > 0.0
 
     def take(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Check the settings that a user chose, with ``epochs`` in place of ``steps`` if he likes; drop those at None.
@@ -167,6 +169,16 @@ class Algorithm(ABC, Generic[SettingsT]):
     def epsilon(self, settings: SettingsT, size: ProblemSize, delta: float) -> float:
         """Return the certified upper bound of epsilon at the noise of the settings."""
         raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
+
+    def epsilon_bounds(self, settings: SettingsT, size: ProblemSize, delta: float) -> Bounds:
+        """Return both bounds of the smallest epsilon at the noise of the settings; the upper one is certified."""
+        raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
+
+    def printed_ratio(self, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+        """Return a step's deviation over its sensitivity as section 6.1 of wang2019 chooses it for all methods."""
+        from dpverify.papers.wang2019.accounting.runs import tracked_ratio
+
+        return tracked_ratio(examples, batch, steps, epsilon, delta)
 
     def sigma(self, settings: SettingsT, size: ProblemSize, epsilon: float, delta: float) -> float:
         """Return the smallest sigma that is certified for (epsilon, delta); the sigma of ``settings`` is ignored."""
