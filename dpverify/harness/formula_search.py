@@ -39,7 +39,15 @@ TIMES = 3  # so many times the work of a search, all searches of the claim may t
 POINT = 6  # a single point may take this part of the work
 
 # Functions, and the argument that says how long they take.
-AS_LONG_AS = {"sampled_gaussian_renyi": 0, "binomial_delta": 1}
+AS_LONG_AS = {
+    "sampled_gaussian_renyi": 0,
+    "binomial_delta": 1,
+    "binomial_law": 0,
+    "repeated": 1,
+    "self_composed": 1,
+    "shuffled": 2,
+    "above_threshold_law": 0,
+}
 SHORT = {"log", "log2"}  # what runs to a logarithm is short
 
 

@@ -1,0 +1,303 @@
+"""Divergences between two laws, of one number or of several independent ones, as balls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+from flint import arb
+
+from dpverify.symbolic.exact.laws import least_epsilon, need
+from dpverify.symbolic.exact.numbers import OO, UnsupportedError, Value, to_ball, working_precision
+from dpverify.symbolic.exact.work import counted, spend
+from dpverify.symbolic.laws import lines
+from dpverify.symbolic.laws.components import Normal, same
+from dpverify.symbolic.laws.intervals import Cell, Piece, narrow_cells, pieces
+from dpverify.symbolic.laws.law import Law, LineLaw, paired
+from dpverify.symbolic.laws.losses import Atom, Total, grid_width, total_of
+
+BITS = 128  # working precision of a divergence: more bits of the point do not change it
+_SAMPLES = 400  # points of a piece at which the loss is looked at to choose a grid
+_POINTS = ((16, 32), (4096, 16), (1 << 62, 8))  # points of the grid in a deviation, up to so many parts
+Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
+"""Two laws, and how often they are compared."""
+
+_GAP = arb(2) ** -24  # relative gap at which the search for the best order ends
+_MOST_ORDERS = 120
+
+
+def hockey_stick(first: Law, second: Law, epsilon: Value) -> Value:
+    """Largest ``P(S) - exp(epsilon)*Q(S)`` over all events S."""
+    return _at_bits(_hockey_stick, first, second, epsilon)
+
+
+def renyi(first: Law, second: Law, order: Value) -> Value:
+    """Renyi divergence of an order above 1; those of independent numbers add up."""
+    return _at_bits(_renyi, first, second, order)
+
+
+def kl(first: Law, second: Law) -> Value:
+    """Kullback-Leibler divergence."""
+    return _at_bits(_sum_over_pairs, first, second, lines.kl)
+
+
+def max_divergence(first: Law, second: Law) -> Value:
+    """Largest ``log(P(S)/Q(S))`` over all events S."""
+    return _at_bits(_sum_over_pairs, first, second, lines.max_divergence)
+
+
+def total_variation(first: Law, second: Law) -> Value:
+    """Largest ``P(S) - Q(S)`` over all events S."""
+    return hockey_stick(first, second, arb(0))
+
+
+def zcdp(first: Law, second: Law) -> Value:
+    """Largest ``D_z/z`` over all orders z > 1."""
+    return _at_bits(_zcdp, first, second)
+
+
+def privacy_delta(first: Law, second: Law, epsilon: Value) -> Value:
+    """Smallest delta at epsilon: the larger hockey-stick divergence of both directions."""
+    need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
+    return _larger(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+
+
+def privacy_epsilon(first: Law, second: Law, delta: Value) -> Value:
+    """Smallest epsilon, at least 0, with at most this delta in both directions."""
+    need("delta > 0", delta > 0, delta <= 0, delta)
+    return _larger(_at_bits(_epsilon, first, second, delta), _at_bits(_epsilon, second, first, delta))
+
+
+def privacy_renyi(first: Law, second: Law, order: Value) -> Value:
+    """The larger Renyi divergence of both directions."""
+    return _larger(renyi(first, second, order), renyi(second, first, order))
+
+
+def privacy_zcdp(first: Law, second: Law) -> Value:
+    """The larger ``D_z/z`` of both directions, over all orders."""
+    return _larger(zcdp(first, second), zcdp(second, first))
+
+
+def pure_epsilon(first: Law, second: Law) -> Value:
+    """Smallest epsilon with delta = 0; infinite where there is none."""
+    return _larger(max_divergence(first, second), max_divergence(second, first))
+
+
+def _larger(left: Value, right: Value) -> Value:
+    left = to_ball(left)
+    right = to_ball(right)
+    return OO if OO in (left, right) else left.max(right)
+
+
+@lru_cache(maxsize=512)
+def _counted(function: Callable[..., arb], arguments: tuple[object, ...]) -> tuple[arb, int]:
+    with working_precision(BITS):
+        return counted(lambda: function(*arguments))
+
+
+def _at_bits(function: Callable[..., arb], *arguments: object) -> arb:
+    """Compute with a fixed number of bits, once for the same arguments; the work is charged each time."""
+    try:
+        value, work = _counted(function, arguments)
+    except ValueError:  # a ball that is not exact has no hash
+        with working_precision(BITS):
+            return function(*arguments)
+    spend(work)
+    return value
+
+
+def _hockey_stick(first: Law, second: Law, epsilon: Value) -> arb:
+    pairs = paired(first, second)
+    if not pairs:
+        return (1 - to_ball(epsilon).exp()).max(arb(0))
+    if _number(pairs) == 1:
+        return lines.hockey_stick(*pairs[0][:2], epsilon)
+    mu = _normal_mu(pairs)
+    if mu is not None:
+        return _gaussian_delta(to_ball(epsilon), mu)
+    return _composed(first, second).delta(to_ball(epsilon))
+
+
+def _epsilon(first: Law, second: Law, delta: Value) -> arb:
+    pairs = paired(first, second)
+    if not pairs:
+        return arb(0)
+    mu = _normal_mu(pairs)
+    if mu is None and _number(pairs) > 1:
+        return _composed(first, second).epsilon(to_ball(delta))
+
+    def curve(epsilon: arb) -> arb:
+        return _gaussian_delta(epsilon, mu) if mu is not None else to_ball(hockey_stick(first, second, epsilon))
+
+    return to_ball(least_epsilon(curve, delta))
+
+
+def _number(pairs: Sequence[Pair]) -> int:
+    return sum(times for _, _, times in pairs)
+
+
+def _normal_mu(pairs: Sequence[Pair]) -> arb | None:
+    """Distance over deviation of a product of normal laws, as one normal law; None where it is none."""
+    total = arb(0)
+    for first, second, times in pairs:
+        left = lines.single(first)
+        right = lines.single(second)
+        if not (isinstance(left, Normal) and isinstance(right, Normal) and same(left.deviation, right.deviation)):
+            return None
+        total += times * (to_ball(left.mean - right.mean) / to_ball(left.deviation)) ** 2
+    return total.sqrt()
+
+
+def _gaussian_delta(epsilon: arb, mu: arb) -> arb:
+    root = arb(2).sqrt()
+    upper = ((epsilon / mu - mu / 2) / root).erfc() / 2
+    return (upper - epsilon.exp() * ((epsilon / mu + mu / 2) / root).erfc() / 2).max(arb(0))
+
+
+def _renyi(first: Law, second: Law, order: Value) -> arb:
+    return _sum_over_pairs(first, second, lambda left, right: lines.renyi(left, right, order))
+
+
+def _sum_over_pairs(first: Law, second: Law, divergence: Callable[[LineLaw, LineLaw], arb]) -> arb:
+    total = arb(0)
+    for left, right, times in paired(first, second):
+        value = divergence(left, right)
+        if value == OO:
+            return OO
+        total += times * value
+    return total
+
+
+@lru_cache(maxsize=64)
+def _composed_counted(first: Law, second: Law) -> tuple[Total, int]:
+    return counted(lambda: _compose(first, second))
+
+
+def _composed(first: Law, second: Law) -> Total:
+    try:
+        total, work = _composed_counted(first, second)
+    except ValueError:  # a ball that is not exact has no hash
+        return _compose(first, second)
+    spend(work)
+    return total
+
+
+def _compose(first: Law, second: Law) -> Total:
+    pairs = paired(first, second)
+    count = _number(pairs)
+    points = next(points for most, points in _POINTS if count <= most)
+    widths = [
+        grid_width(_losses(left, right), points, is_discrete=left.is_discrete) for left, right, _ in pairs
+    ]
+    width = min(widths, key=arb.mid)
+    parts = [(*_atoms(left, right, width), times) for left, right, times in pairs]
+    return total_of(parts, width)
+
+
+def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
+    """Losses of two laws with their probabilities, roughly."""
+    if first.is_discrete:
+        atoms, _ = _atoms(first, second, arb(1))
+        distinct: dict[str, tuple[arb, float]] = {}
+        for atom in atoms:
+            if atom.highest.is_finite() and atom.mass > 0:
+                loss = atom.lowest.union(atom.highest)
+                key = loss.mid().str(18, radius=False)
+                distinct[key] = (loss, distinct.get(key, (loss, 0.0))[1] + float(atom.mass.mid()))
+        return list(distinct.values())
+    losses = []
+    for part in pieces(first, second, *first.reach(lines.REACH)):
+        if isinstance(part, Piece):
+            step = (part.right - part.left) / _SAMPLES
+            places = [(part.left + (i + arb(0.5)) * step).mid() for i in range(_SAMPLES)]
+            losses += [(part.at(x).mid(), float((part.log_density(x).exp() * step).mid())) for x in places]
+    return losses
+
+
+def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb]:
+    outside = (2 * arb(2) ** -lines.REACH).upper()
+    if first.is_discrete:
+        low, high = lines.window(first)
+        others = second.atoms(low, high)
+        atoms = []
+        for point, value in first.atoms(low, high).items():
+            mass = to_ball(value)
+            other = to_ball(others.get(point, arb(0)))
+            if mass == 0:
+                continue
+            ratio = OO if other == 0 else (mass / other).log()
+            atoms.append(Atom(mass, other, ratio.lower(), ratio.upper()))
+        return atoms, arb(0) if first.is_finite else outside
+    atoms = []
+    for part in pieces(first, second, *first.reach(lines.REACH)):
+        cells = [part] if isinstance(part, Cell) else narrow_cells(part, width / 2)
+        for cell in cells:
+            mass = first.between(cell.left, cell.right)
+            is_infinite = cell.lowest == OO
+            other = arb(0) if is_infinite else second.between(cell.left, cell.right)
+            atoms.append(Atom(mass, other, cell.lowest, cell.highest))
+    return atoms, outside
+
+
+def _zcdp(first: Law, second: Law) -> arb:
+    total = arb(0)
+    pairs = paired(first, second)
+    closed = [lines.closed_zcdp(left, right) for left, right, _ in pairs]
+    if all(value is not None for value in closed):
+        for value, (_, _, times) in zip(closed, pairs, strict=True):
+            total += times * to_ball(value)
+        return total
+    return _best_order(lambda z: to_ball(renyi(first, second, z)), to_ball(max_divergence(first, second)))
+
+
+def _best_order(divergence: Callable[[arb], arb], largest: arb) -> arb:
+    """Largest ``D_z/z``: as (z-1) D_z is convex, it is below its chord between two orders."""
+    if not largest.is_finite():
+        raise UnsupportedError("the largest D_z/z of these laws is not known: their log ratio is not bounded.")
+    if largest == 0:
+        return arb(0)
+    orders = [arb(1)]
+    values = [arb(0)]  # of (z - 1) D_z
+    best = arb(0)
+    while not orders[-1] * best >= largest:
+        z = 2 * orders[-1]
+        orders.append(z)
+        values.append((z - 1) * divergence(z))
+        best = best.max(values[-1] / (z * (z - 1)))
+        if len(orders) > _MOST_ORDERS:
+            break
+    beyond = largest / orders[-1]
+    todo = [(_under_chord(*ends), ends) for ends in _neighbours(orders, values)]
+    for _ in range(_MOST_ORDERS):
+        top, (low, at_low, high, at_high) = max(todo, key=lambda entry: entry[0].mid())
+        if top <= best * (1 + _GAP):
+            break
+        todo = [entry for entry in todo if entry[1][0] is not low]
+        middle = ((low + high) / 2).mid()
+        value = (middle - 1) * divergence(middle)
+        best = best.max(value / (middle * (middle - 1)))
+        for ends in ((low, at_low, middle, value), (middle, value, high, at_high)):
+            todo.append((_under_chord(*ends), ends))
+    upper = beyond
+    for top, _ in todo:
+        upper = upper.max(top)
+    return best.union(upper.max(best))
+
+
+def _neighbours(orders: list[arb], values: list[arb]) -> list[tuple[arb, arb, arb, arb]]:
+    return list(zip(orders, values, orders[1:], values[1:], strict=False))
+
+
+def _under_chord(low: arb, at_low: arb, high: arb, at_high: arb) -> arb:
+    """Largest ``chord(z)/(z*(z-1))`` between two orders."""
+    slope = (at_high - at_low) / (high - low)
+    if low == 1:
+        return slope
+    start = at_low - slope * low
+    ends = (at_low / (low * (low - 1))).max(at_high / (high * (high - 1)))
+    root = (start**2 + slope * start).max(arb(0)).sqrt()  # where the derivative is 0: slope*z^2 + 2*start*z = start
+    for candidate in ((-start + root) / slope, (-start - root) / slope):
+        place = candidate.max(low).min(high)
+        ends = ends.max((start + slope * place) / (place * (place - 1)))
+    return ends
