@@ -36,7 +36,7 @@ COMBINATIONS = 6  # of ordinary values of the other letters, with which each siz
 WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
 """Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
 TIMES = 3  # so many times the work of a search, all searches of the claim may take, those of planted faults included
-POINT = 6  # a single point may take this part of the work
+POINT = 2  # a single point may take this part of the work
 
 # Functions, and the argument that says how long they take.
 AS_LONG_AS = {

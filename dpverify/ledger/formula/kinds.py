@@ -23,10 +23,10 @@ def check_kinds(text: str, node: Formula | Compare) -> None:
 def _check_inside(text: str, node: Formula | Compare) -> None:
     parts = children(node)
     signature = SIGNATURES.get(node.name) if isinstance(node, Call) else None
-    wanted: tuple[Kind, ...] = ("number",) * len(parts)
+    wanted: list[Kind] = ["number"] * len(parts)
     if signature is not None:
         extra = len(parts) - len(signature.arguments)
-        wanted = (*signature.arguments, *(signature.arguments[-1:] * extra))
+        wanted = [*signature.arguments, *(signature.arguments[-1:] * extra)]
     for i, (part, kind) in enumerate(zip(parts, wanted, strict=True), 1):
         if kind_of(part) != kind:
             where = f"argument {i} of {node.name}" if isinstance(node, Call) else "an operand"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 from flint import acb, arb, fmpq
 
@@ -209,10 +210,10 @@ def shuffled(pair: Neighbours, others: Law, reports: Value) -> Neighbours:
             raise UnsupportedError("shuffled needs others who may report whatever the pair does.")
         if other != 0:
             _add_to_group(groups, first, second, other)
-    size = elementary.binomial(fmpq(count + len(groups) - 1), fmpq(len(groups) - 1))
+    size = math.comb(count + len(groups) - 1, len(groups) - 1)
     if size > MOST_HISTOGRAMS:
         raise WorkLimitError(f"shuffled takes {size} histograms; at most {MOST_HISTOGRAMS} are summed.")
-    spend(20 * int(size.p) * len(groups))
+    spend(20 * size * len(groups))
     with working_precision(BITS):
         return _histograms(groups, count)
 
@@ -296,7 +297,7 @@ def _with_query_noise(noise: Laplace, answers: int, low: Laplace, last: Laplace)
     masses: list[Value] = []
     for outcome in range(answers + 1):
         total = outside
-        for left, right in zip(cuts, cuts[1:], strict=False):
+        for left, right in pairwise(cuts):
             inside = ((left + right) / 2).mid()
             chance = partial(_chance, outcome, answers, inside, (noise, low, last))
             total += acb.integral(chance, acb(left), acb(right), abs_tol=arb(2) ** -100, rel_tol=arb(2) ** -70).real
@@ -308,6 +309,8 @@ def _chance(outcome: int, answers: int, inside: arb, laws: tuple[Laplace, Laplac
     """Density of the threshold at t times the chance of an outcome, on the piece that holds ``inside``."""
     noise, low, last = laws
     density = noise.quadratic(inside)
+    if density is None:
+        raise AssertionError("a Laplace law has a density everywhere")
     below, above = _tails(low, inside, t)
     last_below, last_above = _tails(last, inside, t)
     value = (acb(to_ball(density.a)) + acb(to_ball(density.b)) * t).exp()
@@ -326,5 +329,3 @@ def _tails(noise: Laplace, inside: arb, t: acb) -> tuple[acb, acb]:
         return 1 - tail, tail
     tail = x.exp() / 2
     return tail, 1 - tail
-
-

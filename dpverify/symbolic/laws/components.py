@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from dpverify.symbolic.exact.numbers import OO, ZERO, Value, to_ball
+from dpverify.symbolic.exact.numbers import OO, ZERO, DomainError, UndecidedError, Value, to_ball
 from dpverify.symbolic.exact.work import counted, spend
 
 _PARTS_OF_A_TERM = 4
@@ -248,7 +248,7 @@ class Uniform(Component):
 class OnIntegers(Component):
     """A law on the integers; its mass at i is that of its quadratic."""
 
-    mean: Value  # an exact integer
+    mean: fmpq  # an integer
     scale: Value
 
     is_discrete: ClassVar[bool] = True
@@ -265,8 +265,8 @@ class OnIntegers(Component):
         return ZERO if quadratic is None else quadratic.at(arb(point)).exp()
 
     def moved(self, shift: Value) -> Component:
-        """Another mean."""
-        return type(self)(self.mean + shift, self.scale)
+        """Another mean; the shift is an integer."""
+        return type(self)(_exact(self.mean + shift), self.scale)
 
 
 @dataclass(frozen=True)
@@ -326,11 +326,11 @@ class Finite(Component):
 
     def moved(self, shift: Value) -> Component:
         """Other points."""
-        return Finite(tuple(point + shift for point in self.points), self.masses)
+        return Finite(tuple(_exact(point + shift) for point in self.points), self.masses)
 
     def stretched(self, factor: Value) -> Component:
         """Other points."""
-        return Finite(tuple(point * factor for point in self.points), self.masses)
+        return Finite(tuple(_exact(point * factor) for point in self.points), self.masses)
 
 
 def _theta(scale: Value) -> arb:
@@ -351,7 +351,7 @@ _thetas: dict[tuple[fmpq, int], tuple[arb, int]] = {}
 
 def _theta_sum(scale: Value, bits: int) -> arb:
     variance = to_ball(scale) ** 2
-    end = int((to_ball(scale) * (2 * (bits + 8) * arb.const_log2()).sqrt()).upper().ceil().unique_fmpz()) + 1
+    end = whole((to_ball(scale) * (2 * (bits + 8) * arb.const_log2()).sqrt()).upper().ceil()) + 1
     spend(_PARTS_OF_A_TERM * end)
     ratio = (-1 / (2 * variance)).exp()
     square = ratio**2
@@ -373,6 +373,20 @@ def _laplace_tail(x: arb) -> arb:
     if x < 0:
         return 1 - x.exp() / 2
     return (1 - x.exp() / 2).union((-x).exp() / 2)
+
+
+def _exact(place: Value) -> fmpq:
+    if isinstance(place, fmpq):
+        return place
+    raise DomainError(f"a point of a discrete law must be a fraction, got {place}.")
+
+
+def whole(x: arb) -> int:
+    """The integer of an exact ball."""
+    value = x.unique_fmpz()
+    if value is None:
+        raise UndecidedError(f"the integer {x}.")
+    return int(value)
 
 
 def _positive(x: arb) -> arb:

@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from flint import arb
 
+from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.laws import least_epsilon, need
-from dpverify.symbolic.exact.numbers import OO, UnsupportedError, Value, to_ball, working_precision
+from dpverify.symbolic.exact.numbers import OO, ZERO, UnsupportedError, Value, to_ball, working_precision
 from dpverify.symbolic.exact.work import counted, spend
 from dpverify.symbolic.laws import lines
 from dpverify.symbolic.laws.components import Normal, same
@@ -18,8 +19,9 @@ from dpverify.symbolic.laws.law import Law, LineLaw, paired
 from dpverify.symbolic.laws.losses import Atom, Total, grid_width, total_of
 
 BITS = 128  # working precision of a divergence: more bits of the point do not change it
+_REACH = 72  # bits: of one loss of a composition, so much may lie outside
 _SAMPLES = 400  # points of a piece at which the loss is looked at to choose a grid
-_POINTS = ((16, 32), (4096, 16), (1 << 62, 8))  # points of the grid in a deviation, up to so many parts
+_POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # points of the grid in a deviation, up to so many parts
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
 """Two laws, and how often they are compared."""
 
@@ -85,18 +87,16 @@ def pure_epsilon(first: Law, second: Law) -> Value:
 
 
 def _larger(left: Value, right: Value) -> Value:
-    left = to_ball(left)
-    right = to_ball(right)
-    return OO if OO in (left, right) else left.max(right)
+    return OO if OO in (left, right) else elementary.maximum(left, right)
 
 
 @lru_cache(maxsize=512)
-def _counted(function: Callable[..., arb], arguments: tuple[object, ...]) -> tuple[arb, int]:
+def _counted(function: Callable[..., Value], arguments: tuple[object, ...]) -> tuple[Value, int]:
     with working_precision(BITS):
         return counted(lambda: function(*arguments))
 
 
-def _at_bits(function: Callable[..., arb], *arguments: object) -> arb:
+def _at_bits(function: Callable[..., Value], *arguments: object) -> Value:
     """Compute with a fixed number of bits, once for the same arguments; the work is charged each time."""
     try:
         value, work = _counted(function, arguments)
@@ -128,7 +128,7 @@ def _epsilon(first: Law, second: Law, delta: Value) -> arb:
         return _composed(first, second).epsilon(to_ball(delta))
 
     def curve(epsilon: arb) -> arb:
-        return _gaussian_delta(epsilon, mu) if mu is not None else to_ball(hockey_stick(first, second, epsilon))
+        return to_ball(hockey_stick(first, second, epsilon))
 
     return to_ball(least_epsilon(curve, delta))
 
@@ -155,12 +155,12 @@ def _gaussian_delta(epsilon: arb, mu: arb) -> arb:
     return (upper - epsilon.exp() * ((epsilon / mu + mu / 2) / root).erfc() / 2).max(arb(0))
 
 
-def _renyi(first: Law, second: Law, order: Value) -> arb:
+def _renyi(first: Law, second: Law, order: Value) -> Value:
     return _sum_over_pairs(first, second, lambda left, right: lines.renyi(left, right, order))
 
 
-def _sum_over_pairs(first: Law, second: Law, divergence: Callable[[LineLaw, LineLaw], arb]) -> arb:
-    total = arb(0)
+def _sum_over_pairs(first: Law, second: Law, divergence: Callable[[LineLaw, LineLaw], Value]) -> Value:
+    total: Value = ZERO
     for left, right, times in paired(first, second):
         value = divergence(left, right)
         if value == OO:
@@ -187,9 +187,7 @@ def _compose(first: Law, second: Law) -> Total:
     pairs = paired(first, second)
     count = _number(pairs)
     points = next(points for most, points in _POINTS if count <= most)
-    widths = [
-        grid_width(_losses(left, right), points, is_discrete=left.is_discrete) for left, right, _ in pairs
-    ]
+    widths = [grid_width(_losses(left, right), points, is_discrete=left.is_discrete) for left, right, _ in pairs]
     width = min(widths, key=arb.mid)
     parts = [(*_atoms(left, right, width), times) for left, right, times in pairs]
     return total_of(parts, width)
@@ -207,7 +205,7 @@ def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
                 distinct[key] = (loss, distinct.get(key, (loss, 0.0))[1] + float(atom.mass.mid()))
         return list(distinct.values())
     losses = []
-    for part in pieces(first, second, *first.reach(lines.REACH)):
+    for part in pieces(first, second, *first.reach(_REACH)):
         if isinstance(part, Piece):
             step = (part.right - part.left) / _SAMPLES
             places = [(part.left + (i + arb(0.5)) * step).mid() for i in range(_SAMPLES)]
@@ -216,7 +214,7 @@ def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
 
 
 def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb]:
-    outside = (2 * arb(2) ** -lines.REACH).upper()
+    outside = (2 * arb(2) ** -_REACH).upper()
     if first.is_discrete:
         low, high = lines.window(first)
         others = second.atoms(low, high)
@@ -224,13 +222,13 @@ def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb
         for point, value in first.atoms(low, high).items():
             mass = to_ball(value)
             other = to_ball(others.get(point, arb(0)))
-            if mass == 0:
+            if lines.is_zero(mass):
                 continue
             ratio = OO if other == 0 else (mass / other).log()
             atoms.append(Atom(mass, other, ratio.lower(), ratio.upper()))
         return atoms, arb(0) if first.is_finite else outside
     atoms = []
-    for part in pieces(first, second, *first.reach(lines.REACH)):
+    for part in pieces(first, second, *first.reach(_REACH)):
         cells = [part] if isinstance(part, Cell) else narrow_cells(part, width / 2)
         for cell in cells:
             mass = first.between(cell.left, cell.right)
@@ -240,13 +238,15 @@ def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb
     return atoms, outside
 
 
-def _zcdp(first: Law, second: Law) -> arb:
-    total = arb(0)
+def _zcdp(first: Law, second: Law) -> Value:
+    total: Value = ZERO
     pairs = paired(first, second)
-    closed = [lines.closed_zcdp(left, right) for left, right, _ in pairs]
-    if all(value is not None for value in closed):
-        for value, (_, _, times) in zip(closed, pairs, strict=True):
-            total += times * to_ball(value)
+    for left, right, times in pairs:
+        closed = lines.closed_zcdp(left, right)
+        if closed is None:
+            break
+        total += times * closed
+    else:
         return total
     return _best_order(lambda z: to_ball(renyi(first, second, z)), to_ball(max_divergence(first, second)))
 

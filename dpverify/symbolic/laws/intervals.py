@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from dpverify.symbolic.exact.numbers import Value, to_ball
+from dpverify.symbolic.exact.numbers import to_ball
 from dpverify.symbolic.exact.work import spend
 from dpverify.symbolic.laws.components import Quadratic
 from dpverify.symbolic.laws.law import LineLaw

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from flint import arb, fmpq
 
@@ -141,17 +140,17 @@ def repeated(law: Law, times: int) -> Law:
 
 def paired(first: Law, second: Law) -> list[tuple[LineLaw, LineLaw, int]]:
     """Pairs of factors of two products, each with how often it occurs; without those that are the same law twice."""
-    left = [list(factor) for factor in factors_of(first)]
-    right = [list(factor) for factor in factors_of(second)]
+    left = list(factors_of(first))
+    right = list(factors_of(second))
     pairs: list[tuple[LineLaw, LineLaw, int]] = []
     while left and right:
-        count = min(left[0][1], right[0][1])
-        if count and left[0][0] != right[0][0]:
-            pairs.append((left[0][0], right[0][0], count))
-        for side in left, right:
-            side[0][1] -= count
-            if not side[0][1]:
-                side.pop(0)
+        factor, times = left.pop(0)
+        other, other_times = right.pop(0)
+        count = min(times, other_times)
+        if count and factor != other:
+            pairs.append((factor, other, count))
+        left[:0] = [(factor, times - count)] if times > count else []
+        right[:0] = [(other, other_times - count)] if other_times > count else []
     if left or right:
         raise DomainError("two laws are compared only if both have equally many numbers.")
     return pairs

@@ -7,13 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
-from functools import lru_cache
 
 from flint import acb, arb, fmpq
 
 from dpverify.symbolic.exact.numbers import OO, DomainError, UnsupportedError, Value, to_ball
 from dpverify.symbolic.exact.work import spend
-from dpverify.symbolic.laws.components import Component, DiscreteNormal, Finite, Laplace, Normal, Quadratic, same
+from dpverify.symbolic.laws.components import (
+    Component,
+    DiscreteLaplace,
+    DiscreteNormal,
+    Finite,
+    Laplace,
+    Normal,
+    Quadratic,
+    same,
+    whole,
+)
 from dpverify.symbolic.laws.intervals import Cell, Piece, pieces, signed_cells, terms_at
 from dpverify.symbolic.laws.law import LineLaw
 
@@ -75,7 +84,7 @@ def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
         others = second.atoms(low, high)
         for point, mass in _balls(first.atoms(low, high)):
             other = to_ball(others.get(point, arb(0)))
-            if mass == 0:
+            if is_zero(mass):
                 continue
             if other == 0:
                 return OO
@@ -98,7 +107,7 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
         others = second.atoms(low, high)
         for point, mass in _balls(first.atoms(low, high)):
             other = to_ball(others.get(point, arb(0)))
-            if mass == 0:
+            if is_zero(mass):
                 continue
             if other == 0:
                 return OO
@@ -108,15 +117,18 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
     return integral if integral == OO else integral - _up_to(arb(2) ** (1 - REACH))
 
 
-def max_divergence(first: LineLaw, second: LineLaw) -> arb:
+def max_divergence(first: LineLaw, second: LineLaw) -> Value:
     """Largest ``log(P(S)/Q(S))``; infinite where no number bounds it."""
     _check_kinds(first, second)
+    closed = _closed_max_divergence(first, second)
+    if closed is not None:
+        return closed
     if first.is_discrete and first.is_finite:
         others = second.atoms(*window(first))
         ratios = [
             OO if others.get(point, 0) == 0 else (mass / others[point]).log()
             for point, mass in _balls(first.atoms(0, 0))
-            if not mass == 0
+            if not is_zero(mass)
         ]
         return _largest(ratios)
     if first.is_discrete and second.is_finite:
@@ -203,7 +215,17 @@ def _closed_renyi(first: LineLaw, second: LineLaw, z: arb) -> arb | None:
     return None
 
 
-def closed_zcdp(first: LineLaw, second: LineLaw) -> arb | None:
+def _closed_max_divergence(first: LineLaw, second: LineLaw) -> Value | None:
+    """Distance over scale of two Laplace laws of one scale, on the line or on the integers: exact, if these are."""
+    left = single(first)
+    right = single(second)
+    if isinstance(left, Laplace | DiscreteLaplace) and type(left) is type(right) and same(left.scale, right.scale):
+        distance = left.mean - right.mean
+        return (distance if distance >= 0 else -distance) / left.scale
+    return None
+
+
+def closed_zcdp(first: LineLaw, second: LineLaw) -> Value | None:
     """Largest ``D_z/z`` of two normal laws, or of two discrete ones a whole number apart, of one scale.
 
     Of the discrete ones ``D_z <= z*shift**2/(2*s**2)``, with equality where ``z*shift`` is an integer.
@@ -211,9 +233,9 @@ def closed_zcdp(first: LineLaw, second: LineLaw) -> arb | None:
     left = single(first)
     right = single(second)
     if isinstance(left, Normal) and isinstance(right, Normal) and same(left.deviation, right.deviation):
-        return (to_ball(left.mean - right.mean) / to_ball(left.deviation)) ** 2 / 2
+        return ((left.mean - right.mean) / left.deviation) ** 2 / 2
     if isinstance(left, DiscreteNormal) and isinstance(right, DiscreteNormal) and same(left.scale, right.scale):
-        return (to_ball(left.mean - right.mean) / to_ball(left.scale)) ** 2 / 2
+        return ((left.mean - right.mean) / left.scale) ** 2 / 2
     return None
 
 
@@ -292,7 +314,7 @@ def _ends(first: LineLaw, second: LineLaw, z: arb) -> tuple[int, int, arb]:
     right, above = _widened(first, second, z, high, 1, width)
     if OO in (below, above):
         return (*window(first), OO)
-    return _whole(left.floor()), _whole(right.ceil()), below + above
+    return whole(left.floor()), whole(right.ceil()), below + above
 
 
 def _widened(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int, width: arb) -> tuple[arb, arb]:
@@ -357,16 +379,17 @@ def _joint(first: LineLaw, second: LineLaw) -> tuple[arb, arb]:
 def window(law: LineLaw) -> tuple[int, int]:
     """Integers between which a discrete law is looked at."""
     low, high = law.reach(REACH)
-    return _whole(low.floor()), _whole(high.ceil())
-
-
-def _whole(x: arb) -> int:
-    return int(x.unique_fmpz())
+    return whole(low.floor()), whole(high.ceil())
 
 
 def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
     spend(8 * len(masses))
     return ((point, to_ball(mass)) for point, mass in masses.items())
+
+
+def is_zero(mass: arb) -> bool:
+    """Whether a ball is 0: one that only holds 0 is not."""
+    return bool(mass == 0)
 
 
 def _up_to(bound: arb) -> arb:
@@ -377,5 +400,3 @@ def _up_to(bound: arb) -> arb:
 def _check_kinds(first: LineLaw, second: LineLaw) -> None:
     if first.is_discrete != second.is_discrete:
         raise DomainError("two laws are compared only if both are continuous or both are discrete.")
-
-

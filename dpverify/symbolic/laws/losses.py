@@ -22,11 +22,12 @@ from typing import NamedTuple
 
 from flint import arb, fmpz_poly
 
-from dpverify.symbolic.exact.numbers import UndecidedError, UnsupportedError
+from dpverify.symbolic.exact.numbers import UnsupportedError
 from dpverify.symbolic.exact.work import WorkLimitError, spend
+from dpverify.symbolic.laws.components import whole
 
-UNIT = 128  # bits of a probability
-CUT = 96  # a tail of less than 2**-CUT is moved away after each product
+UNIT = 96  # bits of a probability
+CUT = 72  # a tail of less than 2**-CUT is moved away after each product
 NEAR = arb(2) ** -60  # a loss that is so near to a point of the grid counts as one there, in units of the grid
 MOST_POINTS = 1 << 20
 ONE = 1 << UNIT
@@ -61,7 +62,9 @@ class Grid:
         if points > MOST_POINTS:
             raise WorkLimitError(f"a sum of losses takes {points} points of a grid; at most {MOST_POINTS} are kept.")
         spend(4 * points)
-        coefficients = (fmpz_poly(list(self.masses)) * fmpz_poly(list(other.masses))).coeffs()
+        left = fmpz_poly(list(self.masses))
+        right = left if other is self else fmpz_poly(list(other.masses))
+        coefficients = (left * right).coeffs()
         masses = [_shifted(int(coefficient), self.is_upper) for coefficient in coefficients]
         finite = ONE * ONE - (ONE - min(self.infinite, ONE)) * (ONE - min(other.infinite, ONE))
         return _trimmed(self.start + other.start, masses, _shifted(finite, self.is_upper), self.is_upper)
@@ -112,8 +115,8 @@ def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
         if not highest.is_finite():
             infinite += mass
             continue
-        left = _whole((lowest / width + NEAR).lower().floor())
-        right = max(_whole((highest / width - NEAR).upper().ceil()), left)
+        left = whole((lowest / width + NEAR).lower().floor())
+        right = max(whole((highest / width - NEAR).upper().ceil()), left)
         shares = {left: mass}
         if right > left:
             near = (-left * width).exp()
@@ -189,7 +192,7 @@ class _Pool:
         return share if share < 1 else None
 
     def _floor(self) -> int:
-        return _whole(((self.mass / self.other).log() / self.width + NEAR).lower().floor())
+        return whole(((self.mass / self.other).log() / self.width + NEAR).lower().floor())
 
     def release(self) -> None:
         """Give the pool to the point of the grid at or below its loss."""
@@ -215,14 +218,7 @@ def _grid(points: dict[int, arb], infinite: arb, *, is_upper: bool) -> Grid:
 
 def _integer(mass: arb, is_upper: bool) -> int:
     scaled = mass * arb(2) ** UNIT
-    return max(_whole(scaled.upper().ceil() if is_upper else scaled.lower().floor()), 0)
-
-
-def _whole(x: arb) -> int:
-    value = x.unique_fmpz()
-    if value is None:
-        raise UndecidedError(f"the integer {x}.")
-    return int(value)
+    return max(whole(scaled.upper().ceil() if is_upper else scaled.lower().floor()), 0)
 
 
 @dataclass(frozen=True)
@@ -236,7 +232,7 @@ class Curve:
     def delta(self, epsilon: arb) -> arb:
         """Bound delta at an epsilon: ``E (1 - exp(epsilon - L))_+``."""
         moved = epsilon - self.shift if self.grid.is_upper else epsilon + self.shift
-        first = max(_whole((moved / self.width).lower().floor()) - self.grid.start, 0)
+        first = max(whole((moved / self.width).lower().floor()) - self.grid.start, 0)
         spend(len(self.grid.masses))
         step = (-self.width).exp()
         factor = (moved - (self.grid.start + first) * self.width).exp()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from flint import arb, fmpq
 
@@ -109,7 +110,7 @@ def _centred(component: OnIntegers, order: int) -> Value:
     return ZERO if order % 2 else 2 * _sum_beyond(type(component)(ZERO, component.scale), fmpq(1), 1, order)
 
 
-def _expanded(mean: Value, scale: Value, standard: list[Value]) -> Value:
+def _expanded(mean: Value, scale: Value, standard: Sequence[Value]) -> Value:
     """Moment of ``mean + scale*X`` from those of X."""
     order = len(standard) - 1
     terms = (math.comb(order, j) * mean ** (order - j) * scale**j * standard[j] for j in range(order + 1))
