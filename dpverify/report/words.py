@@ -46,8 +46,8 @@ MEANINGS: Mapping[Status, str] = {
     "argued": "Exact arithmetic found no violation at finitely many points. A quoted argument in prose says why these "
     "points suffice. This is not counted as proved.",
     "not refuted": "A search or a simulation found no violation. This is not a proof.",
-    "not refuted on witnesses": "The claim is about all mechanisms. A search found no violation for the named mechanisms. "
-    "Other mechanisms were not judged.",
+    "not refuted on witnesses": "The claim is about all mechanisms. A search found no violation for the named ones. "
+    "Others were not judged.",
     "inconclusive": "The budget was too small for the planned power, or our sources disagree.",
     "refuted": "A concrete counterexample exists, with exact values of both sides, or, for a statistical claim, with a "
     "confidence bound that violates it.",

@@ -82,7 +82,8 @@ class JudgedReading:
 def _judgeable(jobs: Sequence[Job], results: Sequence[CheckResult]) -> Sequence[CheckResult]:
     """What the jobs of one statement found.
 
-    That it holds is left out where both of its sides are the same formula, and weakened where it is about all mechanisms.
+    That it holds is left out where both of its sides are the same formula, and weakened where it is about all
+    mechanisms.
     """
     if not jobs:
         return results

@@ -232,7 +232,8 @@ class Curve:
     def delta(self, epsilon: arb) -> arb:
         """Bound delta at an epsilon: ``E (1 - exp(epsilon - L))_+``."""
         moved = epsilon - self.shift if self.grid.is_upper else epsilon + self.shift
-        first = max(whole((moved / self.width).lower().floor()) - self.grid.start, 0)
+        place = (moved / self.width).lower().floor() - self.grid.start
+        first = whole(place.max(arb(0)).min(arb(len(self.grid.masses))))
         spend(len(self.grid.masses))
         step = (-self.width).exp()
         factor = (moved - (self.grid.start + first) * self.width).exp()
