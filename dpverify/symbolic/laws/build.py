@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
@@ -13,7 +12,6 @@ from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import (
     ONE,
     ZERO,
-    Datum,
     DomainError,
     UnsupportedError,
     Value,
@@ -33,18 +31,10 @@ from dpverify.symbolic.laws.components import (
     Uniform,
 )
 from dpverify.symbolic.laws.divergences import BITS
-from dpverify.symbolic.laws.law import Law, as_line, check_positive, check_probability, line
+from dpverify.symbolic.laws.law import Law, LawPair, as_line, check_positive, check_probability, line
 
 MOST_HISTOGRAMS = 100_000
 _PARTS_OF_AN_OUTCOME = 20_000
-
-
-@dataclass(frozen=True)
-class Neighbours(Datum):
-    """The laws of a mechanism's output on two neighbouring data sets: with an example, and without it or another."""
-
-    first: Law
-    second: Law
 
 
 def laplace_law(mean: Value, scale: Value) -> Law:
@@ -167,13 +157,13 @@ def _at_least_1(function: str, name: str, value: Value) -> int:
     return count
 
 
-def poisson_sampled(pair: Neighbours, rate: Value) -> Neighbours:
+def poisson_sampled(pair: LawPair, rate: Value) -> LawPair:
     """Poisson sampling: the example takes part with a probability; the neighbours are with and without it."""
     check_probability("the rate of poisson_sampled", rate)
-    return Neighbours(law.mixture(rate, pair.first, pair.second), pair.second)
+    return LawPair(law.mixture(rate, pair.first, pair.second), pair.second)
 
 
-def batch_sampled(pair: Neighbours, size: Value, examples: Value) -> Neighbours:
+def batch_sampled(pair: LawPair, size: Value, examples: Value) -> LawPair:
     """A batch of b of n examples without replacement; one of them is replaced, all others are like its replacement."""
     whole = _at_least_1("batch_sampled", "n", examples)
     drawn = _at_least_1("batch_sampled", "b", size)
@@ -182,18 +172,18 @@ def batch_sampled(pair: Neighbours, size: Value, examples: Value) -> Neighbours:
     return poisson_sampled(pair, fmpq(drawn, whole))
 
 
-def self_composed(pair: Neighbours, times: Value) -> Neighbours:
+def self_composed(pair: LawPair, times: Value) -> LawPair:
     """So many outputs of the mechanism on the same data."""
     count = _at_least_1("self_composed", "k", times)
-    return Neighbours(law.repeated(pair.first, count), law.repeated(pair.second, count))
+    return LawPair(law.repeated(pair.first, count), law.repeated(pair.second, count))
 
 
-def joined(*pairs: Neighbours) -> Neighbours:
+def joined(*pairs: LawPair) -> LawPair:
     """The outputs of several mechanisms on the same data."""
-    return Neighbours(law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs)))
+    return LawPair(law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs)))
 
 
-def shuffled(pair: Neighbours, others: Law, reports: Value) -> Neighbours:
+def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
     """Histogram of n reports, of which one is that of the pair and all others have another law.
 
     With R the law of the others, a histogram has ``sum of h_j*P(j)/R(j)`` over n times its probability under n reports
@@ -235,7 +225,7 @@ def _same_ratio(total: Value, part: Value, times: Value) -> bool:
     return bool(abs(difference) <= abs(to_ball(total)) * arb(2) ** -60)
 
 
-def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> Neighbours:
+def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair:
     ratios = [(to_ball(first / other), to_ball(second / other)) for first, second, other in groups]
     chances = [to_ball(other) for _, _, other in groups]
     results: list[tuple[Value, Value]] = []
@@ -259,7 +249,7 @@ def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> Neighbo
     extend(0, count, arb(1), (arb(0), arb(0)))
     points = tuple(map(fmpq, range(len(results))))
     laws = (line(Finite(points, tuple(column))) for column in zip(*results, strict=True))
-    return Neighbours(*laws)
+    return LawPair(*laws)
 
 
 def above_threshold_law(count: Value, low: Value, last: Value, threshold: Value, query: Value) -> Law:

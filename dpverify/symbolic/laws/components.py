@@ -16,7 +16,7 @@ from dpverify.symbolic.exact.work import counted, spend
 _PARTS_OF_A_TERM = 4
 
 
-class Quadratic(NamedTuple):
+class LogDensity(NamedTuple):
     """``a + b*x + c*x**2`` of a scale; of one scale the c are one number, and, on one side of straight ones, the b."""
 
     a: arb
@@ -33,17 +33,17 @@ class Quadratic(NamedTuple):
         """Derivative at a point or over an interval."""
         return self.b + 2 * self.c * x
 
-    def minus(self, other: Quadratic) -> Quadratic:
+    def minus(self, other: LogDensity) -> LogDensity:
         """Difference of two quadratics."""
         is_parallel = self.side == other.side and same(self.scale, other.scale)
         c = ZERO if is_parallel else self.c - other.c
         b = ZERO if is_parallel and self.side else self.b - other.b
-        return Quadratic(self.a - other.a, b, c, self.scale)
+        return LogDensity(self.a - other.a, b, c, self.scale)
 
-    def tilted(self, other: Quadratic, z: arb) -> Quadratic:
+    def tilted(self, other: LogDensity, z: arb) -> LogDensity:
         """``z`` times the quadratic plus ``1 - z`` times another one."""
         change = self.minus(other)
-        return Quadratic(other.a + z * change.a, other.b + z * change.b, other.c + z * change.c, self.scale)
+        return LogDensity(other.a + z * change.a, other.b + z * change.b, other.c + z * change.c, self.scale)
 
 
 def same(left: Value, right: Value) -> bool:
@@ -61,8 +61,8 @@ class Component:
         """Points at which the quadratic changes, the ends of the support among them."""
         return ()
 
-    def quadratic(self, x: arb) -> Quadratic | None:
-        """Quadratic of the piece that holds a point; None where the density is 0."""
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """LogDensity of the piece that holds a point; None where the density is 0."""
         raise NotImplementedError
 
     def below(self, x: arb) -> arb:
@@ -99,11 +99,11 @@ class Normal(Component):
     mean: Value
     deviation: Value
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """One piece."""
         c = -1 / (2 * self.deviation**2)
         constant = to_ball(c * self.mean**2) + (-c / arb.pi()).log() / 2
-        return Quadratic(constant, -2 * c * self.mean, c, self.deviation)
+        return LogDensity(constant, -2 * c * self.mean, c, self.deviation)
 
     def below(self, x: arb) -> arb:
         """By the error function."""
@@ -137,11 +137,11 @@ class Laplace(Component):
         """The mean."""
         return (self.mean,)
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """Two pieces."""
         side = 1 if x > self.mean else -1
         slope = -side / self.scale
-        return Quadratic(-slope * self.mean - (2 * to_ball(self.scale)).log(), slope, ZERO, self.scale, side)
+        return LogDensity(-slope * self.mean - (2 * to_ball(self.scale)).log(), slope, ZERO, self.scale, side)
 
     def below(self, x: arb) -> arb:
         """Half of an exponential below the mean."""
@@ -175,12 +175,12 @@ class Exponential(Component):
         """The start."""
         return (self.start,)
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """Nothing below the start."""
         if not x > self.start:
             return None
         slope = -1 / self.scale
-        return Quadratic(-slope * self.start - to_ball(self.scale).log(), slope, ZERO, self.scale, 1)
+        return LogDensity(-slope * self.start - to_ball(self.scale).log(), slope, ZERO, self.scale, 1)
 
     def below(self, x: arb) -> arb:
         """Zero up to the start."""
@@ -215,11 +215,11 @@ class Uniform(Component):
         """The ends."""
         return (self.low, self.high)
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """A constant between the ends."""
         low = to_ball(self.low)
         high = to_ball(self.high)
-        return Quadratic(-(high - low).log(), ZERO, ZERO, OO, 1) if low < x < high else None
+        return LogDensity(-(high - low).log(), ZERO, ZERO, OO, 1) if low < x < high else None
 
     def below(self, x: arb) -> arb:
         """Share of the interval below."""
@@ -273,10 +273,10 @@ class OnIntegers(Component):
 class DiscreteNormal(OnIntegers):
     """Mass proportional to ``exp(-(i - m)**2/(2*s**2))``."""
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """One piece."""
         c = -1 / (2 * self.scale**2)
-        return Quadratic(c * self.mean**2 - _theta(self.scale).log(), -2 * c * self.mean, c, self.scale)
+        return LogDensity(c * self.mean**2 - _theta(self.scale).log(), -2 * c * self.mean, c, self.scale)
 
     def reach(self, bits: int) -> tuple[arb, arb]:
         """As the tail from i on is at most that of a normal law from i - 1 on."""
@@ -287,12 +287,12 @@ class DiscreteNormal(OnIntegers):
 class DiscreteLaplace(OnIntegers):
     """Mass proportional to ``exp(-|i - m|/b)``."""
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """Two pieces."""
         side = 1 if x > self.mean else -1
         slope = -side / self.scale
         weight = (1 / (2 * to_ball(self.scale))).tanh().log()
-        return Quadratic(weight - slope * self.mean, slope, ZERO, self.scale, side)
+        return LogDensity(weight - slope * self.mean, slope, ZERO, self.scale, side)
 
     def reach(self, bits: int) -> tuple[arb, arb]:
         """The tail is below ``exp(-i/b)``."""
@@ -312,7 +312,7 @@ class Finite(Component):
         """The largest point and the smallest: nothing lies beyond."""
         return (min(self.points), max(self.points))
 
-    def quadratic(self, x: arb) -> Quadratic | None:
+    def quadratic(self, x: arb) -> LogDensity | None:
         """Nothing outside of the points."""
         return None
 

@@ -12,9 +12,9 @@ from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.laws import least_epsilon, need
 from dpverify.symbolic.exact.numbers import OO, ZERO, UnsupportedError, Value, to_ball, working_precision
 from dpverify.symbolic.exact.work import counted, spend
-from dpverify.symbolic.laws import lines
+from dpverify.symbolic.laws import lines, tails
 from dpverify.symbolic.laws.components import Normal, same
-from dpverify.symbolic.laws.intervals import Cell, Piece, narrow_cells, pieces
+from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells, pieces
 from dpverify.symbolic.laws.law import Law, LineLaw, paired
 from dpverify.symbolic.laws.losses import Atom, Total, grid_width, total_of
 
@@ -206,7 +206,7 @@ def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
         return list(distinct.values())
     losses = []
     for part in pieces(first, second, *first.reach(_REACH)):
-        if isinstance(part, Piece):
+        if isinstance(part, RatioPiece):
             step = (part.right - part.left) / _SAMPLES
             places = [(part.left + (i + arb(0.5)) * step).mid() for i in range(_SAMPLES)]
             losses += [(part.at(x).mid(), float((part.log_density(x).exp() * step).mid())) for x in places]
@@ -216,7 +216,7 @@ def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
 def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb]:
     outside = (2 * arb(2) ** -_REACH).upper()
     if first.is_discrete:
-        low, high = lines.window(first)
+        low, high = tails.window(first)
         others = second.atoms(low, high)
         atoms = []
         for point, value in first.atoms(low, high).items():
@@ -229,7 +229,7 @@ def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb
         return atoms, arb(0) if first.is_finite else outside
     atoms = []
     for part in pieces(first, second, *first.reach(_REACH)):
-        cells = [part] if isinstance(part, Cell) else narrow_cells(part, width / 2)
+        cells = [part] if isinstance(part, RatioCell) else narrow_cells(part, width / 2)
         for cell in cells:
             mass = first.between(cell.left, cell.right)
             is_infinite = cell.lowest == OO

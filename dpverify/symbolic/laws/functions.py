@@ -9,32 +9,32 @@ from dpverify.ledger.formula import Formula
 from dpverify.ledger.formula.signatures import SIGNATURES
 from dpverify.symbolic.exact.numbers import Value
 from dpverify.symbolic.laws import build, divergences, law, moments
-from dpverify.symbolic.laws.build import Neighbours
+from dpverify.symbolic.laws.law import LawPair
 
 Closure = Callable[[dict[str, Any]], Any]
 
 
-def delta_of(pair: Neighbours, epsilon: Value) -> Value:
+def delta_of(pair: LawPair, epsilon: Value) -> Value:
     """Smallest delta at epsilon, in both directions."""
     return divergences.privacy_delta(pair.first, pair.second, epsilon)
 
 
-def epsilon_of(pair: Neighbours, delta: Value) -> Value:
+def epsilon_of(pair: LawPair, delta: Value) -> Value:
     """Smallest epsilon, at least 0, at delta, in both directions."""
     return divergences.privacy_epsilon(pair.first, pair.second, delta)
 
 
-def renyi_of(pair: Neighbours, order: Value) -> Value:
+def renyi_of(pair: LawPair, order: Value) -> Value:
     """The larger Renyi divergence of both directions."""
     return divergences.privacy_renyi(pair.first, pair.second, order)
 
 
-def zcdp_of(pair: Neighbours) -> Value:
+def zcdp_of(pair: LawPair) -> Value:
     """Smallest rho of zero-concentrated differential privacy."""
     return divergences.privacy_zcdp(pair.first, pair.second)
 
 
-def pure_epsilon_of(pair: Neighbours) -> Value:
+def pure_epsilon_of(pair: LawPair) -> Value:
     """Smallest epsilon with delta = 0."""
     return divergences.pure_epsilon(pair.first, pair.second)
 
@@ -51,7 +51,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     )
     for name in names.split()
 } | {
-    "neighbours": Neighbours,
+    "neighbours": LawPair,
     "delta_of": delta_of,
     "epsilon_of": epsilon_of,
     "renyi_of": renyi_of,

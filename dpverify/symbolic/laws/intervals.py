@@ -10,7 +10,7 @@ from flint import arb
 
 from dpverify.symbolic.exact.numbers import to_ball
 from dpverify.symbolic.exact.work import spend
-from dpverify.symbolic.laws.components import Quadratic
+from dpverify.symbolic.laws.components import LogDensity
 from dpverify.symbolic.laws.law import LineLaw
 
 _PARTS_OF_A_VALUE = 20
@@ -19,7 +19,7 @@ _FLAT = 90  # bits to which a ratio is equal to a level
 _SECANTS = 60
 
 
-class Cell(NamedTuple):
+class RatioCell(NamedTuple):
     """An interval with exact ends, and exact numbers between which the log ratio is on it."""
 
     left: arb
@@ -29,13 +29,13 @@ class Cell(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Piece:
+class RatioPiece:
     """An interval without a kink inside: the first density is above 0 on it."""
 
     left: arb
     right: arb
-    tops: Sequence[Quadratic]  # with the logarithms of their weights
-    bottoms: Sequence[Quadratic]
+    tops: Sequence[LogDensity]  # with the logarithms of their weights
+    bottoms: Sequence[LogDensity]
 
     def log_density(self, x: arb) -> arb:
         """Logarithm of the first density at an exact point."""
@@ -59,15 +59,15 @@ class Piece:
         bottoms = _extremes([term.minus(base).slope(x) for term in self.bottoms for x in (left, right)])
         return (tops[0] - bottoms[1]).lower(), (tops[1] - bottoms[0]).upper()
 
-    def over(self, left: arb, right: arb) -> tuple[Cell, bool]:
+    def over(self, left: arb, right: arb) -> tuple[RatioCell, bool]:
         """The cell of an interval, and whether the ratio rises or falls on all of it."""
         slowest, fastest = self.slopes(left, right)
         if slowest >= 0 or fastest <= 0:
-            return Cell(left, right, *_extremes([self.at(left), self.at(right)])), True
+            return RatioCell(left, right, *_extremes([self.at(left), self.at(right)])), True
         middle = ((left + right) / 2).mid()
         half = (right - middle) * abs(slowest).max(abs(fastest))
         value = self.at(middle)
-        return Cell(left, right, (value - half).lower(), (value + half).upper()), False
+        return RatioCell(left, right, (value - half).lower(), (value + half).upper()), False
 
 
 def _log_sum(exponents: Sequence[arb]) -> arb:
@@ -89,7 +89,7 @@ def _extremes(values: Sequence[arb]) -> tuple[arb, arb]:
     return lowest, highest
 
 
-def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[Piece | Cell]:
+def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[RatioPiece | RatioCell]:
     """Cut an interval at all kinks: pieces, slivers around kinks that no ball hits, and cells without a ratio."""
     kinks = sorted(map(to_ball, {*first.kinks(), *second.kinks()}), key=lambda ball: ball.mid())
     left = low
@@ -100,12 +100,12 @@ def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[Pie
             continue
         yield from _piece(first, second, left, start)
         if start < end:
-            yield Cell(start, end)
+            yield RatioCell(start, end)
         left = end.max(left)
     yield from _piece(first, second, left, high)
 
 
-def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[Piece | Cell]:
+def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[RatioPiece | RatioCell]:
     if not left < right:
         return
     inside = ((left + right) / 2).mid()
@@ -113,10 +113,10 @@ def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[P
     bottoms = terms_at(second, inside)
     if not tops:
         return
-    yield Piece(left, right, tops, bottoms) if bottoms else Cell(left, right, arb.pos_inf())
+    yield RatioPiece(left, right, tops, bottoms) if bottoms else RatioCell(left, right, arb.pos_inf())
 
 
-def terms_at(law: LineLaw, inside: arb) -> list[Quadratic]:
+def terms_at(law: LineLaw, inside: arb) -> list[LogDensity]:
     """Quadratics of the components on the piece that holds a point, with the logarithms of their weights."""
     terms = []
     for weight, component in law.parts:
@@ -126,7 +126,7 @@ def terms_at(law: LineLaw, inside: arb) -> list[Quadratic]:
     return terms
 
 
-def signed_cells(piece: Piece, level: arb) -> Iterator[Cell]:
+def signed_cells(piece: RatioPiece, level: arb) -> Iterator[RatioCell]:
     """Cut a piece so that the log ratio is above the level, or below, on each cell, or the cell is tiny."""
     width = (piece.right - piece.left) * arb(2) ** -_SMALLEST
     todo = [(piece.left, piece.right)]
@@ -145,7 +145,7 @@ def signed_cells(piece: Piece, level: arb) -> Iterator[Cell]:
         todo += [(left, middle), (middle, right)]
 
 
-def _around_root(piece: Piece, level: arb, left: arb, right: arb) -> Iterator[Cell]:
+def _around_root(piece: RatioPiece, level: arb, left: arb, right: arb) -> Iterator[RatioCell]:
     """Cut a cell with opposite signs at its ends at the point where the ratio crosses the level."""
     low = left
     high = right
@@ -172,7 +172,7 @@ def _around_root(piece: Piece, level: arb, left: arb, right: arb) -> Iterator[Ce
     yield from (piece.over(a, b)[0] for a, b in ((left, low), (low, high), (high, right)) if a < b)
 
 
-def narrow_cells(piece: Piece, step: arb) -> Iterator[Cell]:
+def narrow_cells(piece: RatioPiece, step: arb) -> Iterator[RatioCell]:
     """Cut a piece, from left to right, so that the log ratio changes by at most a step, or a 64th of it, on each."""
     width = (piece.right - piece.left) * arb(2) ** -_SMALLEST
     todo = [(piece.left, piece.right)]

@@ -90,6 +90,14 @@ class Product(Law):
     factors: tuple[tuple[LineLaw, int], ...]
 
 
+@dataclass(frozen=True)
+class LawPair(Datum):
+    """The laws of a mechanism's output on two neighbouring data sets: with an example, and without it or another."""
+
+    first: Law
+    second: Law
+
+
 def line(component: Component) -> LineLaw:
     """The law of one component."""
     return LineLaw(((ONE, component),))

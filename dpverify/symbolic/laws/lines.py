@@ -18,20 +18,17 @@ from dpverify.symbolic.laws.components import (
     DiscreteNormal,
     Finite,
     Laplace,
+    LogDensity,
     Normal,
-    Quadratic,
     same,
-    whole,
 )
-from dpverify.symbolic.laws.intervals import Cell, Piece, pieces, signed_cells, terms_at
+from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, pieces, signed_cells, terms_at
 from dpverify.symbolic.laws.law import LineLaw
+from dpverify.symbolic.laws.tails import REACH, ends, joint, up_to, widened, window
 
 Integrand: TypeAlias = Callable[[acb, acb], acb]
 """A function of both log densities."""
 
-REACH = 140  # bits: 2**-REACH of a law may lie outside on each side
-TAIL = 100  # bits of a Renyi sum or integral, which is at least 1, that may lie outside
-_WIDER = 40  # how often an interval is made twice as wide
 _PARTS_OF_AN_INTEGRAL = 100_000
 _SPLITS = 4000
 
@@ -41,7 +38,7 @@ def hockey_stick(first: LineLaw, second: LineLaw, epsilon: Value) -> arb:
     _check_kinds(first, second)
     level = to_ball(epsilon)
     factor = level.exp()
-    outside = _up_to(arb(2) ** (1 - REACH))
+    outside = up_to(arb(2) ** (1 - REACH))
     if first.is_discrete:
         low, high = window(first)
         masses = first.atoms(low, high)
@@ -50,12 +47,12 @@ def hockey_stick(first: LineLaw, second: LineLaw, epsilon: Value) -> arb:
         return sum(terms, start=arb(0)) + (0 if first.is_finite else outside)
     total = outside
     for part in pieces(first, second, *first.reach(REACH)):
-        cells = [part] if isinstance(part, Cell) else signed_cells(part, level)
+        cells = [part] if isinstance(part, RatioCell) else signed_cells(part, level)
         total += sum((_excess(first, second, cell, level, factor) for cell in cells), start=arb(0))
     return total.max(arb(0))
 
 
-def _excess(first: LineLaw, second: LineLaw, cell: Cell, level: arb, factor: arb) -> arb:
+def _excess(first: LineLaw, second: LineLaw, cell: RatioCell, level: arb, factor: arb) -> arb:
     """Integral of the positive part of ``p - exp(epsilon)*q`` over a cell."""
     if cell.highest <= level:
         return arb(0)
@@ -66,7 +63,7 @@ def _excess(first: LineLaw, second: LineLaw, cell: Cell, level: arb, factor: arb
     if cell.lowest >= level:
         return mass - factor * second.between(cell.left, cell.right)
     share = -(level - cell.highest).expm1()
-    return _up_to((mass * share).upper())
+    return up_to((mass * share).upper())
 
 
 def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
@@ -79,7 +76,7 @@ def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
     if closed is not None:
         return closed
     if first.is_discrete:
-        low, high, outside = _ends(first, second, z)
+        low, high, outside = ends(first, second, z)
         total = outside
         others = second.atoms(low, high)
         for point, mass in _balls(first.atoms(low, high)):
@@ -102,8 +99,8 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
     _check_kinds(first, second)
     two = arb(2)
     if first.is_discrete:
-        low, high, outside = _ends(first, second, two)
-        total = outside - _up_to(arb(2) ** (1 - REACH)) * (0 if second.is_finite else 1)
+        low, high, outside = ends(first, second, two)
+        total = outside - up_to(arb(2) ** (1 - REACH)) * (0 if second.is_finite else 1)
         others = second.atoms(low, high)
         for point, mass in _balls(first.atoms(low, high)):
             other = to_ball(others.get(point, arb(0)))
@@ -114,7 +111,7 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
             total += mass * (mass / other).log()
         return total
     integral = _integral(first, second, two, lambda top, bottom: top.exp() * (top - bottom))
-    return integral if integral == OO else integral - _up_to(arb(2) ** (1 - REACH))
+    return integral if integral == OO else integral - up_to(arb(2) ** (1 - REACH))
 
 
 def max_divergence(first: LineLaw, second: LineLaw) -> Value:
@@ -135,11 +132,11 @@ def max_divergence(first: LineLaw, second: LineLaw) -> Value:
         return OO
     if any(isinstance(component, Finite) for law in (first, second) for _, component in law.parts):
         raise UnsupportedError("the largest ratio of a mixture of a finite law and an infinite one is not known.")
-    low, high = _joint(first, second)
+    low, high = joint(first, second)
     best = []
     at_kinks = arb(0)
     for part in pieces(first, second, low, high):
-        if isinstance(part, Cell):
+        if isinstance(part, RatioCell):
             best += [OO] if part.lowest == OO else []
             at_kinks = arb(0, arb(2) ** -60)
             continue
@@ -150,7 +147,7 @@ def max_divergence(first: LineLaw, second: LineLaw) -> Value:
     return _largest(best) + at_kinks
 
 
-def _top_of(piece: Piece) -> arb:
+def _top_of(piece: RatioPiece) -> arb:
     """Largest log ratio on a piece."""
     todo = [(piece.left, piece.right)]
     best: list[arb] = []
@@ -168,7 +165,7 @@ def _top_of(piece: Piece) -> arb:
     return _largest(best + [cell.lowest.union(cell.highest) for cell in cells])
 
 
-def _beyond(piece: Piece, end: arb, side: int) -> arb:
+def _beyond(piece: RatioPiece, end: arb, side: int) -> arb:
     """Largest log ratio from an end of the interval outwards.
 
     If each term of the first density falls there relative to some term of the second, its ratio to it is largest at
@@ -189,7 +186,7 @@ def _beyond(piece: Piece, end: arb, side: int) -> arb:
     return inside.union(_largest(bounds) + arb(len(bounds)).log())
 
 
-def _all_parallel(piece: Piece) -> bool:
+def _all_parallel(piece: RatioPiece) -> bool:
     """Whether the ratio is constant."""
     base = piece.bottoms[0]
     changes = [term.minus(base) for term in (*piece.tops, *piece.bottoms)]
@@ -246,16 +243,16 @@ def single(law: LineLaw) -> Component | None:
 
 def _integral(first: LineLaw, second: LineLaw, z: arb, integrand: Integrand) -> arb:
     """Integral over all of the first law of a function of both log densities, with the Renyi tails."""
-    low, high = _joint(first, second)
+    low, high = joint(first, second)
     total = arb(0)
     for side, end in ((-1, low), (1, high)):
-        widened, outside = _widened(first, second, z, end, side, (high - low).mid())
+        moved_end, outside = widened(first, second, z, end, side, (high - low).mid())
         if outside == OO:
             return OO
         total += outside
-        low, high = (widened, high) if side < 0 else (low, widened)
+        low, high = (moved_end, high) if side < 0 else (low, moved_end)
     for part in pieces(first, second, low, high):
-        if isinstance(part, Cell):
+        if isinstance(part, RatioCell):
             if part.lowest == OO:
                 return OO
             total += _over_sliver(first, second, part, z)
@@ -269,7 +266,7 @@ def _integral(first: LineLaw, second: LineLaw, z: arb, integrand: Integrand) -> 
     return total
 
 
-def _over_sliver(first: LineLaw, second: LineLaw, sliver: Cell, z: arb) -> arb:
+def _over_sliver(first: LineLaw, second: LineLaw, sliver: RatioCell, z: arb) -> arb:
     """Bound the integral, in absolute value, where a ball around a kink does not tell on which side a point lies."""
     width = sliver.right - sliver.left
     whole = sliver.left.union(sliver.right)
@@ -285,7 +282,7 @@ def _over_sliver(first: LineLaw, second: LineLaw, sliver: Cell, z: arb) -> arb:
     return arb(0, (2 * width * bound).upper())
 
 
-def _complex(piece: Piece, integrand: Integrand) -> Callable[[acb, bool], acb]:
+def _complex(piece: RatioPiece, integrand: Integrand) -> Callable[[acb, bool], acb]:
     def value(x: acb, is_analytic: bool) -> acb:
         top = _complex_log_sum(piece.tops, x, is_analytic)
         bottom = _complex_log_sum(piece.bottoms, x, is_analytic)
@@ -294,92 +291,12 @@ def _complex(piece: Piece, integrand: Integrand) -> Callable[[acb, bool], acb]:
     return value
 
 
-def _complex_log_sum(terms: Sequence[Quadratic], x: acb, is_analytic: bool) -> acb:
+def _complex_log_sum(terms: Sequence[LogDensity], x: acb, is_analytic: bool) -> acb:
     exponents = [acb(term.a) + x * (acb(term.b) + x * acb(term.c)) for term in terms]
     if len(exponents) == 1:
         return exponents[0]
     base = exponents[0]
     return base + sum(((e - base).exp() for e in exponents), start=acb(0)).log(analytic=is_analytic)
-
-
-def _ends(first: LineLaw, second: LineLaw, z: arb) -> tuple[int, int, arb]:
-    """Integers between which a Renyi sum is taken, and a ball around what lies outside."""
-    if first.is_finite:
-        return (*window(first), arb(0))
-    if second.is_finite:
-        return (*window(first), OO)
-    low, high = _joint(first, second)
-    width = (high - low).mid()
-    left, below = _widened(first, second, z, low, -1, width)
-    right, above = _widened(first, second, z, high, 1, width)
-    if OO in (below, above):
-        return (*window(first), OO)
-    return whole(left.floor()), whole(right.ceil()), below + above
-
-
-def _widened(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int, width: arb) -> tuple[arb, arb]:
-    """Move an end outwards until the Renyi tail beyond is below ``2**-TAIL``; with a ball around that tail."""
-    place = end
-    for _ in range(_WIDER):
-        tail = _tail(first, second, z, place, side)
-        if tail == OO:
-            return end, OO
-        if tail is not None and tail < arb(2) ** -TAIL:
-            return place, _up_to(tail.upper())
-        place = (place + side * width).mid()
-        width *= 2
-    raise UnsupportedError("the tail of a Renyi divergence is not known to be small.")
-
-
-def _tail(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int) -> arb | None:
-    """Bound the sum or integral of ``p**z*q**(1-z)`` beyond an end; None where nothing is known there.
-
-    With n components, ``p**z <= n**(z-1)*(sum of the powers of the terms)``, and q is at least each of its terms.
-    """
-    outside = end + side
-    tops = terms_at(first, outside)
-    bottoms = terms_at(second, outside)
-    if not tops:
-        return arb(0)
-    if not bottoms:
-        return OO
-    total = arb(0)
-    for top in tops:
-        bounds = [_geometric(top.tilted(bottom, z), end, side, first.is_discrete) for bottom in bottoms]
-        usable = [bound for bound in bounds if bound is not None]
-        if not usable:
-            return None
-        least = min(usable, key=lambda bound: bound.mid())
-        if least == OO and len(usable) < len(bounds):
-            return None
-        total += least
-    return total * arb(len(tops)) ** (z - 1)
-
-
-def _geometric(exponent: Quadratic, end: arb, side: int, is_discrete: bool) -> arb | None:
-    """Bound the tail of the exponential of a concave quadratic by that of its tangent; infinite where it diverges."""
-    slope = side * exponent.slope(end)
-    if exponent.c > 0:
-        return OO
-    if exponent.c == 0 and slope >= 0:
-        return OO
-    if not (exponent.c <= 0 and slope < 0):
-        return None
-    return exponent.at(end).exp() / (-slope.expm1() if is_discrete else -slope)
-
-
-def _joint(first: LineLaw, second: LineLaw) -> tuple[arb, arb]:
-    """An interval outside of which little of both laws lies, and no kink."""
-    ends = [*first.reach(REACH), *second.reach(REACH)]
-    low = min(ends[0], ends[2], key=lambda end: end.mid())
-    high = max(ends[1], ends[3], key=lambda end: end.mid())
-    return low, high
-
-
-def window(law: LineLaw) -> tuple[int, int]:
-    """Integers between which a discrete law is looked at."""
-    low, high = law.reach(REACH)
-    return whole(low.floor()), whole(high.ceil())
 
 
 def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
@@ -390,11 +307,6 @@ def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
 def is_zero(mass: arb) -> bool:
     """Whether a ball is 0: one that only holds 0 is not."""
     return bool(mass == 0)
-
-
-def _up_to(bound: arb) -> arb:
-    """A ball around the numbers from 0 to a bound."""
-    return bound * arb(0.5, 0.5)
 
 
 def _check_kinds(first: LineLaw, second: LineLaw) -> None:
