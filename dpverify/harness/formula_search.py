@@ -35,7 +35,7 @@ SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # sing
 COMBINATIONS = 6  # of ordinary values of the other letters, with which each size is tried
 WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
 """Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
-TIMES = 3  # so many times the work of a search, all searches of the claim may take, those of planted faults included
+HALVES = 7  # so many halves of the work of a search all searches of the claim may take, those of faults included
 POINT = 2  # a single point may take this part of the work
 
 # Functions, and the argument that says how long they take.
@@ -61,7 +61,7 @@ class FormulaSearch(SearchCheck):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search; where no point has two sides, say of one of them why."""
-        with Meter(TIMES * WORK[context.budget.name]).running():
+        with Meter(HALVES * WORK[context.budget.name] // 2).running():
             result = super().run_block(context, block)
         if result.status != "untested":
             return result
@@ -81,8 +81,11 @@ class FormulaSearch(SearchCheck):
             names = long_integers(whole)
             probes = list(_at_sizes(whole, names, prober)) if names else []
             violations = [probe for probe in probes if probe.holds is False]
-            controls = [] if violations else list(self._control(context, whole, probes))
             ordinary = super()._further(context, whole, prober)
+        controls: list[ControlResult] = []
+        if not violations:
+            with Meter(WORK[context.budget.name] // 2).running():
+                controls = list(self._control(context, whole, probes))
         reached = [max((probe.point[name] for probe in probes), default=None) for name in names]
         single = [f"{name} = {value}" for name, value in zip(names, reached, strict=True) if value is not None]
         told = f"single points up to {', '.join(single)}" if single else ""
@@ -95,13 +98,19 @@ class FormulaSearch(SearchCheck):
     def _control(self, context: Context, whole: Statement, probes: Sequence[Probe]) -> Iterator[ControlResult]:
         """Look at the sharpest of the large points again, where the printed side is moved beyond it."""
         large = Findings(probes=[*probes])
-        sharper = sharper_statement(whole, large, FACTORS[0])
-        if sharper is None or large.sharpest is None:
-            return
-        fault, faulty = sharper
-        probe = self._prober(context, faulty, None).probe(large.sharpest.point)
-        seen = probe is not None and probe.holds is False
-        yield ControlResult(name="at single sizes", fault=fault, at_declared_size=True, refuted=seen)
+        result: ControlResult | None = None
+        for factor in FACTORS:  # further beyond, until a side that is known from two sides only is passed
+            sharper = sharper_statement(whole, large, factor)
+            if sharper is None or large.sharpest is None:
+                return
+            fault, faulty = sharper
+            probe = self._prober(context, faulty, None).probe(large.sharpest.point)
+            seen = probe is not None and probe.holds is False
+            result = ControlResult(name="at single sizes", fault=fault, at_declared_size=True, refuted=seen)
+            if seen:
+                break
+        if result is not None:
+            yield result
 
     def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
         return make_sampler(whole, {}, self._domains())
