@@ -38,8 +38,13 @@ if TYPE_CHECKING:
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
+    from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
+<<<<<<< HEAD
     from dpverify.symbolic.laws.mechanism import Mechanism
+=======
+    from dpverify.privacy.matrix import MatrixMechanism
+>>>>>>> 9f222df22f666cc4e2349d97d864a68b72115ef4
 
 __version__ = "0.1.0"
 
@@ -49,7 +54,12 @@ __all__ = [
     "ClaimFormula",
     "ConditionError",
     "Explanation",
+<<<<<<< HEAD
     "Mechanism",
+=======
+    "MatrixMechanism",
+    "OneRunAudit",
+>>>>>>> 9f222df22f666cc4e2349d97d864a68b72115ef4
     "PrivateOptimizer",
     "Promise",
     "Result",
@@ -59,6 +69,7 @@ __all__ = [
     "Verdicts",
     "__version__",
     "audit",
+    "audit_one_run",
     "calibration",
     "conformance",
     "conformance_of_training",
@@ -83,8 +94,13 @@ _HOMES = {
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
+    "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
+<<<<<<< HEAD
     "symbolic.laws.mechanism": "Mechanism",
+=======
+    "privacy.matrix": "MatrixMechanism",
+>>>>>>> 9f222df22f666cc4e2349d97d864a68b72115ef4
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpverify.bench.case import Group
-    from dpverify.report.bench.records import Bench
+    from dpverify.bench.records import Bench
 
 WRONG = 1  # exit code where something became slower, or a case could not be measured
 
@@ -124,7 +124,7 @@ def _list(groups: list[Group]) -> None:
 def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
     if folder is None:
         return
-    from dpverify.report.bench.page import DATA, PAGE, recorded_bench
+    from dpverify.bench.report.page import DATA, PAGE, recorded_bench
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.layout import INDEX
     from dpverify.report.pages.write import read_runs
@@ -143,7 +143,7 @@ def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
 def _read(file: Path | None) -> Bench | None:
     if file is None:
         return None
-    from dpverify.report.bench.page import read_bench
+    from dpverify.bench.report.page import read_bench
     from dpverify.report.collect import ReportError
 
     try:
@@ -156,7 +156,7 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
     """Print the run, and the comparison; whether something became slower."""
     from rich.console import Console
 
-    from dpverify.report.bench.terminal import print_bench
+    from dpverify.bench.report.terminal import print_bench
 
     console = Console(stderr=on_stderr)
     print_bench(measured, console)
@@ -168,8 +168,8 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
 
 def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     from dpverify.bench.compare import compare, without_counterpart
-    from dpverify.report.bench.records import busy
-    from dpverify.report.bench.terminal import print_comparison
+    from dpverify.bench.records import busy
+    from dpverify.bench.report.terminal import print_comparison
     from dpverify.report.words import plural
 
     found = compare(measured, old)
@@ -177,19 +177,19 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     alone = without_counterpart(measured, old)
     if alone and found:
         complain(
-            f"{plural(alone, 'form')} not watched: the other run has none of that name, size and limit; "
-            "record it anew to watch all"
+            f"{plural(alone, 'form')} not compared: the other run has no form with this name, size and limit; "
+            "record it again to compare all"
         )
     if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
-        complain("the two runs were made on different machines: a change may be the machine's")
+        complain("the two runs were made on different machines, which may cause a change")
     if {info.seed for info in measured.runs} != {info.seed for info in old.runs}:
-        complain("the two runs have other seeds: a change may be that of their input")
+        complain("the two runs have different seeds, so different input may cause a change")
     packages = [{str(info.versions) for info in run.runs} for run in (measured, old)]
     if packages[0] != packages[1]:
-        complain("the two runs were made with other versions of the packages: a change may be theirs")
+        complain("the two runs were made with other versions of the packages, which may cause a change")
     if any(busy(info) for info in (*measured.runs, *old.runs)):
         complain(
-            "other processes were at work in one of the runs: smaller changes go unseen, and false alarms are likelier"
+            "other processes ran during one of the runs: small changes are missed, and false alarms are more likely"
         )
     return any(each.change == "slower" for each in found)
 
@@ -197,7 +197,7 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
 def _write_report(measured: Bench, folder: Path | None) -> None:
     if folder is None:
         return
-    from dpverify.report.bench.page import write_bench
+    from dpverify.bench.report.page import write_bench
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.write import read_runs, regenerate
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import early_worker
 from dpverify.cli.means import connected, opened
@@ -25,7 +24,7 @@ from dpverify.cli.output import (
     whole,
     write_record,
 )
-from dpverify.processes import collect_seldom
+from dpverify.processes import collect_seldom, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -135,7 +134,7 @@ def verify(
     if jobs is not None and jobs < 1:
         raise BadInput("--jobs", jobs, "must be at least 1")
     if jobs is not None and cluster is not None:
-        raise BadInput("--jobs", jobs, "must not be given beside --cluster, whose workers do the work")
+        raise BadInput("--jobs", jobs, "must not be given with --cluster, whose workers do the work")
     if renew and (report is None or fresh):
         raise BadInput("--renew", "", "needs --report with the folder of an earlier run, and no --fresh")
     if timeout is not None and timeout < 0:

@@ -99,7 +99,7 @@ class DerivationCheck(Check):
             premises.append(f"{statement.quantity} is {start}")
         measured = [] if meaning is None else [str(meaning)]
         proof_status: Status = "proved given" if premises else "proved"
-        rests = f"cites the derivations {'; '.join(chain.name for chain in cited)}" if cited else ""
+        rests = f"it cites the derivations {'; '.join(chain.name for chain in cited)}" if cited else ""
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing and checked.whose == "ours" else []
         errors += [f"cited derivations of ours are not complete: {'; '.join(broken)}"] if broken else []
@@ -207,10 +207,19 @@ def _failing(checked: DerivationResult) -> str:
     return "; ".join(steps)
 
 
+_RELATIONS: Mapping[RelationToDerived, str] = {
+    "equal": "equals the derived one",
+    "weaker": "is weaker than the derived one",
+    "stronger": "is stronger than the derived one",
+    "differs": "differs from the derived one",
+    "undecided": "could not be compared with the derived one",
+}
+
+
 def _message(checked: DerivationResult, relation: RelationToDerived) -> str:
     if failing := _failing(checked):
         return f"fails: {failing}"
     if not checked.complete:
         open_steps = [str(i) for i, step in enumerate(checked.steps) if step.status != "proved"]
         return f"not complete: steps {', '.join(open_steps)} are not proved" if open_steps else "not complete"
-    return f"complete; the printed side against the derived one: {relation}"
+    return f"the derivation is complete; the printed side {_RELATIONS[relation]}"

@@ -32,10 +32,10 @@ WORK_PER_POINT = 16
 
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
-Report = Callable[[int, int, Point], None]
+ReportPoint = Callable[[int, int, Point], None]
 
 
-def train(request: Request, report: Report | None = None, dataset: Dataset | None = None) -> TrainResult:
+def train(request: Request, report: ReportPoint | None = None, dataset: Dataset | None = None) -> TrainResult:
     """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm on the way.
 
     Parameters
@@ -70,7 +70,7 @@ def train(request: Request, report: Report | None = None, dataset: Dataset | Non
     if dataset is None:
         dataset = load_dataset(request.data, standardise=request.standardise, most=request.algorithm.most_classes)
     elif request.standardise and not dataset.standardised:
-        raise ArgumentError("standardise", True, "must be left out for data that are given: nothing is done to them")
+        raise ArgumentError("standardise", True, "must be left out for data given as arrays, which are used unchanged")
     algorithm = request.algorithm
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.settings.get("seed", 0), SAMPLE_STREAM))
@@ -116,7 +116,7 @@ def problem_of(dataset: Dataset, settings: Settings) -> Regression:
 
 
 def _follow(
-    algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: Report | None
+    algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: ReportPoint | None
 ) -> tuple[list[Point], Vector, bool]:
     """Run to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []
@@ -182,7 +182,7 @@ def _notes(request: Request, dataset: Dataset, problem: Regression, settings: Se
         notes.append("sigma = 0: no noise was added")
     notes += request.algorithm.notes(request.settings, problem, settings)
     if len(dataset.classes) > 2:
-        notes.append("the classes are those that occur in the data: that there is an example of each is not hidden")
+        notes.append("the classes are read from the data, which reveals that each class has an example")
     if dataset.standardised:
         notes.append("columns were standardised with the data's own means and deviations, which no guarantee covers")
     if settings.scale == "none":

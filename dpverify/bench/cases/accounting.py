@@ -14,7 +14,7 @@ from dpverify.bench.case import BenchCase, Form, Forms, Missing, Target, peer, s
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpverify.privacy.participation import Ordering
+    from dpverify.shared_types import Ordering
 
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """N, the number of epochs and the ordering to the accountant's call."""
@@ -195,7 +195,7 @@ CASES = (
     ),
     BenchCase(
         "batches",
-        "Both ends of epsilon of DP-SRM as section 6.1 of wang2019 has it, against the composition of the same law",
+        "Both bounds of epsilon of DP-SRM as in section 6.1 of wang2019, against the composition of the same law",
         _batches,
         forms=("both ends", LAW),
         limit_is_ours=True,

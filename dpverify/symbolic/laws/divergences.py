@@ -25,6 +25,7 @@ _POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # points of the grid in a deviati
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
 """Two laws, and how often they are compared."""
 
+_PARTS_OF_A_CELL = 300
 _GAP = arb(2) ** -24  # relative gap at which the search for the best order ends
 _MOST_ORDERS = 120
 
@@ -231,6 +232,7 @@ def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb
     for part in pieces(first, second, *first.reach(_REACH)):
         cells = [part] if isinstance(part, RatioCell) else narrow_cells(part, width / 2)
         for cell in cells:
+            spend(_PARTS_OF_A_CELL)
             mass = first.between(cell.left, cell.right)
             is_infinite = cell.lowest == OO
             other = arb(0) if is_infinite else second.between(cell.left, cell.right)

@@ -1,0 +1,103 @@
+"""Parts of the peers page on many seeds, and on a catalogue of mistakes: what the kit and other auditors find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from dpverify.conform.peers.records import Answer, Catalogue, CatalogueEntry, SeededRun
+from dpverify.report import markdown as md
+
+KIT = "dpverify conform"
+
+WORDS = """\
+`conform` tested each optimizer of the catalogue with {seeds} seeds from {seed} on, and stopped at the first fault. The
+other auditors ran once, with seed {seed}. For each of them the probability of a false alarm is at most {alpha}. Each
+auditor gets two steps of the optimizer, on the same pairs of batches as the outputs test of `conform` and on one
+further pair, with the noise that the optimizer really adds. The files named below show how we use each library; another
+use of it may find more. An auditor that sees only outputs cannot detect faults that leave epsilon unchanged, such as
+too much noise. Seconds are processor time, measured alternately in one process on a busy machine, so only their ratios
+are meaningful."""
+
+SEEDED_WORDS = """\
+Each run tests an optimizer with another seed, and stops at the first fault. The optimizers of the functions `right`,
+`right_torch` and `right_jax` are DP-SGD with Poisson batches, fixed batches and epochs, momentum, and correlated noise.
+They have no mistake, so each fault is a false alarm. Of the functions in `peers/` only those are here in which nothing
+was found above. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%."""
+
+
+def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
+    """The section, block by block."""
+    yield "## Many seeds: false alarms"
+    yield " ".join(SEEDED_WORDS.split())
+    yield md.table(
+        ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
+        [_seeded_row(run) for run in runs],
+    )
+    for run in runs:
+        yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _seeded_row(run: SeededRun) -> list[str]:
+    lower, upper = run.limits
+    rate = f"at most {upper:.2g}" if lower == 0.0 else f"at least {lower:.2g}, at most {upper:.2g}"
+    untested = sum(bool(entry.untested) for entry in run.entries)
+    faults = f"{run.faults}" + (f"; not fully tested: {untested} optimizers" if untested else "")
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
+    return [md.code(run.target), md.prose(versions), f"{len(run.entries)}", seeds, f"{run.runs}", faults, rate]
+
+
+def catalogue_blocks(run: Catalogue) -> Iterator[str]:
+    """The section, block by block."""
+    yield "## Comparison with other auditors"
+    yield " ".join(WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split())
+    for auditor, description in run.auditors.items():
+        yield f"- {md.code(auditor)}: {md.prose(description)}"
+    targets = list(dict.fromkeys(entry.target for entry in run.entries))
+    groups = {target: [entry for entry in run.entries if entry.target == target] for target in targets}
+    yield md.table(
+        [
+            "optimizers",
+            "auditor",
+            "found",
+            "nothing found",
+            "raised",
+            "seconds, median",
+            "seconds divided by conform's",
+        ],
+        [row for target, entries in groups.items() for row in _counts(target, entries, run)],
+    )
+    for target, entries in groups.items():
+        yield f"### {md.code(target)}"
+        yield md.table(
+            ["optimizer", f"{KIT}: in how many seeds", "first seen by", *run.auditors],
+            [_row(entry, run) for entry in entries],
+        )
+    yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _counts(target: str, entries: list[CatalogueEntry], run: Catalogue) -> Iterator[list[str]]:
+    every = sum(entry.found == run.seeds for entry in entries)
+    none = sum(entry.found == 0 for entry in entries)
+    partly_found = len(entries) - every - none
+    found_text = f"{every} in every seed" + (f", {partly_found} in some" if partly_found else "")
+    seconds = median(entry.seconds for entry in entries)
+    yield [md.code(target), KIT, found_text, f"{none} in every seed", "0", f"{seconds:.2g}", "1"]
+    for auditor in run.auditors:
+        answers = [answer for entry in entries for answer in entry.answers if answer.auditor == auditor]
+        words = [_word(answer) for answer in answers]
+        took = median(answer.seconds for answer in answers)
+        counts = (str(words.count(word)) for word in ("found", "nothing", "raised"))
+        yield [md.code(target), auditor, *counts, f"{took:.2g}", f"{took / seconds:.2g}"]
+
+
+def _word(answer: Answer) -> str:
+    return "raised" if answer.broken else "found" if answer.says else "nothing"
+
+
+def _row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
+    answers = {answer.auditor: answer for answer in entry.answers}
+    answer_words = [_word(answers[auditor]) for auditor in run.auditors]
+    by = "; ".join(filter(None, [entry.by, f"not tested: {', '.join(entry.untested)}" if entry.untested else ""]))
+    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *answer_words]

@@ -1,0 +1,228 @@
+"""What a page says of a tested optimizer besides its tests: its promise, its epsilon, the versions of its libraries."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from dpverify.conform.peers.page import PEERS_PAGE
+from dpverify.conform.peers.records import (
+    SEVERITIES,
+    CardRun,
+    Catalogue,
+    CatalogueEntry,
+    Peer,
+    PeersRun,
+    PeerTest,
+    SeededRun,
+)
+from dpverify.conform.records import Promise
+from dpverify.conform.results import Conformance
+from dpverify.harness.run.manifest import commit
+from dpverify.privacy import epsilon
+
+if TYPE_CHECKING:
+    from dpverify.privacy.audit.records import AuditResult
+
+# of the epsilon that a page shows
+STEPS = 1000
+DELTA = 1e-5
+
+FINDINGS = "FINDINGS"  # in an adapter: function -> (severity, what the library documents), of what is known to be found
+
+
+def short_target(target: str) -> str:
+    """The last two parts of a path: not where it stands on this machine."""
+    return "/".join(Path(target).parts[-2:])
+
+
+def says_of(function: Callable[..., Any], target: str) -> str:
+    """Return the docstring of a function in one line, or its name where it has none."""
+    return " ".join((function.__doc__ or target).split())
+
+
+def with_tests(peer: Peer, conformance: Conformance) -> Peer:
+    """Return the record of an optimizer with what its tests found."""
+    tests = [
+        PeerTest(name=test.name, passed=test.passed, found=test.found, sees=test.sees, tested=test.is_tested)
+        for test in conformance.tests
+    ]
+    return msgspec.structs.replace(peer, tests=tests)
+
+
+def described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
+    """What a page has of an optimizer, without its tests."""
+    rate = promise.batch / promise.examples
+    bounds = list[float]()
+    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
+    if (
+        promise.sampling != "epochs"
+        and promise.neighbours == usual
+        and promise.covariance is None
+        and promise.memory is None
+    ):
+        bounds_of_epsilon = epsilon(promise.joint_multiplier, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
+        bounds = [bounds_of_epsilon.lower, bounds_of_epsilon.upper]
+    promise_text = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
+    return Peer(
+        target=short_target(target),
+        says=says,
+        promise=promise_text,
+        epsilon=bounds,
+        versions=versions_of(module),
+        tests=[],
+    )
+
+
+def versions_of(module: ModuleType) -> dict[str, str]:
+    """The distributions that a module's source imports, also in functions, and that are loaded, without dpverify."""
+    version_of = {}
+    distributions = packages_distributions()
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, TypeError, SyntaxError):  # there is no source
+        return {}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
+    for top in {name.partition(".")[0] for name in names} & sys.modules.keys():
+        for distribution in distributions.get(top, []):
+            version_of[distribution] = version(distribution)
+    version_of.pop("dpverify", None)
+    return dict(sorted(version_of.items()))
+
+
+def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
+    """What a function says of itself, and the versions of the libraries that its module imports."""
+    versions = ", ".join(f"{name} {version}" for name, version in versions_of(module).items())
+    return says_of(function, target) + (f" ({versions})" if versions else "")
+
+
+class RunSettings(NamedTuple):
+    """How a page was made."""
+
+    command: str
+    seed: int
+    seeds: int
+    alpha: float
+    auditors: dict[str, str]
+    card: str = ""  # name of the graphics card, if there is one
+    versions: dict[str, dict[str, str]] = {}  # for each target, of the libraries that it imports
+
+
+def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
+    """Add the severity of a known finding and what the library documents of it, both from the adapter."""
+    severity, documented = getattr(module, FINDINGS, {}).get(target.rpartition(":")[2], ("", ""))
+    if severity and severity not in SEVERITIES:
+        raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, got {severity!r}.")
+    return msgspec.structs.replace(peer, severity=severity, documented=documented)
+
+
+def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
+    """Return the record of an audit whose claim is in its result."""
+    claim = result.claim
+    bound = f"epsilon is at least {result.epsilon:.4g} at delta = {result.bound.delta:g} ({result.n} outputs)"
+    limit = result.power.largest_epsilon if result.power else 0.0
+    test = PeerTest(
+        name="audit",
+        passed=result.verdict != "refuted",
+        found=bound,
+        sees=f"no epsilon above {float(limit):.3g}" if claim else "a lower bound, without a claim",
+    )
+    peer = Peer(
+        target=short_target(target),
+        says=says_of(getattr(module, target.rpartition(":")[2]), target),
+        promise=f"epsilon {claim.epsilon:g}, delta {claim.delta:g}" if claim else "nothing",
+        epsilon=[],
+        versions=versions_of(module),
+        tests=[test],
+    )
+    return annotated(peer, target, module)
+
+
+def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededRun]:
+    """Return what many seeds found, target by target, with limits of the rate of runs with a fault."""
+    from dpverify.harness.statistics.tails import proportion_limits
+
+    runs = []
+    for target in dict.fromkeys(entry.target for entry in entries):
+        optimizers = [entry for entry in entries if entry.target == target]
+        faults = sum(entry.found for entry in optimizers)
+        limits = proportion_limits(faults, run.seeds * len(optimizers), 0.05)
+        runs.append(
+            SeededRun(
+                target=target,
+                versions=run.versions.get(target, {}),
+                commit=commit(),
+                command=f"dpverify conform {target} --seed {run.seed} --seeds {run.seeds}",
+                seed=run.seed,
+                seeds=run.seeds,
+                entries=optimizers,
+                limits=list(limits),
+            )
+        )
+    return runs
+
+
+def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
+    """Record what was run; what was not, peers or a catalogue, stays as the report has it. Return the written files.
+
+    What was run on a graphics card is a part of its own, and so is a catalogue without other auditors.
+    """
+    old = PEERS_PAGE.read(report)
+    catalogue = old.catalogue if old else None
+    card = old.card if old else None
+    seeded = old.seeded if old else []
+    command = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
+    if run.card:
+        card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=command, peers=peers, entries=entries)
+        peers = []
+    elif entries and not run.auditors:
+        tested = {entry.target for entry in entries}
+        seeded = [*(one for one in seeded if one.target not in tested), *seeded_runs(entries, run)]
+    elif entries:
+        catalogue = Catalogue(
+            commit=commit(),
+            seed=run.seed,
+            seeds=run.seeds,
+            alpha=run.alpha,
+            command=command,
+            auditors=run.auditors,
+            entries=entries,
+        )
+    if peers or old is None:
+        record = PeersRun(
+            commit=commit(),
+            seed=run.seed,
+            alpha=run.alpha,
+            command=run.command,
+            peers=peers,
+            catalogue=catalogue,
+            seeded=seeded,
+            card=card,
+        )
+    else:
+        record = msgspec.structs.replace(old, catalogue=catalogue, seeded=seeded, card=card)
+    return list(PEERS_PAGE.write(record, report))
+
+
+def record(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
+    """Record a run. The results of targets that it did not test stay in the report. Return the written files."""
+    stored = PEERS_PAGE.read(report)
+    made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
+    tested = {peer.target for peer in made}
+    others = [_dated(peer, stored) for peer in stored.peers if peer.target not in tested] if stored and made else []
+    return write_peers(report, made if run.card else [*others, *made], entries, run)
+
+
+def _dated(peer: Peer, run: PeersRun) -> Peer:
+    """Name the command and the commit of a stored record, which is kept in a later run."""
+    return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)
