@@ -40,11 +40,8 @@ if TYPE_CHECKING:
     from dpverify.ledger.results import Result, Run
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
-<<<<<<< HEAD
-    from dpverify.symbolic.laws.mechanism import Mechanism
-=======
     from dpverify.privacy.matrix import MatrixMechanism
->>>>>>> 9f222df22f666cc4e2349d97d864a68b72115ef4
+    from dpverify.symbolic.laws.mechanism import Mechanism
 
 __version__ = "0.1.0"
 
@@ -54,12 +51,9 @@ __all__ = [
     "ClaimFormula",
     "ConditionError",
     "Explanation",
-<<<<<<< HEAD
-    "Mechanism",
-=======
     "MatrixMechanism",
+    "Mechanism",
     "OneRunAudit",
->>>>>>> 9f222df22f666cc4e2349d97d864a68b72115ef4
     "PrivateOptimizer",
     "Promise",
     "Result",
@@ -96,11 +90,8 @@ _HOMES = {
     "ledger.results": "Result Run",
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
-<<<<<<< HEAD
-    "symbolic.laws.mechanism": "Mechanism",
-=======
     "privacy.matrix": "MatrixMechanism",
->>>>>>> 9f222df22f666cc4e2349d97d864a68b72115ef4
+    "symbolic.laws.mechanism": "Mechanism",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
