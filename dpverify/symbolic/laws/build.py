@@ -34,7 +34,7 @@ from dpverify.symbolic.laws.divergences import BITS
 from dpverify.symbolic.laws.law import Law, LawPair, as_line, check_positive, check_probability, line
 
 MOST_HISTOGRAMS = 100_000
-_PARTS_OF_AN_OUTCOME = 20_000
+_PARTS_OF_AN_OUTCOME = 3000
 
 
 def laplace_law(mean: Value, scale: Value) -> Law:

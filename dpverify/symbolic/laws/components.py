@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 from flint import arb, ctx, fmpq
 
 from dpverify.symbolic.exact.numbers import OO, ZERO, DomainError, UndecidedError, Value, to_ball
-from dpverify.symbolic.exact.work import counted, spend
+from dpverify.symbolic.exact.work import charged, spend
 
 _PARTS_OF_A_TERM = 4
 
@@ -336,17 +336,7 @@ class Finite(Component):
 def _theta(scale: Value) -> arb:
     """Sum of ``exp(-i**2/(2*s**2))`` over all integers."""
     bits = int(ctx.prec)
-    if isinstance(scale, arb):
-        return _theta_sum(scale, bits)
-    key = (scale, bits)
-    if key not in _thetas:
-        _thetas[key] = counted(lambda: _theta_sum(scale, bits))
-    value, work = _thetas[key]
-    spend(work)
-    return value
-
-
-_thetas: dict[tuple[fmpq, int], tuple[arb, int]] = {}
+    return charged(_theta_sum, scale, bits)
 
 
 def _theta_sum(scale: Value, bits: int) -> arb:

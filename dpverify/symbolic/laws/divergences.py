@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TypeAlias
 
 from flint import arb
@@ -11,7 +10,7 @@ from flint import arb
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.laws import least_epsilon, need
 from dpverify.symbolic.exact.numbers import OO, ZERO, UnsupportedError, Value, to_ball, working_precision
-from dpverify.symbolic.exact.work import counted, spend
+from dpverify.symbolic.exact.work import charged, spend
 from dpverify.symbolic.laws import lines, tails
 from dpverify.symbolic.laws.components import Normal, same
 from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells, pieces
@@ -25,7 +24,7 @@ _POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # points of the grid in a deviati
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
 """Two laws, and how often they are compared."""
 
-_PARTS_OF_A_CELL = 300
+_PARTS_OF_A_CELL = 60
 _GAP = arb(2) ** -24  # relative gap at which the search for the best order ends
 _MOST_ORDERS = 120
 
@@ -91,21 +90,10 @@ def _larger(left: Value, right: Value) -> Value:
     return OO if OO in (left, right) else elementary.maximum(left, right)
 
 
-@lru_cache(maxsize=512)
-def _counted(function: Callable[..., Value], arguments: tuple[object, ...]) -> tuple[Value, int]:
-    with working_precision(BITS):
-        return counted(lambda: function(*arguments))
-
-
 def _at_bits(function: Callable[..., Value], *arguments: object) -> Value:
-    """Compute with a fixed number of bits, once for the same arguments; the work is charged each time."""
-    try:
-        value, work = _counted(function, arguments)
-    except ValueError:  # a ball that is not exact has no hash
-        with working_precision(BITS):
-            return function(*arguments)
-    spend(work)
-    return value
+    """Compute with a fixed number of bits, once for the same arguments."""
+    with working_precision(BITS):
+        return charged(function, *arguments)
 
 
 def _hockey_stick(first: Law, second: Law, epsilon: Value) -> arb:
@@ -170,18 +158,8 @@ def _sum_over_pairs(first: Law, second: Law, divergence: Callable[[LineLaw, Line
     return total
 
 
-@lru_cache(maxsize=64)
-def _composed_counted(first: Law, second: Law) -> tuple[Total, int]:
-    return counted(lambda: _compose(first, second))
-
-
 def _composed(first: Law, second: Law) -> Total:
-    try:
-        total, work = _composed_counted(first, second)
-    except ValueError:  # a ball that is not exact has no hash
-        return _compose(first, second)
-    spend(work)
-    return total
+    return charged(_compose, first, second)
 
 
 def _compose(first: Law, second: Law) -> Total:

@@ -13,7 +13,7 @@ from dpverify.symbolic.exact.work import spend
 from dpverify.symbolic.laws.components import LogDensity
 from dpverify.symbolic.laws.law import LineLaw
 
-_PARTS_OF_A_VALUE = 40
+_PARTS_OF_A_VALUE = 15
 _SMALLEST = 48  # bits to which an interval is cut where a sign is not certain
 _FLAT = 90  # bits to which a ratio is equal to a level
 _SECANTS = 60

@@ -29,7 +29,7 @@ from dpverify.symbolic.laws.tails import REACH, ends, joint, up_to, widened, win
 Integrand: TypeAlias = Callable[[acb, acb], acb]
 """A function of both log densities."""
 
-_PARTS_OF_AN_INTEGRAL = 100_000
+_PARTS_OF_AN_INTEGRAL = 40_000
 _SPLITS = 4000
 
 

@@ -61,7 +61,7 @@ class Grid:
         points = len(self.masses) + len(other.masses)
         if points > MOST_POINTS:
             raise WorkLimitError(f"a sum of losses takes {points} points of a grid; at most {MOST_POINTS} are kept.")
-        spend(4 * points)
+        spend(points)
         left = fmpz_poly(list(self.masses))
         right = left if other is self else fmpz_poly(list(other.masses))
         coefficients = (left * right).coeffs()
