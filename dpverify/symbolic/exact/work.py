@@ -30,6 +30,7 @@ class Meter:
 
     def __init__(self, limit: int) -> None:
         self.left = limit
+        self.paid = set[tuple[object, ...]]()  # what was computed in the block: to use it again there is free
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -56,7 +57,7 @@ _MOST_CHARGED = 1024
 
 
 def charged(function: Callable[..., T], *arguments: object) -> T:
-    """Compute under all open meters, and charge the same work each time that the result is used again.
+    """Compute under all open meters, and charge the same work again where a result is used inside of another meter.
 
     Arguments without a hash, such as balls that are not exact, are computed anew.
     """
@@ -65,9 +66,11 @@ def charged(function: Callable[..., T], *arguments: object) -> T:
         earlier = _charged.get(key)
     except (TypeError, ValueError):
         return function(*arguments)
+    paid = _meters[-1].paid if _meters else set()
     if earlier is not None:
         value, work = earlier
-        spend(work)
+        spend(0 if key in paid else work)
+        paid.add(key)
         return cast("T", value)
     meter = Meter(UNLIMITED)
     with meter.running():
@@ -75,6 +78,7 @@ def charged(function: Callable[..., T], *arguments: object) -> T:
     if len(_charged) >= _MOST_CHARGED:
         _charged.clear()
     _charged[key] = (result, UNLIMITED - meter.left)
+    paid.add(key)
     return result
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import dpverify as dv
+from dpverify.harness.run.judge import decide_status, on_witnesses
 from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
 
 SPECS = Path(__file__).parents[3] / "docs" / "examples" / "specs"
 CLAIMS = load_specs(SPECS).papers["field"].claims
@@ -72,3 +74,16 @@ def test_a_claim_about_all_mechanisms_is_never_proved() -> None:
     about_all = [spec for spec in CLAIMS.values() if spec.record.witnesses]
     assert len(about_all) >= 10
     assert {spec.pinned({}) for spec in about_all} == {"not refuted on witnesses", "refuted"}
+
+
+def test_a_proof_for_witnesses_is_no_proof() -> None:
+    """Of a statement with witnesses, a proof by points of a finite domain becomes a search on these witnesses."""
+    check = CheckResult(name="points", method="exhaustive", status="proved", window="3 points", given=["a premise"])
+    weakened = on_witnesses(check, ["Gaussian noise", "Laplace noise"])
+    assert weakened.status == "not refuted on witnesses"
+    assert weakened.window == "for Gaussian noise and Laplace noise only; 3 points"
+    assert weakened.given == []
+    status, reason = decide_status([weakened])
+    assert (status, "Gaussian noise and Laplace noise only" in reason) == ("not refuted on witnesses", True)
+    refuted = CheckResult(name="search", method="search", status="refuted")
+    assert on_witnesses(refuted, ["Gaussian noise"]) == refuted

@@ -206,3 +206,9 @@ def test_the_discrete_normal_law_is_its_sum() -> None:
     masses /= masses.sum()
     assert enclosed("variance_of(discrete_normal_law(0, 3/2))", float((masses * points**2).sum()), gap=1e-9)
     assert enclosed("tail_of(discrete_normal_law(0, 3/2), 4)", float(masses[points >= 4].sum()), gap=1e-9)
+
+
+def test_an_output_that_only_one_law_has() -> None:
+    """Each of two outputs shows it with probability 1/10."""
+    pair = "neighbours(finite_law(1, 9), finite_law(0, 1))"
+    assert enclosed(f"delta_of(self_composed({pair}, 2), 2)", 1 - 0.81, gap=1e-9)
