@@ -10,12 +10,12 @@ from flint import arb
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.laws import least_epsilon, need
 from dpverify.symbolic.exact.numbers import OO, ZERO, UnsupportedError, Value, to_ball, working_precision
-from dpverify.symbolic.exact.work import charged, spend
+from dpverify.symbolic.exact.work import WorkLimitError, charged, spend
 from dpverify.symbolic.laws import lines, tails
 from dpverify.symbolic.laws.components import Normal, same
 from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells, pieces
 from dpverify.symbolic.laws.law import Law, LineLaw, paired
-from dpverify.symbolic.laws.losses import Atom, Total, grid_width, total_of
+from dpverify.symbolic.laws.losses import MOST_POINTS, Atom, Total, grid_width, total_of
 
 BITS = 128  # working precision of a divergence: more bits of the point do not change it
 _REACH = 72  # bits: of one loss of a composition, so much may lie outside
@@ -166,8 +166,13 @@ def _compose(first: Law, second: Law) -> Total:
     pairs = paired(first, second)
     count = _number(pairs)
     points = next(points for most, points in _POINTS if count <= most)
-    widths = [grid_width(_losses(left, right), points, is_discrete=left.is_discrete) for left, right, _ in pairs]
+    samples = [_losses(left, right) for left, right, _ in pairs]
+    sampled_pairs = zip(samples, pairs, strict=True)
+    widths = [grid_width(sample, points, is_discrete=left.is_discrete) for sample, (left, _, _) in sampled_pairs]
     width = min(widths, key=arb.mid)
+    largest = max((abs(loss).mid() for sample in samples for loss, _ in sample), key=arb.mid, default=arb(0))
+    if largest > MOST_POINTS * width:
+        raise WorkLimitError("the losses of these mechanisms are too different for one grid.")
     parts = [(*_atoms(left, right, width), times) for left, right, times in pairs]
     return total_of(parts, width)
 
