@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.compare.methods import BASELINE, METHODS, STANDARDISED, Method, prepare
+from dpverify.compare.pieces import run_pieces
 from dpverify.compare.records import (
     CompareRequest,
     CompareResult,
@@ -74,7 +75,7 @@ def compare(
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
     work = Comparison(request, dataset, batch)
     methods = work.methods
-    outcomes, interrupted = _run(work, report, means or Means())
+    outcomes, interrupted = _run(work, report, means)
     base = outcomes[METHODS.index(BASELINE)]
     return CompareResult(
         data=data_info(dataset, problem),
@@ -152,19 +153,15 @@ class Comparison:
         return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
 
 
-def _run(work: Comparison, report: ReportProgress | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
+def _run(work: Comparison, report: ReportProgress | None, means: Means | None) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
     count = len(work.names)
-    outcomes = dict[int, SeedOutcome]()
-    interrupted = False
     total = work.request.seeds * count
-    try:
-        for number, outcome in means.outcomes(work, total):
-            outcomes[number] = outcome
-            if report is not None:
-                report(len(outcomes), total, f"seed {outcome.seed}, {work.names[number % count]}")
-    except KeyboardInterrupt:
-        interrupted = True
+
+    def label(number: int, outcome: SeedOutcome) -> str:
+        return f"seed {outcome.seed}, {work.names[number % count]}"
+
+    outcomes, interrupted = run_pieces(work, total, label, report, means)
     done = next((number for number in range(total) if number not in outcomes), total) // count
     if done == 0:
         raise KeyboardInterrupt
@@ -206,15 +203,16 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
 def _notes(standardise: bool) -> list[str]:
     """What a reader should know."""
     notes = [
-        "intervals: 95% each, t, over splits and noise on this data set; nothing is said of other data sets",
-        "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation each epoch, as train has them",
-        "no step length was tuned to the data: for nsgd 1/sqrt(N T), which Theorems 6 and 9 print, or the one given;",
-        "  for dp-gd and dp-sgd what makes 2R/(eta T) + L eta V smallest, at most 1/L; other choices, other orders",
-        "  for dp-srm zeta = gamma = C_2 as Theorem 4.4 of wang2019 chooses zeta, its constant being 1",
-        "gradient, loss and test error are those of the last iterate; 'mean' is the mean of the gradient's norm over",
-        "  iterates (50 at most, evenly spaced): what Theorems 6 and 9 bound is that mean",
+        "each interval is a 95% t-interval over splits and noise on this data set, and says nothing about other data",
+        "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation in each epoch, as in train",
+        "no step length was tuned to the data; other choices may change the order of the methods",
+        "step length of nsgd: 1/sqrt(N T), as Theorems 6 and 9 print, or the given one",
+        "step length of dp-gd and dp-sgd: minimizes 2R/(eta T) + L eta V, at most 1/L",
+        "step length of dp-srm: zeta = gamma = C_2 as in Theorem 4.4 of wang2019, with the constant 1",
+        "gradient, loss and test error are those of the last iterate",
+        "mean: the mean gradient norm over at most 50 evenly spaced iterates, which Theorems 6 and 9 bound",
         "not accounted for: noise is drawn as floats, by a generator that is not cryptographic",
-        "what is measured is computed from the data without noise: showing it to others is not private",
+        "the values are computed from the data without noise: showing them to others is not private",
     ]
     if standardise:
         notes.append(f"{STANDARDISED}, which no guarantee covers")
