@@ -20,7 +20,8 @@ from dpverify.harness.search.practical import TRIED, roles_of
 from dpverify.harness.search.search import Findings
 from dpverify.harness.search.search_check import Further, SearchCheck
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names, to_text
+from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names, to_text, walk
+from dpverify.ledger.formula.signatures import SIGNATURES
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import EvaluationError
@@ -36,7 +37,8 @@ COMBINATIONS = 6  # of ordinary values of the other letters, with which each siz
 WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
 """Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
 HALVES = 7  # so many halves of the work of a search all searches of the claim may take, those of faults included
-POINT = 2  # a single point may take this part of the work
+POINT = 6  # a single point may take this part of the work
+POINT_OF_LAWS = 2  # if the statement is about laws: a composition takes as long as many sums
 
 # Functions, and the argument that says how long they take.
 AS_LONG_AS = {
@@ -69,7 +71,8 @@ class FormulaSearch(SearchCheck):
         return msgspec.structs.replace(result, message=result.message + _why_undefined(self._sampler(narrowed)))
 
     def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
-        return Prober(statement, lhs, WORK[context.budget.name] // POINT)
+        part = POINT_OF_LAWS if _is_about_laws(statement) else POINT
+        return Prober(statement, lhs, WORK[context.budget.name] // part)
 
     def _search(self, context: Context, sampler: Sampler, prober: Prober, *rest: Any, **options: Any) -> Findings:
         with Meter(WORK[context.budget.name]).running():
@@ -114,6 +117,11 @@ class FormulaSearch(SearchCheck):
 
     def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
         return make_sampler(whole, {}, self._domains())
+
+
+def _is_about_laws(statement: Statement) -> bool:
+    sides = [side for side in (statement.lhs, statement.rhs) if side is not None]
+    return any(isinstance(part, Call) and part.name in SIGNATURES for side in sides for part in walk(side))
 
 
 def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Iterator[Probe]:
