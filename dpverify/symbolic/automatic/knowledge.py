@@ -13,6 +13,7 @@ from dpverify.symbolic.certify.checker import Expr, Form, k
 from dpverify.symbolic.certify.columns import Known, columns_for, instance_gap
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.polynomials import cleared, denominators
 from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import monomial, power, written
 from dpverify.symbolic.certify.rewriting import unproven
@@ -27,13 +28,15 @@ UNIT = k.rational(1)
 def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:
     """Facts at a place, and instances of rules about the functions in a form and in what these say."""
     columns = [c for c in columns_for(goals, place, form, 2, "") if c.factors and len(c.factors) < 2]
-    todo = [form, *(c.form for c in columns)]
     seen = set[Any]()
+    columns += _pairs(goals, place, list({p: None for m in form for p in m}))
+    todo = [form, *(c.form for c in columns)]
     for _ in range(ROUNDS):
         found = list(_instances(goals, place, todo, seen))
+        found += [whole for column in found for whole in _without_fractions(goals, place, column)]
         columns += found
         todo = [c.form for c in found]
-    return list({c.form: c for c in reversed([*columns, *_squares(form)])}.values())[::-1]
+    return list({c.form: c for c in reversed(columns)}.values())[::-1]
 
 
 def _instances(goals: Goals, place: FactList, forms: Iterable[Form], seen: set[Any]) -> Iterator[Known]:
@@ -51,8 +54,6 @@ def _instances(goals: Goals, place: FactList, forms: Iterable[Form], seen: set[A
             yield from _logarithm(goals, place, atom[1])
         elif atom[0] == "sum":
             yield from about_sum(goals, place, atom)
-    yield from _pairs(goals, place, list(powers), seen)
-
 
 def instance(goals: Goals, place: FactList, name: str, where: Mapping[str, Any], times: Expr | None = None) -> Iterator[Known]:
     """Yield what a rule says of some values, if its conditions are proven; ``times``: something that is not negative."""
@@ -79,6 +80,34 @@ def instance(goals: Goals, place: FactList, name: str, where: Mapping[str, Any],
     yield Known(form, False, factors, emit=[emit])
     if said == "=":
         yield Known(-form, False, factors, negated=True, emit=[emit])
+
+
+def positive(goals: Goals, place: FactList, forms: list[Form]) -> list[Form]:
+    """Forms with the signs with which they are positive; none where one may have either sign."""
+    signs = [next((s for s in (1, -1) if goals.prove(place, form.times(s), True)), 0) for form in forms]
+    return [form.times(sign) for form, sign in zip(forms, signs, strict=True)] if all(signs) else []
+
+
+def _without_fractions(goals: Goals, place: FactList, column: Known) -> Iterator[Known]:
+    """Yield a fact times the sums under its fraction bars."""
+    under = positive(goals, place, [d for d in denominators(column.form) if len(d) > 1])
+    if not under or len(column.factors) != 1:
+        return
+    product = cleared(place.scope, column.form, under)
+    (gap,) = column.factors
+    around = [written(d) for d in under]
+    said = "=" if place.scope.holds("=", column.form) or column.negated else ">="
+    expr = written(product.times(-1) if column.negated else product)
+    equation = k.row("*", gap, *around) - expr
+
+    def emit() -> bool:
+        if place.scope.holds(said, place.form(expr)):
+            return True
+        return place.fact("=", equation, "combine", around, []) and place.fact(
+            said, expr, "combine", [], [["1", [gap, *around]], ["-1", [equation]]]
+        )
+
+    yield Known(product, False, (expr,), column.negated, [*column.emit, emit])
 
 
 def _exponential(goals: Goals, place: FactList, exponent: Form) -> Iterator[Known]:
@@ -110,6 +139,13 @@ def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[Known]:
     if not goals.prove(place, inner, True):
         return
     value, under = k.row("log", a), k.row("^", a, k.rational(-1))
+    divisors = positive(goals, place, denominators(inner)) if len(inner) > 1 else []
+    if divisors:
+        logs = [k.row("log", written(d)) for d in divisors]
+        whole = k.row("log", written(cleared(place.scope, inner, divisors)))
+        difference = k.row("+", value, *logs) - whole
+        for sign in (1, -1):
+            yield from instance(goals, place, "one-minus-exp", {"x": k.row("*", k.rational(sign), difference)})
     yield from instance(goals, place, "log-tangent", {"x": a})
     yield from instance(goals, place, "log-tangent", {"x": under})
     yield from instance(goals, place, "exp-cubic", {"x": value})
@@ -135,12 +171,9 @@ def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator
     yield from instance(goals, place, "power-chord", {"x": b, "y": x, "d": UNIT})
 
 
-def _pairs(goals: Goals, place: FactList, powers: list[Any], seen: set[Any]) -> Iterator[Known]:
+def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[Known]:
     """Yield what rules say of two functions of one kind."""
     for (a, x), (b, y) in permutations(powers, 2):
-        if ("pair", a, x, b, y) in seen:
-            continue
-        seen.add(("pair", a, x, b, y))
         if a[0] == b[0] == "log" and x is y is k.ONE:
             yield from _two_logarithms(goals, place, a[1], b[1])
         elif a[0] == b[0] == "e":
@@ -161,7 +194,11 @@ def _two_logarithms(goals: Goals, place: FactList, first: Form, second: Form) ->
     if goals.prove(place, first, True) and goals.prove(place, second, True):
         ratio = k.row("*", written(first), k.row("^", written(second), k.rational(-1)))
         yield from instance(goals, place, "log-tangent", {"x": ratio})
-        yield from instance(goals, place, "log-monotone", {"a": written(first), "b": written(second)})
+        for column in instance(goals, place, "log-monotone", {"a": written(first), "b": written(second)}):
+            yield column
+            column.emit[0]()
+            difference = k.row("log", written(second)) - k.row("log", written(first))
+            yield from instance(goals, place, "exp-pade", {"x": difference})
 
 
 def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> Iterator[Known]:
@@ -172,10 +209,6 @@ def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> I
         share = k.row("*", u, k.row("^", v, k.rational(-1)))
         if goals.expr(place, share) and goals.expr(place, UNIT - share):
             yield from instance(goals, place, "power-chord", {"x": k.row("exp", v), "y": share, "d": UNIT})
-
-
-def _squares(form: Form) -> Iterator[Known]:
-    return iter(())
 
 
 def square_columns(place: FactList, form: Form) -> Iterator[Known]:

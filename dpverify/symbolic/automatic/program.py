@@ -25,7 +25,14 @@ RELATION = (">=", ">")
 
 
 def combined(
-    goals: Goals, place: FactList, form: Form, strict: bool, facts: Sequence[Known], divisors: Sequence[Form] = ()
+    goals: Goals,
+    place: FactList,
+    form: Form,
+    strict: bool,
+    facts: Sequence[Known],
+    divisors: Sequence[Form] = (),
+    *,
+    multiples: bool = True,
 ) -> bool:
     """Write that a form is nonnegative, if it is a combination of facts and their multiples.
 
@@ -34,7 +41,8 @@ def combined(
     target = form
     for divisor in divisors:
         target = place.scope.product(target, place.scope.as_factor(divisor))
-    columns = [*facts, *_multiples(goals, place, target, facts), Known(k.ONE, True, ())]
+    columns = [*facts, Known(k.ONE, True, ())]
+    columns += _multiples(goals, place, target, facts) if multiples else ()
     monomials = {m: None for f in (target, *(c.form for c in columns)) for m in f}
     columns += [column for m in monomials for column in place.kept(_signs, place, m)]
     columns = pruned(columns, target)
@@ -61,9 +69,9 @@ def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Know
             for m in wanted:
                 for part in fact.form:
                     cofactor = _quotient(place, m, part)
-                    if cofactor is None or (fact.factors, cofactor) in seen:
+                    if cofactor is None or (fact.factors, fact.negated, cofactor) in seen:
                         continue
-                    seen.add((fact.factors, cofactor))
+                    seen.add((fact.factors, fact.negated, cofactor))
                     if not goals.prove(place, cofactor, False, 3):
                         continue
                     product = place.kept(place.scope.product, fact.form, cofactor)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from flint import fmpq
 
-from dpverify.symbolic.automatic.knowledge import known_about, square_columns
+from dpverify.symbolic.automatic.knowledge import known_about, positive, square_columns
 from dpverify.symbolic.automatic.program import RELATION, combined
 from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.columns import Known
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared
@@ -35,6 +38,7 @@ class Search(Goals):
         self.effort = EFFORT
         self.until = time.process_time() + seconds
         self.tried: dict[str, None] = {}  # goals that were not proved, the last ones last
+        self._known: dict[Any, list[Known]] = {}
         self._missed: set[Any] = set()
         self._open: set[Any] = set()
 
@@ -78,6 +82,13 @@ class Search(Goals):
         prepare(self, place, expr)
         return self.show(place, place.form(expr), strict, depth)
 
+    def facts(self, place: FactList, form: Form) -> list[Known]:
+        """What is known about the functions in a form."""
+        key = (place, form)
+        if key not in self._known:
+            self._known[key] = known_about(self, place, form)
+        return [replace(column, form=_form_of(place, column)) for column in self._known[key]]
+
     def vanishes(self, place: FactList, expr: Expr) -> bool:
         """Prove that an expression is 0."""
         prepare(self, place, expr)
@@ -96,6 +107,12 @@ class Search(Goals):
                 return False
         place.split(gap, *lists, RELATION[strict], expr)
         return True
+
+
+def _form_of(place: FactList, column: Known) -> Form:
+    """The form of a fact, which may be simpler than when it was found."""
+    form: Form = reduce(place.scope.product, map(place.form, column.factors))
+    return -form if column.negated else form
 
 
 def tighten(place: FactList, assumed: Expr) -> None:
@@ -150,12 +167,7 @@ def at_value(
 
 def by_denominators(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Multiply by the denominators."""
-    divisors = []
-    for divisor in denominators(form):
-        sign = next((s for s in (1, -1) if search.prove(place, divisor.times(s), True)), 0)
-        if not sign:
-            return False
-        divisors.append(divisor.times(sign))
+    divisors = positive(search, place, denominators(form))
     top = cleared(place.scope, form, divisors)
     if not divisors or top.key() is form.key() or not search.show(place, top, strict, depth - 1):
         return False
@@ -218,10 +230,14 @@ def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth:
     )
 
 
+def by_facts(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Combine facts with what rules say of the functions in the goal, without products."""
+    return combined(search, place, form, strict, search.facts(place, form), multiples=False)
+
+
 def by_rules(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Combine facts with what rules say of the functions in the goal."""
-    facts = known_about(search, place, form)
-    facts += square_columns(place, form)
+    facts = [*search.facts(place, form), *square_columns(place, form)]
     if combined(search, place, form, strict, facts):
         return True
     for divisor in _coefficients(search, place, form, facts):
@@ -261,8 +277,12 @@ def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, dep
     for _, c in low + high:
         scale *= c.q
     scale = scale / min(c * scale for _, c in low + high)
-    a = k.row("*", UNIT, *(k.row("^", u, k.rational(c * scale)) for u, c in low))
-    b = k.row("*", k.row("exp", written(rest.times(scale))), *(k.row("^", u, k.rational(c * scale)) for u, c in high))
+    up = k.form_of({m: c * scale for m, c in rest.items() if c > 0})
+    down = k.form_of({m: -c * scale for m, c in rest.items() if c < 0})
+    a, b = (
+        k.row("*", k.row("exp", written(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
+        for part, side in ((down, low), (up, high))
+    )
     if not (search.shown(place, a, True, 1) and search.shown(place, b - a, False, depth - 1)):
         return False
     gap = k.row("log", b) - k.row("log", a)
@@ -381,6 +401,7 @@ Way = Callable[[Search, FactList, Form, bool, int], bool]
 WAYS: tuple[Way, ...] = (
     by_maxima,
     by_one_value,
+    by_facts,
     by_denominators,
     by_factors,
     by_exponents,
