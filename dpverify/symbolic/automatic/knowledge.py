@@ -29,7 +29,8 @@ def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:
     """Facts at a place, and instances of rules about the functions in a form and in what these say."""
     columns = [c for c in columns_for(goals, place, form, 2, "") if c.factors and len(c.factors) < 2]
     seen = set[Any]()
-    columns += _pairs(goals, place, list({p: None for m in form for p in m}))
+    pairs = list(_pairs(goals, place, list({p: None for m in form for p in m})))
+    columns += [*pairs, *(whole for column in pairs for whole in _without_fractions(goals, place, column))]
     todo = [form, *(c.form for c in columns)]
     for _ in range(ROUNDS):
         found = list(_instances(goals, place, todo, seen))
@@ -48,6 +49,8 @@ def _instances(goals: Goals, place: FactList, forms: Iterable[Form], seen: set[A
             yield from _exponential(goals, place, exponent)
         elif exponent.constant() is None:
             yield from _power(goals, place, atom, exponent)
+        elif not exponent.whole() or exponent.constant() < 0:
+            yield from _beside_one(goals, place, place.scope.joined(((atom, exponent),)))
     for atom in {atom: None for atom, _ in fresh if atom not in seen}:
         seen.add(atom)
         if atom[0] == "log" and k.letters_in(atom[1]):
@@ -169,6 +172,13 @@ def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator
     yield from instance(goals, place, "power-monotone", {"a": b, "b": k.row("exp", less), "p": x})
     yield from instance(goals, place, "bernoulli", {"x": less, "n": x})
     yield from instance(goals, place, "power-chord", {"x": b, "y": x, "d": UNIT})
+
+
+def _beside_one(goals: Goals, place: FactList, root: Form) -> Iterator[Known]:
+    """How a root or reciprocal stands to 1."""
+    for gap in (k.ONE - root, root - k.ONE):
+        if goals.prove(place, gap):
+            yield Known(gap, False, (written(gap),))
 
 
 def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[Known]:

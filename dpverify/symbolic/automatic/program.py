@@ -18,6 +18,7 @@ from dpverify.symbolic.prove.certificate import solve
 
 MOST_COLUMNS = 2500
 MOST_MULTIPLES = 700
+SMALL = 1200  # entries of a program that is solved exactly at once
 MOST_TERMS = 40  # of a column
 SECONDS = 1.5  # of one program
 LEAST = 1e-9  # weight that counts
@@ -48,7 +49,19 @@ def combined(
     columns = pruned(columns, target)
     if len(columns) > MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in target):
         return False
-    weights = _weights(columns, target, strict)
+    return written_down(place, form, strict, columns, divisors, target)
+
+
+def written_down(
+    place: FactList,
+    form: Form,
+    strict: bool,
+    columns: list[Known],
+    divisors: Sequence[Form] = (),
+    product: Form | None = None,
+) -> bool:
+    """Write a form, or its product with divisors, as a combination of columns, if it is one."""
+    weights = _weights(columns, form if product is None else product, strict)
     if weights is None:
         return False
     used = [(w, c) for w, c in weights if w > 0]
@@ -109,7 +122,9 @@ def _weights(columns: list[Known], target: Form, strict: bool) -> list[tuple[Any
     for form in (target, *(c.form for c in columns)):
         for m in form:
             rows.setdefault(m, len(rows))
-    chosen = _support(columns, target, rows, strict)
+    chosen: list[Known] | None = columns
+    if len(columns) * len(rows) > SMALL:
+        chosen = _support(columns, target, rows, strict)
     if chosen is None:
         return None
     matrix = [{rows[m]: c for m, c in column.form.items()} for column in chosen]

@@ -11,9 +11,9 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.symbolic.automatic.knowledge import known_about, positive, square_columns
-from dpverify.symbolic.automatic.program import RELATION, combined
+from dpverify.symbolic.automatic.program import RELATION, combined, written_down
 from dpverify.symbolic.certify.checker import Expr, Form, k
-from dpverify.symbolic.certify.columns import Known
+from dpverify.symbolic.certify.columns import Known, columns_for, pruned
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared
@@ -46,7 +46,31 @@ class Search(Goals):
         """Prove a sign by the ways of a step of a written proof."""
         if time.process_time() > self.until:
             raise OutOfTimeError
-        return super().prove(place, form, strict, depth)
+        return super().prove(place, form, strict, depth) or (not strict and self._bounded(place, form, depth))
+
+    def _bounded(self, place: FactList, form: Form, depth: int) -> bool:
+        """A number minus products of factors that are at most 1."""
+        products = [(m, -c) for m, c in form.items() if m]
+        left = form.get((), fmpq(0)) - sum(c for _, c in products)
+        if left < 0 or depth < 2 or len(form) < 2 or not all(c > 0 and len(m) > 1 for m, c in products):
+            return False
+        terms = [[str(left), []]]
+        for m, c in products:
+            before: list[Expr] = []
+            for factor in (place.scope.joined((pair,)) for pair in m):
+                less = k.ONE - factor
+                if not (super().prove(place, factor, False, depth - 1) and super().prove(place, less, False, depth - 1)):
+                    return False
+                terms.append([str(c), [*before, written(less)]])
+                before.append(written(factor))
+        return place.fact(">=", written(form), "combine", [], terms)
+
+    def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
+        """Find weights of known facts, of many by floats first."""
+        columns = pruned(columns_for(self, place, form, depth, products), form)
+        if not all(any(m in c.form for c in columns) for m in form):
+            return False
+        return written_down(place, form, strict, columns)
 
     def show(self, place: FactList, form: Form, strict: bool = False, depth: int = DEPTH) -> bool:
         """Prove that a form is nonnegative, or positive."""
