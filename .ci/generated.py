@@ -19,16 +19,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpverify.bench.report.page import check_bench, regenerate_bench
 from dpverify.compare import report as compare_report
 from dpverify.compare.tables.report import check_experiments, regenerate_experiments
+from dpverify.conform.peers.page import PEERS_PAGE
 from dpverify.harness.run.discovery import Index, index_text, made_index
 from dpverify.harness.run.suite import Suite
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import SpecError, load_specs, notation_markdown
 from dpverify.papers import INDEX, index, packages
-from dpverify.report.bench.page import check_bench, regenerate_bench
 from dpverify.report.collect import ReportError, reading_key, stale
-from dpverify.report.mutants import MUTANTS_PAGE
 from dpverify.report.pages.front import (
     example_block,
     example_command,
@@ -39,10 +39,10 @@ from dpverify.report.pages.front import (
     with_block,
 )
 from dpverify.report.pages.write import check, regenerate
-from dpverify.report.peers import PEERS_PAGE
-from dpverify.report.rates import RATES_PAGE
-from dpverify.report.search import SEARCH_PAGE
-from dpverify.report.selftest import SELFTEST_PAGE
+from dpverify.selftest.pages.faults import SELFTEST_PAGE
+from dpverify.selftest.pages.mutants import MUTANTS_PAGE
+from dpverify.selftest.pages.rates import RATES_PAGE
+from dpverify.selftest.pages.search import SEARCH_PAGE
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"

@@ -27,6 +27,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+def usable_cores() -> int:
+    """Count the cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 START_SECONDS = 120.0  # that a process may take to start
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,6 +35,14 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
         if not hasattr(value, part):
             raise TargetError(f"{place} has no {name!r}{_near(part, value)}")
         value = getattr(value, part)
+    return value, module
+
+
+def load_function(target: str) -> tuple[Callable[..., Any], ModuleType]:
+    """Import a function and return it with its module."""
+    value, module = load_object(target)
+    if not callable(value):
+        raise TargetError(f"must be a function, is {type(value).__name__}")
     return value, module
 
 

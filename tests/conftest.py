@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from dpverify.bench.machine import usable_cores
 from dpverify.ledger import load
 from dpverify.ledger.errors import Problems
 from dpverify.ledger.specs import PaperSpec
+from dpverify.processes import usable_cores
 from tests.for_each import unchanged_global_state
 
 # A deadline measures the machine, not the code; the draws of a run are the same on every machine.

@@ -14,9 +14,9 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
-from dpverify.privacy.participation import Ordering
 from dpverify.problems.regression import Regression
 from dpverify.problems.sparse.logistic import SparseLogistic
+from dpverify.shared_types import Ordering
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest

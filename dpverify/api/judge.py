@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dpverify.harness.finished.whole_run import WholeRun
     from dpverify.harness.run.cluster import Cluster
-    from dpverify.harness.run.engine import Report
+    from dpverify.harness.run.engine import ReportRun
     from dpverify.harness.run.store import Store
     from dpverify.privacy.audit.records import AuditResult
 
@@ -93,7 +93,7 @@ def verify_run(
     budget: Budget = "smoke",
     seed: int = 0,
     jobs: int = 1,
-    progress: Report | None = None,
+    progress: ReportRun | None = None,
     spare: bool = False,
     early: Executor | None = None,
     fresh: bool = False,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from dpverify.bench.measure import YARDSTICK
-from dpverify.report.bench.records import Bench, CaseRecord, Change, SpeedChange
-from dpverify.report.bench.statistics import ratios
+from dpverify.bench.records import Bench, CaseRecord, Change, SpeedChange
+from dpverify.bench.report.statistics import ratios
 
 Array = NDArray[np.float64]
 

@@ -8,13 +8,6 @@ from pathlib import Path
 from time import perf_counter
 
 
-def usable_cores() -> int:
-    """Count the cores that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 class Watch:
     """How long something takes, and what other processes do meanwhile."""
 

@@ -10,13 +10,14 @@ import msgspec
 from numpy.random import SeedSequence
 
 from dpverify.bench.case import BenchCase, Group
-from dpverify.bench.machine import Watch, load, machine, usable_cores
+from dpverify.bench.machine import Watch, load, machine
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
+from dpverify.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import fingerprint
 from dpverify.harness.run.manifest import commit, versions
 from dpverify.harness.run.store import KeptBlocks, Store
-from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
+from dpverify.processes import usable_cores
 
 Progress = Callable[[int, int, str], None]  # told how many measurements are done, of how many, and what is measured
 

@@ -18,8 +18,8 @@ from typing import Any
 from weakref import finalize
 
 from dpverify.bench.case import Usage
-from dpverify.bench.machine import usable_cores
 from dpverify.bench.measure import ONE_THREAD
+from dpverify.processes import usable_cores
 
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # where compiled kernels are kept; an empty folder there makes a run cold
 

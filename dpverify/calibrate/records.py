@@ -9,7 +9,7 @@ from dpverify.algorithms.settings import SettingInfo, fraction, options, whole
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.ledger.records import Record
-from dpverify.privacy.participation import Ordering
+from dpverify.shared_types import Ordering
 from dpverify.shown import ShownAsTable
 
 if TYPE_CHECKING:

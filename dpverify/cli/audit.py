@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from dpverify.algorithms.algorithm import Algorithm
     from dpverify.algorithms.audited import AuditTarget
+    from dpverify.conform.peers.records import Peer
     from dpverify.privacy.audit.records import AuditResult, Law
-    from dpverify.report.peer_records import Peer
 
 REFUTED = 1
 
@@ -141,8 +141,7 @@ def audit(
 
 def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:
     """Add a result to the page peers.md, and return the written files."""
-    from dpverify.cli.conformance.records import record
-    from dpverify.conform.peers import RunSettings
+    from dpverify.conform.peers.recording import RunSettings, record
 
     command = f"dpverify audit {peer.target} --n {result.n} --seed {result.seed}"
     if result.claim is not None:
@@ -210,7 +209,7 @@ def results(
 
 def _peer(mechanism: str, result: AuditResult) -> Peer:
     """Describe what was audited, here where its module is loaded."""
-    from dpverify.cli.conformance.records import audited
+    from dpverify.conform.peers.recording import audited
 
     return audited(mechanism, load_function("MECHANISM", mechanism)[1], result)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpverify.bench.case import Group
-    from dpverify.report.bench.records import Bench
+    from dpverify.bench.records import Bench
 
 WRONG = 1  # exit code where something became slower, or a case could not be measured
 
@@ -124,7 +124,7 @@ def _list(groups: list[Group]) -> None:
 def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
     if folder is None:
         return
-    from dpverify.report.bench.page import DATA, PAGE, recorded_bench
+    from dpverify.bench.report.page import DATA, PAGE, recorded_bench
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.layout import INDEX
     from dpverify.report.pages.write import read_runs
@@ -143,7 +143,7 @@ def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
 def _read(file: Path | None) -> Bench | None:
     if file is None:
         return None
-    from dpverify.report.bench.page import read_bench
+    from dpverify.bench.report.page import read_bench
     from dpverify.report.collect import ReportError
 
     try:
@@ -156,7 +156,7 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
     """Print the run, and the comparison; whether something became slower."""
     from rich.console import Console
 
-    from dpverify.report.bench.terminal import print_bench
+    from dpverify.bench.report.terminal import print_bench
 
     console = Console(stderr=on_stderr)
     print_bench(measured, console)
@@ -168,8 +168,8 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
 
 def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     from dpverify.bench.compare import compare, without_counterpart
-    from dpverify.report.bench.records import busy
-    from dpverify.report.bench.terminal import print_comparison
+    from dpverify.bench.records import busy
+    from dpverify.bench.report.terminal import print_comparison
     from dpverify.report.words import plural
 
     found = compare(measured, old)
@@ -197,7 +197,7 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
 def _write_report(measured: Bench, folder: Path | None) -> None:
     if folder is None:
         return
-    from dpverify.report.bench.page import write_bench
+    from dpverify.bench.report.page import write_bench
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.write import read_runs, regenerate
 

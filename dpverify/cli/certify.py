@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.output import OK, BadInput, Whole, check_folder
+from dpverify.processes import usable_cores
 
 if TYPE_CHECKING:
     from dpverify.harness.certificates import Certified

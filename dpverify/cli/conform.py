@@ -18,9 +18,9 @@ from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
 if TYPE_CHECKING:
     from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
     from dpverify.conform.beside import Auditor
+    from dpverify.conform.peers.records import CatalogueEntry, Peer
     from dpverify.conform.run import TestFamily
     from dpverify.conform.training.runs import Training
-    from dpverify.report.peer_records import CatalogueEntry, Peer
 
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
@@ -111,8 +111,7 @@ def conform(
         finally:
             run.hide_progress()
     if report is not None:
-        from dpverify.cli.conformance.records import record
-        from dpverify.conform.peers import RunSettings, short_target
+        from dpverify.conform.peers.recording import RunSettings, record, short_target
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
@@ -145,7 +144,7 @@ def results(
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
-    from dpverify.conform.peers import about, short_target, versions_of
+    from dpverify.conform.peers.recording import about, short_target, versions_of
 
     if options.device is not None:
         yield "card", _card_name(options.device)
@@ -179,8 +178,7 @@ def results(
 
 def _described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
     """Return what a page has of an optimizer, without its tests."""
-    from dpverify.cli.conformance.records import annotated
-    from dpverify.conform.peers import described
+    from dpverify.conform.peers.recording import annotated, described
 
     return annotated(described(target, says, module, promise), target, module)
 
@@ -250,7 +248,7 @@ def _training(target: str, device: str | None) -> tuple[str, ModuleType, tuple[T
     """What a training says of itself, its module, and the training with its promise."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import Promise
-    from dpverify.conform.peers import says_of
+    from dpverify.conform.peers.recording import says_of
 
     promise = getattr(module, "PROMISE", None)
     if not isinstance(promise, Promise):
@@ -274,7 +272,7 @@ def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict
     if not callable(make):
         raise BadInput("TARGET", target, f"must be a function, is {type(value).__name__}")
     from dpverify.conform import PrivateOptimizer, Promise
-    from dpverify.conform.peers import says_of
+    from dpverify.conform.peers.recording import says_of
 
     build = _with_device(target, make, device)
     try:

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.output import BAD_INPUT, OK
+from dpverify.processes import usable_cores
 
 PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from dpverify.bench.machine import usable_cores
-from dpverify.processes import process_pool
+from dpverify.processes import process_pool, usable_cores
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

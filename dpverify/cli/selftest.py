@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -21,12 +20,13 @@ from dpverify.cli.output import (
     write_page,
     write_record,
 )
+from dpverify.processes import usable_cores
 
 if TYPE_CHECKING:
     from dpverify.ledger.records import Record
     from dpverify.report.recorded import RecordedPage
-    from dpverify.report.selftest import Selftest
     from dpverify.selftest.catalogue import Fault
+    from dpverify.selftest.records import Selftest
 
     RecordT = TypeVar("RecordT", bound=Record)
 
@@ -98,7 +98,7 @@ def selftest(
     if (jobs is not None and jobs < 1) or limit < 1:
         raise BadInput("--jobs, --limit", f"{jobs}, {limit}", "must be at least 1")
     check_json(json)
-    from dpverify.report.selftest import SELFTEST_PAGE
+    from dpverify.selftest.pages.faults import SELFTEST_PAGE
 
     _check_page(SELFTEST_PAGE, report)
     from dpverify.report.terminal import rounds_on_stderr
@@ -125,11 +125,11 @@ def _search(only: str, root: Path, json: Target | None, report: Path | None) -> 
     if not (root / FILE).is_file():
         raise BadInput("--root", root, f"must be a checkout of dpverify, with {FILE}")
     check_json(json)
-    from dpverify.report.search import SEARCH_PAGE
+    from dpverify.selftest.pages.search import SEARCH_PAGE
 
     _check_page(SEARCH_PAGE, report)
-    from dpverify.report.search import summary
     from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.selftest.pages.search import summary
 
     planted = read_inequalities(root).named(only)
     if not planted.false and not planted.true:
@@ -148,12 +148,12 @@ def _modules(
 ) -> int:
     _choose(root, None, None)
     check_json(json)
-    from dpverify.report.mutants import MUTANTS_PAGE
+    from dpverify.selftest.pages.mutants import MUTANTS_PAGE
 
     before = _check_page(MUTANTS_PAGE, report)
-    from dpverify.report.mutants import summary
     from dpverify.report.terminal import rounds_on_stderr
     from dpverify.selftest.modules import change_modules
+    from dpverify.selftest.pages.mutants import summary
 
     state = _checked(state or root / f"{STATE}-modules")
     with rounds_on_stderr() as progress:
@@ -198,12 +198,12 @@ def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | N
     if seeds < 1:
         raise BadInput("--rates", seeds, "must be at least 1")
     check_json(json)
-    from dpverify.report.rates import RATES_PAGE
+    from dpverify.selftest.pages.rates import RATES_PAGE
 
     _check_page(RATES_PAGE, report)
     from dpverify.ledger import load_specs
-    from dpverify.report.rates import summary
     from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.selftest.pages.rates import summary
     from dpverify.selftest.rates import measure_rates
 
     with rounds_on_stderr() as progress:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import early_worker
 from dpverify.cli.means import connected, opened
@@ -25,7 +24,7 @@ from dpverify.cli.output import (
     whole,
     write_record,
 )
-from dpverify.processes import collect_seldom
+from dpverify.processes import collect_seldom, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

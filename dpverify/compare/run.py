@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,15 +27,17 @@ from dpverify.problems.data import MOST_CLASSES, Dataset, is_bundled, load_datas
 from dpverify.problems.regression import Regression, gradient_norm, measured, predicted, regression_problem, scaled
 from dpverify.problems.rows import RowScaling
 from dpverify.problems.sparse.rows import CsrRows, Rows
+from dpverify.shared_types import ReportProgress
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
 SPLIT_STREAM = 3  # the seed's stream that holds examples out
 
-Report = Callable[[int, int, str], None]
-
 
 def compare(
-    request: CompareRequest, report: Report | None = None, dataset: Dataset | None = None, means: Means | None = None
+    request: CompareRequest,
+    report: ReportProgress | None = None,
+    dataset: Dataset | None = None,
+    means: Means | None = None,
 ) -> CompareResult:
     """Run every method on every seed.
 
@@ -93,7 +94,7 @@ def compare(
     )
 
 
-def _load(request: CompareRequest, report: Report | None = None, given: Dataset | None = None) -> Dataset:
+def _load(request: CompareRequest, report: ReportProgress | None = None, given: Dataset | None = None) -> Dataset:
     """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
 
     def progress(done: int, size: int) -> None:
@@ -151,7 +152,7 @@ class Comparison:
         return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
 
 
-def _run(work: Comparison, report: Report | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
+def _run(work: Comparison, report: ReportProgress | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
     count = len(work.names)
     outcomes = dict[int, SeedOutcome]()

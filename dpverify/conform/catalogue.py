@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 
 from dpverify.conform.beside import Auditor, given
+from dpverify.conform.peers.records import Answer, CatalogueEntry
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.run import all_tests
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.report.peer_records import Answer, CatalogueEntry
 
 
 def judge(

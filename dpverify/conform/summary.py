@@ -10,8 +10,8 @@ from dpverify.conform.causes import faults, headline
 from dpverify.report.markdown import escape, table
 
 if TYPE_CHECKING:
+    from dpverify.conform.peers.records import CatalogueEntry
     from dpverify.conform.results import Conformance
-    from dpverify.report.peer_records import CatalogueEntry
 
 VARIABLE = "GITHUB_STEP_SUMMARY"  # names the file that GitHub, Gitea and Forgejo show on the page of a run
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 import llvmlite  # type: ignore[import-untyped]  # no py.typed
 import numba
 
-FORMAT = 3  # Other than in releases whose files must not be read
+FORMAT = 4  # Other than in releases whose files must not be read
 
 
 def file_name(base: str, code: Iterable[object], settings: object) -> str:

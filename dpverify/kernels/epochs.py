@@ -6,7 +6,7 @@ Epoch q = 0, 1, ... owns the steps qN + 1 .. (q + 1)N. A permutation is drawn at
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -17,8 +17,7 @@ from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Indices, Vector
-
-Ordering: TypeAlias = Literal["fresh", "once"]
+from dpverify.shared_types import Ordering
 
 
 class ExampleOrder(NamedTuple):

@@ -8,15 +8,13 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from numba import config, njit
 from numba.core.errors import NumbaError
+from numba.core.registry import CPUDispatcher
 from numba.extending import is_jitted
 
 from dpverify.kernels.numba_internals import entries, prepare, without_dispatch
-from dpverify.kernels.postponed import dispatcher, postpone
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-postpone()
 
 CompilationError = NumbaError  # What calling a kernel raises when it cannot be compiled for the types of its arguments
 
@@ -58,7 +56,7 @@ def _compiled(function: Callable[P, R], *, counting: bool, copied: bool = False)
     return cast("Callable[P, R]", compiled)
 
 
-class InnerKernel(dispatcher):  # type: ignore[misc]  # numba gives it no types
+class InnerKernel(CPUDispatcher):
     """A kernel that has no entry for Python, which finds one of the same body instead."""
 
     py_func: Callable[..., Any]

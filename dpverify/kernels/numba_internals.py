@@ -1,8 +1,9 @@
 """Parts of numba that it does not promise to keep: what is patched, what is called, and what is built on.
 
-A new release may break them. Nothing else in the package touches such parts, but for ``postponed``, and for
-``fingerprint``, which asks what stands behind a kernel, an intrinsic and an overloaded function, so it is mended here;
-``tests/unit/kernels/test_numba_internals.py`` says which part broke, and what to do.
+A new release may break them. Only this module and ``fingerprint``, which asks what stands behind a kernel, an
+intrinsic and an overloaded function, touch such parts; ``tests/unit/kernels/test_numba_internals.py`` says which part
+broke, and what to do. One part is patched in numba itself, and so for everybody's functions: their numbers. Everything
+else concerns our kernels alone.
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ OPTIONS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VEC
 """Settings of numba that change what a function compiles to."""
 
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
-"""Numba numbers functions from 1 in each process, and the number tells machine code of two closures of one body apart:
-code that two processes have compiled would take one for the other where both are loaded."""
+"""Numba numbers functions from 1 in each process, and the number tells machine code of two closures of one body apart.
+With numba's own numbers, code that two processes compiled is taken for each other where both are loaded from a cache:
+the results are wrong, without an error. This patch begins each process at a random number, which costs nothing."""
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _type_of: Callable[[Any], Any] = typeof

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from dpverify.kernels.typing import Vector
 from dpverify.privacy.gaussian import ROOT_HALF, compose_mu, epsilon_of, halves
-
-Values: TypeAlias = NDArray[np.float64]
 
 SENSITIVE: Final = 0.3  # epsilon over mu from which on floats alone give thirteen digits
 
@@ -59,7 +57,7 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     return _refined(values, mu, delta, epsilon)
 
 
-def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
+def _refined(mus: Vector, rough: float, delta: float, epsilon: float) -> float:
     """Newton's method on delta, which is convex in epsilon, with all digits of the sum of squares."""
     with ctx.workprec(BITS + 2 * max(0, -math.frexp(rough)[1])):
         mu = _root_of_squares(mus)
@@ -76,7 +74,7 @@ def _refined(mus: Values, rough: float, delta: float, epsilon: float) -> float:
         return max(float(estimate), 0.0)
 
 
-def _root_of_squares(mus: Values) -> arb:
+def _root_of_squares(mus: Vector) -> arb:
     """Root of the sum of squares to thirty digits: squares and their rounding errors, summed with theirs."""
     scale = math.frexp(float(mus.max()))[1]
     values = np.ldexp(mus, -scale)  # at most 1; what underflows is below 10^-300 of the sum

@@ -9,12 +9,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TypeAlias
 
 from dpverify.kernels import check
-
-Ordering: TypeAlias = Literal["fresh", "once"]
-ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
+from dpverify.shared_types import ORDERINGS, Ordering
 
 Pattern: TypeAlias = tuple[int, ...]  # Steps, counted from 1, at which one example is used, in rising order
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import Ordering, check_schedule, example_of, last_shuffle, new_order
+from dpverify.kernels.epochs import check_schedule, example_of, last_shuffle, new_order
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import Seed, generator, seed_sequence
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.problems.gradient_of_examples import IndexGradient, any_function, ask
+from dpverify.shared_types import Ordering
 
 PATIENCE = 0.05  # seconds of compiled code between two looks at the keyboard and the progress bar
 

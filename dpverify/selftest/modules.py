@@ -14,23 +14,13 @@ from pathlib import Path
 import msgspec
 
 from dpverify.harness.run.manifest import commit
-from dpverify.report.mutants import NOTHING_RUNS, MutantsRun
-from dpverify.report.selftest import FaultOutcome, Saw, Sighting
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.children import Children
 from dpverify.selftest.mutants import all_of_folder, attempts
 from dpverify.selftest.noticing import look
-from dpverify.selftest.run import (
-    Report,
-    copy,
-    end_work,
-    look_at_green,
-    modules,
-    plant,
-    remember,
-    remembered,
-    work_folder,
-)
+from dpverify.selftest.records import NOTHING_RUNS, FaultOutcome, MutantsRun, Saw, Sighting
+from dpverify.selftest.run import copy, end_work, look_at_green, modules, plant, remember, remembered, work_folder
+from dpverify.shared_types import ReportProgress
 
 TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there
 
@@ -44,7 +34,7 @@ def change_modules(
     *,
     jobs: int = 1,
     limit: float = 300.0,
-    report: Report | None = None,
+    report: ReportProgress | None = None,
     earlier_outcomes: Iterable[FaultOutcome] = (),
 ) -> MutantsRun:
     """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed.

@@ -14,8 +14,8 @@ import msgspec
 
 from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.results import Result, decode
-from dpverify.report.selftest import Saw, Sighting
 from dpverify.selftest.children import Children
+from dpverify.selftest.records import Saw, Sighting
 
 NOT_IMPORTED = re.compile(
     r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"

@@ -16,7 +16,7 @@ from dpverify.harness.run.tasks import Job
 from dpverify.harness.statistics.tails import proportion_limits
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.specs import Specs
-from dpverify.report.rates import CheckRates, RatesRun, count_false_reds
+from dpverify.selftest.records import CheckRates, RatesRun, count_false_reds
 
 
 def measure_rates(

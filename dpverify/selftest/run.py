@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -17,10 +17,11 @@ import msgspec
 
 from dpverify.foreign import interrupts_ignored
 from dpverify.harness.run.manifest import commit, machine, versions
-from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
 from dpverify.selftest.children import Children
 from dpverify.selftest.noticing import look
+from dpverify.selftest.records import FaultOutcome, Selftest, Sighting
+from dpverify.shared_types import ReportProgress
 
 COPIED = (
     *("dpverify", "specs", "tests", "docs", "reports", ".ci"),
@@ -37,7 +38,6 @@ COPIED = (
 )  # what tests read
 BASELINE = 3600.0  # seconds in which all that must notice a fault has to pass without one
 OURS = re.compile(rb'\["[0-9a-f]{64}",\{')  # how an outcome that is remembered begins
-Report = Callable[[int, int, str], None]  # faults decided, faults in all, what was decided last
 
 
 class NotGreen(Exception):  # noqa: N818 it is what was found
@@ -118,7 +118,7 @@ def selftest(
     *,
     jobs: int = 1,
     limit: float = 300.0,
-    report: Report | None = None,
+    report: ReportProgress | None = None,
 ) -> Selftest:
     """Plant each fault in turn; what ``state`` holds already is not run again.
 

@@ -18,7 +18,7 @@ from dpverify.ledger.results import CheckResult, Number
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.papers import index
-from dpverify.report.search import Hunted, SearchRun, Trial
+from dpverify.selftest.records import Hunted, SearchRun, Trial
 
 FILE = Path("specs") / "faults" / "search" / "inequalities.toml"
 CHECK = SearchCheck("inequality", "search")

@@ -32,10 +32,10 @@ WORK_PER_POINT = 16
 
 SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
 
-Report = Callable[[int, int, Point], None]
+ReportPoint = Callable[[int, int, Point], None]
 
 
-def train(request: Request, report: Report | None = None, dataset: Dataset | None = None) -> TrainResult:
+def train(request: Request, report: ReportPoint | None = None, dataset: Dataset | None = None) -> TrainResult:
     """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm on the way.
 
     Parameters
@@ -116,7 +116,7 @@ def problem_of(dataset: Dataset, settings: Settings) -> Regression:
 
 
 def _follow(
-    algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: Report | None
+    algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: ReportPoint | None
 ) -> tuple[list[Point], Vector, bool]:
     """Run to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
     path: list[Point] = []

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from dpverify.bench.records import Bench
 from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.command import NoiseEpsilon
 from dpverify.calibrate.growing import GrowingCalibration
@@ -24,11 +25,7 @@ from dpverify.ledger.listing import Listing
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Regime, Severity, Status, Verdict
 from dpverify.ledger.results import Run
 from dpverify.privacy.audit.records import AuditResult
-from dpverify.report.bench.records import Bench
-from dpverify.report.mutants import MutantsRun
-from dpverify.report.rates import RatesRun
-from dpverify.report.search import SearchRun
-from dpverify.report.selftest import Selftest
+from dpverify.selftest.records import MutantsRun, RatesRun, SearchRun, Selftest
 from dpverify.train.records import PartyResult, TrainResult
 from tests.for_each import for_each
 

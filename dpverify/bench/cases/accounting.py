@@ -14,7 +14,7 @@ from dpverify.bench.case import BenchCase, Form, Forms, Missing, Target, peer, s
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpverify.privacy.participation import Ordering
+    from dpverify.shared_types import Ordering
 
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """N, the number of epochs and the ordering to the accountant's call."""

@@ -11,8 +11,8 @@ from dpverify.cli.output import OK, BadInput
 
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest
+    from dpverify.conform.peers.records import CatalogueEntry, Peer
     from dpverify.foreign import ForeignError
-    from dpverify.report.peer_records import CatalogueEntry, Peer
 
 REFUTED = 1
 WIDEST = 110  # lines stop here, however wide the terminal is
@@ -70,8 +70,8 @@ class ConformAnswers:
     def fail(self, error: ForeignError) -> None:
         """Take that foreign code ended its process or did not return; what was found before is kept."""
         from dpverify.conform.guarded import failed_call
-        from dpverify.conform.peers import short_target
-        from dpverify.report.peer_records import CatalogueEntry
+        from dpverify.conform.peers.recording import short_target
+        from dpverify.conform.peers.records import CatalogueEntry
 
         if self._place is None:
             raise BadInput("TARGET", ", ".join(self.targets), str(error)) from error
@@ -105,7 +105,7 @@ class ConformAnswers:
 
     def _end(self) -> None:
         from dpverify.conform import Conformance
-        from dpverify.conform.peers import with_tests
+        from dpverify.conform.peers.recording import with_tests
         from dpverify.conform.summary import append_summary
 
         assert self._place is not None

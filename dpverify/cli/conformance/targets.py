@@ -6,19 +6,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from dpverify import targets
 from dpverify.cli.output import BadInput
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.targets import TargetError, load_object
 
 DATASETS = "datasets"
-
-
-def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
-    """Import ``module:function``, dots allowed on both sides, or ``file.py:function``; the current folder counts."""
-    value, module = load_value(option, target)
-    if not callable(value):
-        raise BadInput(option, target, f"must be a function, is {type(value).__name__}")
-    return value, module
 
 
 def load_datasets(target: str | None, module: ModuleType) -> object:
@@ -37,6 +30,14 @@ def load_datasets(target: str | None, module: ModuleType) -> object:
             return value()
     except ForeignError as error:
         raise BadInput("--datasets", target, error.reason) from error
+
+
+def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
+    """Import a function, or refuse the option that names it."""
+    try:
+        return targets.load_function(target)
+    except TargetError as error:
+        raise BadInput(option, target, str(error)) from error
 
 
 def load_value(option: str, target: str) -> tuple[Any, ModuleType]:

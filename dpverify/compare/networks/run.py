@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,11 +16,10 @@ from dpverify.compare.tables.run import TUNING
 from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.problems.networks.oracle import load_torch
+from dpverify.shared_types import ReportProgress
 
 LOOKS = 16  # times that a run is looked at on the way
 SHOWN = 5000  # images of either part that are looked at, at most
-
-Report = Callable[[int, int, str], None]
 
 
 class NetworkRows:
@@ -62,7 +60,7 @@ class NetworkRows:
 
 
 def run_networks(
-    request: NetworkRequest, command: str, report: Report | None = None, means: Means | None = None
+    request: NetworkRequest, command: str, report: ReportProgress | None = None, means: Means | None = None
 ) -> NetworkResult:
     """Make an experiment; after Ctrl-C, the rows that are finished, if there is one."""
     began = time.perf_counter()

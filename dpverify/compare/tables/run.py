@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,11 +18,10 @@ from dpverify.compare.tables.settings import EPSILONS, METHODS, NOISES, Noise, T
 from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
+from dpverify.shared_types import ReportProgress
 
 TUNING = 1 << 40  # added to the first seed: on this one settings are chosen, and it is none of those that count
 LOOKS = 8  # times that a run is looked at on the way
-
-Report = Callable[[int, int, str], None]
 
 
 class TableRows:
@@ -44,7 +43,7 @@ class TableRows:
 
 
 def run_table(
-    request: TableRequest, command: str, report: Report | None = None, means: Means | None = None
+    request: TableRequest, command: str, report: ReportProgress | None = None, means: Means | None = None
 ) -> TableResult:
     """Make a table again, as ``command`` asks; after Ctrl-C, the data sets that are finished, if there is one."""
     began = time.perf_counter()

@@ -40,7 +40,7 @@ class Progress:
     compiling: float = 0.0  # core seconds of all so far in which kernels were compiled
 
 
-Report = Callable[[Progress], None]
+ReportRun = Callable[[Progress], None]
 
 
 @dataclass
@@ -113,7 +113,7 @@ class _RunningJob:
 def run_jobs(
     jobs: Sequence[Job],
     workers: int,
-    progress: Report | None = None,
+    progress: ReportRun | None = None,
     early: Executor | None = None,
     kept: KeptBlocks | None = None,
     cluster: Cluster | None = None,

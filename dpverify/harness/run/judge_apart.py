@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from dpverify.apart import run_apart, tell
 from dpverify.foreign import ForeignError, raise_lost_interrupt
 from dpverify.harness.run.cluster import Cluster
-from dpverify.harness.run.engine import Progress, Report
+from dpverify.harness.run.engine import Progress, ReportRun
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.harness.run.tasks import OF
@@ -27,7 +27,7 @@ STAGES = ("cost", "plan", "fold", "finish")
 
 
 def verify_apart(
-    limit: float, *, progress: Report | None, store: Store | None, cluster: Cluster | None, **options: Any
+    limit: float, *, progress: ReportRun | None, store: Store | None, cluster: Cluster | None, **options: Any
 ) -> Run:
     """Judge claims as `verify` does, with so many seconds for each call of foreign code."""
     known_results: Known = {}

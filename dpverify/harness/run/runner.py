@@ -12,7 +12,7 @@ from dpverify.harness.evidence.code_cache import keep_new_code
 from dpverify.harness.finished.whole_run import WholeRun
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.cluster import Cluster
-from dpverify.harness.run.engine import Report, run_jobs, stopped
+from dpverify.harness.run.engine import ReportRun, run_jobs, stopped
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.renewal import EarlierResults, marked
 from dpverify.harness.run.sources import PAPERS
@@ -36,7 +36,7 @@ def verify(
     budget: str = "smoke",
     seed: int = 0,
     jobs: int = 1,
-    progress: Report | None = None,
+    progress: ReportRun | None = None,
     source: str = PAPERS,
     spare: bool = False,
     early: Executor | None = None,

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # scipy.stats takes half a second to load
+
+from dpverify.kernels.typing import Vector
 
 LEVEL = 0.99  # of every interval
 
-Values: TypeAlias = NDArray[np.float64]
 
-
-def slopes(logs: Values, along: Values) -> Values:
+def slopes(logs: Vector, along: Vector) -> Vector:
     """Fit a line to each row. Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...)."""
     x = along - along.mean()
-    slope: Values = (logs * x).sum(axis=-1) / (x * x).sum()
+    slope: Vector = (logs * x).sum(axis=-1) / (x * x).sum()
     return slope
 
 
-def interval(values: Values) -> tuple[float, float, float]:
+def interval(values: Vector) -> tuple[float, float, float]:
     """Mean of independent values with Student's t interval. Shapes: ``values`` (n,), returns (float, float, float)."""
     middle = float(values.mean())
     reach = float(special.stdtrit(len(values) - 1, 0.5 + LEVEL / 2) * values.std(ddof=1) / np.sqrt(len(values)))

@@ -10,7 +10,8 @@ import numpy as np
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.simulation.exponents import LEVEL, Values, interval, slopes
+from dpverify.harness.simulation.exponents import LEVEL, interval, slopes
+from dpverify.kernels.typing import Vector
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 
 ROUNDING = 1e-9  # Runs that never leave their slope give intervals without width.
@@ -60,7 +61,7 @@ class Simulated(Generic[SizeT]):
     unit: Callable[[SizeT], float]  # the rate that is claimed, and its name
     unit_name: str
     rate: Mapping[str, float]  # its exponents without logarithms
-    words: Callable[[Sweeps[SizeT], Mapping[str, Values]], str]  # more for the message, from sizes and gradients
+    words: Callable[[Sweeps[SizeT], Mapping[str, Vector]], str]  # more for the message, from sizes and gradients
     region: Callable[[Sweeps[SizeT]], str]
     fixed: Callable[[Sweeps[SizeT]], dict[str, list[float]]]  # columns of the figure's parameters
     figure: str
@@ -142,11 +143,11 @@ class SlopesCheck(Check, Generic[SizeT]):
     def _places(self, context: Context) -> list[tuple[str, SizeT]]:
         return [(name, size) for name, sizes in self.sweeps[context.budget.name].items() for size in sizes]
 
-    def _along(self, name: str, sizes: Sequence[SizeT]) -> Values:
+    def _along(self, name: str, sizes: Sequence[SizeT]) -> Vector:
         of = OF[self.runs.names.index(name)]
         return np.log([float(getattr(size, of)) for size in sizes])
 
-    def _fit(self, rows: Values, name: str, sizes: Sequence[SizeT]) -> FittedExponent:
+    def _fit(self, rows: Vector, name: str, sizes: Sequence[SizeT]) -> FittedExponent:
         along = self._along(name, sizes)
         bound = slopes(np.log([self.runs.bound(size) for size in sizes]), along)
         unit = slopes(np.log([self.runs.unit(size) for size in sizes]), along)
@@ -156,7 +157,7 @@ class SlopesCheck(Check, Generic[SizeT]):
         """Whether the end of an interval lies below what is tested, by more than rounding."""
         return high < bound + self.room - ROUNDING
 
-    def _planted(self, name: str, rows: Values, bound: float) -> ControlResult:
+    def _planted(self, name: str, rows: Vector, bound: float) -> ControlResult:
         """Move the exponents to what is tested; they must not pass."""
         moved = rows - rows.mean() + bound + self.room
         return ControlResult(
@@ -167,7 +168,7 @@ class SlopesCheck(Check, Generic[SizeT]):
         )
 
     def _columns(
-        self, sweeps: Sweeps[SizeT], values_of: Mapping[str, Values], fits: Mapping[str, FittedExponent]
+        self, sweeps: Sweeps[SizeT], values_of: Mapping[str, Vector], fits: Mapping[str, FittedExponent]
     ) -> dict[str, list[float]]:
         """Columns of the figure: means over N with intervals, both bounds, and the table of exponents."""
         runs = self.runs

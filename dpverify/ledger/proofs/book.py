@@ -13,7 +13,7 @@ import msgspec
 from dpverify.ledger.errors import Place, SpecError, shown, suggest
 from dpverify.ledger.formula import Call, FormulaError, Name, parse, parse_relation
 from dpverify.ledger.proofs.chains import Chain, parse_chain
-from dpverify.ledger.proofs.records import Lemma, Proof, ProofsFile
+from dpverify.ledger.proofs.records import GivenPremise, Lemma, Proof, ProofsFile
 from dpverify.ledger.vocabulary import Vocabulary, parse_domain
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
-LAWS = re.compile(r"random|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
+LAWS = re.compile(r"random( up to .*)?|function|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
 """Domains of letters that are not numbers, and of a number that a cited claim measures."""
 
 
@@ -32,6 +32,7 @@ class ProofBook:
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary, repr=False)
     let: Mapping[str, str] = field(default_factory=dict)  # abbreviations
+    given: Mapping[str, GivenPremise] = field(default_factory=dict)
     lemmas: Mapping[str, Lemma] = field(default_factory=dict)
     proofs: tuple[Proof, ...] = ()
 
@@ -51,37 +52,44 @@ class ProofBook:
         return tuple(proof for proof in self.proofs if proof.of == claim)
 
     def digest(self, claim: str) -> str:
-        """What the proofs of a claim say and all lemmas that they cite, at any depth, as text; empty without proof."""
+        """What the proofs of a claim say, and all that they cite of the file at any depth; empty without proof."""
         proofs = [msgspec.to_builtins(proof) for proof in self.of(claim)]
         if not proofs:
             return ""
+        records: dict[str, Lemma | GivenPremise] = {**self.given, **self.lemmas}
         lemmas: dict[str, object] = {}
         todo = [json.dumps(proofs)]
         while todo:
             for word in _WORD.findall(todo.pop()):
-                if word in self.lemmas and word not in lemmas:
-                    lemmas[word] = msgspec.to_builtins(self.lemmas[word])
+                if word in records and word not in lemmas:
+                    lemmas[word] = msgspec.to_builtins(records[word])
                     todo.append(json.dumps(lemmas[word]))
         return json.dumps([proofs, lemmas, dict(self.let)], sort_keys=True, ensure_ascii=False)
 
 
 def book_of(file: ProofsFile, vocabulary: Vocabulary) -> ProofBook:
     """The book of a paper, whether or not its records break a rule."""
-    return ProofBook(vocabulary, file.let, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
+    given = {premise.id: premise for premise in file.given}
+    return ProofBook(vocabulary, file.let, given, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
 
 
 def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with the proofs of a paper."""
     yield from _problems_of_let(file.let, place)
     seen: set[str] = set()
-    for lemma in file.lemma:
-        here = place.of(lemma.id)
-        if not _ID.fullmatch(lemma.id):
-            yield here.at("id").error(shown(lemma.id), "an id is words in small letters with hyphens")
-        if lemma.id in seen:
-            yield here.at("id").error(shown(lemma.id), "an id is given once, this one twice")
-        seen.add(lemma.id)
-        yield from _problems_of_lemma(lemma, here)
+    records: list[GivenPremise | Lemma] = [*file.given, *file.lemma]
+    for record in records:
+        here = place.of(record.id)
+        if not _ID.fullmatch(record.id):
+            yield here.at("id").error(shown(record.id), "an id is words in small letters with hyphens")
+        if record.id in seen:
+            yield here.at("id").error(shown(record.id), "an id is given once, this one twice")
+        seen.add(record.id)
+        if isinstance(record, Lemma):
+            yield from _problems_of_lemma(record, here)
+        else:
+            yield from _problems_of_conditions(record.requires, here)
+            yield from _problems_of_given(record, here)
     for position, proof in enumerate(file.proof):
         here = place.of(proof.of)
         yield from _problems_of_proof(proof, file.proof[:position], claims, here)
@@ -103,12 +111,26 @@ def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError
 
 def _problems_of_lemma(lemma: Lemma, place: Place) -> Iterator[SpecError]:
     yield from _problems_of_letters(lemma, place)
-    for i, condition in enumerate(lemma.requires):
+    yield from _problems_of_conditions(lemma.requires, place)
+    yield from _problems_of_chain(lemma.chain, place.at("chain"))
+
+
+def _problems_of_conditions(conditions: list[str], place: Place) -> Iterator[SpecError]:
+    for i, condition in enumerate(conditions):
         try:
             parse_relation(condition)
         except FormulaError as error:
             yield place.at(f"requires[{i}]").formula_error(error)
-    yield from _problems_of_chain(lemma.chain, place.at("chain"))
+
+
+def _problems_of_given(premise: GivenPremise, place: Place) -> Iterator[SpecError]:
+    if not premise.words.strip():
+        yield place.at("words").error(shown(premise.words), "what is taken for granted is said in words")
+    try:
+        if len(parse_relation(premise.says).ops) != 1:
+            yield place.at("says").error(shown(premise.says), "a premise has two sides")
+    except FormulaError as error:
+        yield place.at("says").formula_error(error)
 
 
 def _problems_of_letters(record: Lemma | Proof, place: Place) -> Iterator[SpecError]:

@@ -16,14 +16,17 @@ from dpverify.ledger.formula import Compare, Formula, FormulaError, parse, parse
 from dpverify.ledger.statements import Variant
 
 MOST_LINES = 200
+INDUCTION = "induction"  # the reason of a line that an induction proves
+HYPOTHESIS = "hypothesis"  # what the step of an induction may cite
 HERE = "here"  # the letter in the place of what a rule replaces
 
-Cited = Literal["", "claim", "definition", "fact"]
+Cited = Literal["", "claim", "definition", "fact", "given"]
 
 _RELATION = re.compile(r"\s*(<=|>=|=)\s(.*)", re.DOTALL)
 _CASE = re.compile(r"\s*case\s+(.*)", re.DOTALL)
+_PARTS = ("base", "step", "end")  # lines that begin or end a part of the chain
 _REASON = re.compile(
-    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<cited>claim|definition|fact)\s+)?"
+    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<cited>claim|definition|fact|given)\s+)?"
     r"(?P<name>[A-Za-z][\w.:-]*)\s*(?:\((?P<arguments>.*)\))?",
     re.DOTALL,
 )
@@ -64,6 +67,7 @@ class ChainLine:
     reason: Reason | None = None  # None: algebra, or a comparison that the conditions show
     note: str = ""
     cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
+    induction: tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]] | None = None  # the base and the step
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,17 @@ class Chain:
 
 
 Text: TypeAlias = tuple[int, str, str]  # number, text and comment of one line
+
+
+def formulas_of(lines: tuple[ChainLine, ...]) -> Iterator[Formula]:
+    """Yield the formulas of lines, and of all that stands below them."""
+    for line in lines:
+        yield line.formula
+        for condition, inside in line.cases:
+            yield from condition.operands
+            yield from formulas_of(inside)
+        for part in line.induction or ():
+            yield from formulas_of(part)
 
 
 def parse_chain(text: str) -> Chain:
@@ -100,7 +115,7 @@ def _joined(text: str) -> Iterator[Text]:
         body, _, comment = raw.partition("#")
         if not body.strip():
             continue
-        is_new = held is None or _RELATION.fullmatch(body) or _CASE.fullmatch(body) or body.strip() == "end"
+        is_new = held is None or _RELATION.fullmatch(body) or _CASE.fullmatch(body) or body.strip() in _PARTS
         if held is not None and not is_new:
             held = (held[0], f"{held[1]} {body.strip()}", f"{held[2]} {comment.strip()}".strip())
             continue
@@ -120,7 +135,7 @@ def _lines(todo: list[Text], *, inside: bool) -> Iterator[ChainLine]:
         if match is None:
             if inside:
                 return
-            raise FormulaError(body.strip(), "a case or end stands below a line whose reason is cases")
+            raise FormulaError(body.strip(), "a part of a chain stands below a line whose reason is cases or induction")
         todo.pop()
         yield _line(number, match, note, todo)
 
@@ -137,8 +152,22 @@ def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> Cha
         if len(cases) < 2:
             raise FormulaError(text, "a split has two cases or more, each below a line such as: case t <= N")
     cited = read_reason(reason) if reason and not cases else None
+    induction = _induction(text, todo) if cited is not None and cited.name == INDUCTION else None
     # the groups of a match are typed as any text or None: the pattern has only relations
-    return ChainLine(number, relation, formula, text, cited, note, cases)  # type: ignore[arg-type]
+    return ChainLine(number, relation, formula, text, cited, note, cases, induction)  # type: ignore[arg-type]
+
+
+def _induction(text: str, todo: list[Text]) -> tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]]:
+    parts: dict[str, tuple[ChainLine, ...]] = {}
+    for name in ("base", "step"):
+        if todo and todo[-1][1].strip() == name:
+            todo.pop()
+            parts[name] = tuple(_lines(todo, inside=True))
+    if todo and todo[-1][1].strip() == "end":
+        todo.pop()
+    if "step" not in parts:
+        raise FormulaError(text, "an induction has a part step, and before it a part base where that needs lines")
+    return parts.get("base", ()), parts["step"]
 
 
 def _cases(todo: list[Text]) -> Iterator[tuple[Compare, tuple[ChainLine, ...]]]:

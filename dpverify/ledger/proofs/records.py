@@ -6,6 +6,15 @@ from dpverify.ledger.records import Record
 from dpverify.ledger.statements import Variant
 
 
+class GivenPremise(Record, frozen=True, kw_only=True):
+    """A relation that proofs take for granted: what rests on it is proved given its words."""
+
+    id: str
+    words: str
+    says: str  # left side, relation and right side, in the letters of the proofs that cite it
+    requires: list[str] = []
+
+
 class Lemma(Record, frozen=True, kw_only=True):
     """A relation of two formulas that proofs of the same paper may cite by its id."""
 
@@ -26,6 +35,7 @@ class Proof(Record, frozen=True, kw_only=True):
     words: str = ""
     letters: dict[str, str] = {}  # what the measured quantity ranges over and the claim does not mention
     let: dict[str, str] = {}
+    divide: str = ""  # a whole letter by its quotient and remainder: ``T = epochs*N + rest``
     known: list[str] = []  # lemmas of which every line may use what they say
     chain: str
 
@@ -34,5 +44,6 @@ class ProofsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/proofs.toml``."""
 
     let: dict[str, str] = {}
+    given: list[GivenPremise] = []
     lemma: list[Lemma] = []
     proof: list[Proof] = []

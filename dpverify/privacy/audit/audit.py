@@ -27,10 +27,10 @@ from dpverify.privacy.audit.records import (
     Bound,
     Law,
     Power,
-    Report,
     number,
 )
 from dpverify.privacy.audit.sampling import Mechanism, Source
+from dpverify.shared_types import ReportProgress
 
 MOST_SAMPLES = 10**9
 
@@ -55,7 +55,7 @@ def audit(
     seed: int = 0,
     name: str = "",
     remarks: Sequence[str] = (),
-    report: Report | None = None,
+    report: ReportProgress | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, as ``dpverify.audit``; after Ctrl-C, from what was drawn so far."""

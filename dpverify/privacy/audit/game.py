@@ -12,8 +12,9 @@ from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.groups import SortedOutputs, half_of
 from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, Report
+from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source, coins
+from dpverify.shared_types import ReportProgress
 
 TRAINING = 25_000
 """Rounds that a rule is learned on, if they are between a tenth and a quarter of all, and fit in memory.
@@ -39,7 +40,7 @@ def play(
     delta: float,
     alpha: float,
     user: UserScore | None,
-    report: Report,
+    report: ReportProgress,
     claimed: float | None = None,
 ) -> AuditFinding:
     """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""

@@ -17,11 +17,12 @@ import numpy as np
 
 from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
-from dpverify.privacy.audit.records import AuditError, AuditFinding, Report, number
+from dpverify.privacy.audit.records import AuditError, AuditFinding, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS
 from dpverify.privacy.audit.scores import unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
+from dpverify.shared_types import ReportProgress
 
 MOST_DIMENSIONS = 2000  # numbers in an output, at most: the covariance is a matrix
 
@@ -103,7 +104,7 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
     return 1.0 - cdf(rank, second, noncentrality, statistic)
 
 
-def sample(draws: Draws, n: int, delta: float, alpha: float, report: Report) -> AuditFinding:
+def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgress) -> AuditFinding:
     """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
     sides: Sides | None = None
     unit = np.ones(1)

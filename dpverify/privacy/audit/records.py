@@ -16,7 +16,6 @@ Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
 Law = Literal["any", "gaussian"]
 Verdict = Literal["refuted", "not refuted", "no claim"]
-Report = Callable[[int, int, str], None]
 
 
 class AuditError(ValueError):

@@ -21,7 +21,7 @@ def in_order(derivation: Derivation) -> Mapping[str, Variable]:
         return derivation.variables
     done: dict[str, Variable] = {}
     while todo:
-        name = next((n for n, v in todo.items() if _needs(v).isdisjoint(todo.keys() - {n})), None)
+        name = next((n for n, v in todo.items() if range_names(v).isdisjoint(todo.keys() - {n})), None)
         if name is None:
             raise DerivationError(f"{derivation.name}: the ranges of {', '.join(todo)} depend on each other.")
         done[name] = todo.pop(name)
@@ -48,7 +48,8 @@ def _applies(premise: Premise) -> Any:
     return lambda env: all(test(env) is True for test in tests)
 
 
-def _needs(variable: Variable) -> set[str]:
+def range_names(variable: Variable) -> set[str]:
+    """Letters on which the range or the law of a letter depends."""
     match variable:
         case FromPremises():
             parts = [bound for bound, _ in variable.bounds]

@@ -13,8 +13,17 @@ from dpverify.ledger.formula import Compare, Name, free_names, parse, parse_rela
 from dpverify.ledger.proofs.book import LAWS
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.elaborate.formulas import Abbreviations
-from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, GaussianNorm, Range, SetBits, Variable
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    BoundedVector,
+    FromPremises,
+    GaussianNorm,
+    Range,
+    SetBits,
+    Variable,
+)
 from dpverify.symbolic.expressions.to_sympy import symbol_for, to_relations, to_sympy
+from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
 WIDTH = 60  # of a range without an end: of what a sum runs over, points with more terms cost too much
 _TURNED = str.maketrans("<>", "><")
@@ -65,6 +74,8 @@ def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
         laws[name] = law
         if isinstance(law, SetBits):
             symbols[name] = sympy.Function(name, integer=True, nonnegative=True)
+        elif isinstance(law, AnyFunction):
+            symbols[name] = sympy.Function(name, real=True)
         else:
             symbols[name] = (
                 sympy.Symbol(name, nonnegative=True) if isinstance(law, FromPremises) else sympy.Symbol(name)
@@ -84,6 +95,10 @@ def is_law(text: str) -> bool:
 def _law(text: str, letters: Letters) -> Variable | None:
     if text == "random":
         return AnyVector()
+    if text.startswith("random up to "):
+        return BoundedVector(bound=letters.expr(parse(text.removeprefix("random up to "))))
+    if text == "function":
+        return AnyFunction()
     if text == "measured":
         return FromPremises()
     if match := _NORM.fullmatch(text):
@@ -130,6 +145,16 @@ def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) 
                 if slope in {1, -1} and letter not in value.free_symbols:
                     yield op, -value / slope
                     yield from _without_others(-value / slope)
+            elif name in free_names(left) | free_names(right):
+                yield from _end_of_product(letter, op, to_sympy(left, symbols) / to_sympy(right, symbols))
+
+
+def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the end that a product of positive numbers gives a factor: ``x <= (1/c)**2`` from ``c*sqrt(x) <= 1``."""
+    factor, power = ratio.as_independent(letter, as_Add=False)
+    base, exponent = power.as_base_exp()
+    if factor.is_positive and base == letter and exponent.is_Rational:
+        yield (op if exponent > 0 else op.translate(_TURNED)), factor ** (-1 / exponent)
 
 
 def _without_others(value: Any) -> Iterator[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,16 +11,21 @@ import sympy
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import Compare, FormulaError, free_names
 from dpverify.ledger.proofs.book import ProofBook
-from dpverify.ledger.proofs.chains import Chain, ChainLine, Reason, parse_chain
+from dpverify.ledger.proofs.chains import INDUCTION, Chain, ChainLine, Reason, formulas_of, parse_chain
 from dpverify.ledger.proofs.records import Lemma, Proof
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.define import define, known_fact, meant_by
+from dpverify.symbolic.derive.define import define, hidden_letters, known_fact, meant_by
+from dpverify.symbolic.derive.divided import divided
+from dpverify.symbolic.derive.induction import by_induction
 from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
+from dpverify.symbolic.elaborate.division import read_division
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.elaborate.functions import function_symbols, with_functions
+from dpverify.symbolic.elaborate.inductions import InductionParts
 from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
@@ -51,21 +56,42 @@ class _Builder:
 
     def proof(self, proof: Proof) -> Derivation:
         """The chain of a proof."""
-        statement = self.statement
         name = f"proof of {self.statement.reference}"
-        abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(statement.lhs, statement.rhs)
-        if taken := sorted(proof.letters.keys() & statement.domains.keys()):
-            raise ProofError(name, 0, taken[0], "a letter of a proof's own is none of the claim's letters")
-        domains = {name: statement.domains[name] for name in statement.free}
-        variables = sampled(domains, _asked(domains, statement.requires), sympy_definitions(statement))
-        symbols = {**_measured(statement), **sympy_definitions(statement)}
-        stated = Letters(symbols, variables, sympy_conditions(statement), abbreviations)
         try:
-            letters = with_own(stated, proof.letters)
+            division = read_division(proof.divide)
+            letters, shared = self._letters(divided(self.statement, division), proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
-        made = self._chain(name, parse_chain(proof.chain), letters, _own(letters, proof.letters))
+        own = (*shared, *_own(letters, proof.letters))
+        made = replace(self._chain(name, parse_chain(proof.chain), letters, own), division=division)
         return self._with_known(made, proof.known)
+
+    def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
+        """The letters of a proof, and those among them that only the definition of the claim's quantity has."""
+        meaning = meant_by(statement)
+        measured = {} if meaning is None else meaning.letters
+        hidden, about = hidden_letters(statement)
+        taken = statement.domains.keys() | measured.keys()
+        if clashes := sorted(proof.letters.keys() & taken):
+            raise ValueError(f"{clashes[0]}: a letter of a proof's own is none of the claim's letters")
+        sides = (None, None) if "left" in taken else (statement.lhs, statement.rhs)
+        abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(*sides)
+        domains = {name: statement.domains[name] for name in statement.free}
+        asked = list(statement.requires)
+        if measured:
+            assert statement.quantity is not None
+            record = statement.definition(statement.quantity)
+            assert record is not None
+            domains |= {name: record.statement.domains[name] for name in measured}
+            asked += record.statement.requires
+        vocabulary = self.book.vocabulary
+        domains |= {name: vocabulary.domains[name] for name in hidden if name in vocabulary.domains}
+        symbols = {**function_symbols(statement), **sympy_definitions(statement), **hidden, **measured}
+        if meaning is not None and not meaning.obstacle and "left" not in symbols:
+            symbols["left"] = meaning.formula
+        variables = sampled(domains, _asked(domains, asked), symbols)
+        conditions = (*sympy_conditions(statement), *about, *(() if meaning is None else meaning.conditions))
+        return with_own(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
 
     def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
         """The chain with lemmas of which every line may use what they say."""
@@ -99,12 +125,17 @@ class _Builder:
             requires = read_conditions(lemma.requires, abbreviations)
             laws = {name: text for name, text in lemma.letters.items() if is_law(text)}
             domains = self._domains(lemma, chain, requires, abbreviations)
-            letters = with_own(letters_of(domains, requires, {}, abbreviations), laws)
+            plain = letters_of(domains, requires, function_symbols(self.statement), abbreviations)
+            letters = with_own(plain, laws)
         except FormulaError as error:
             raise ProofError(name, 0, error.value, error.rule) from None
         if listed := [letter for letter in laws if isinstance(letters.variables[letter], SetBits)]:
             raise ProofError(name, 0, listed[0], "the set bits of a number are listed in a proof, not in a lemma")
-        return self._chain(name, chain, letters, ())
+        made = self._chain(name, chain, letters, ())
+        first = {made.start.name} if made.start.is_Symbol else set[str]()
+        shown = {s.name for end in (made.start, made.last) for s in end.free_symbols} - (first - _names(made.last))
+        functions = {name for name, text in laws.items() if text == "function"}
+        return replace(made, local=tuple(name for name in lemma.letters if name not in shown | functions))
 
     def _domains(
         self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
@@ -112,38 +143,62 @@ class _Builder:
         """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
         own = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
         vocabulary = self.book.vocabulary
-        formulas = [chain.start, *(line.formula for line in chain.lines)]
+        formulas = [chain.start, *formulas_of(chain.lines)]
         used = [free_names(abbreviations.expanded(formula)) for formula in formulas]
         used += [free_names(condition) for condition in requires]
         used += [domain.names for domain in own.values()]
-        names = frozenset[str]().union(*used) - own.keys()
+        names = frozenset[str]().union(*used) - own.keys() - lemma.letters.keys()
         if unknown := sorted(names - vocabulary.domains.keys()):
             raise FormulaError(unknown[0], f"unknown letter {unknown[0]!r}{suggest(unknown[0], vocabulary.domains)}")
         return own | {name: vocabulary.domains[name] for name in sorted(vocabulary.with_domains(names) - own.keys())}
 
     def _chain(self, name: str, chain: Chain, letters: Letters, own: tuple[str, ...]) -> Derivation:
-        elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas))
+        elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas), self.book.given)
         first = ChainLine(1, "=", chain.start, "")
         start = elaborator.expr(first, chain.start)
         steps = self._links(elaborator, start, chain.lines)
-        return Derivation(
-            name=name,
-            whose="ours",
-            variables=_declared(letters, own),
-            assumptions=letters.conditions,
-            start=start,
-            steps=steps,
-            premises=elaborator.premises,
-            local=own,
-        )
+        made = elaborator.derivation(start, steps, own)
+        return with_functions(replace(made, variables=_declared(letters, own)), self.statement)
 
     def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
         links: list[Link] = []
         for line in lines:
-            link = self._split(elaborator, old, line) if line.cases else elaborator.step(old, line)
+            if line.cases:
+                link: Link = self._split(elaborator, old, line)
+            elif line.induction is not None:
+                link = self._induction(elaborator, old, line, *line.induction)
+            else:
+                link = elaborator.step(old, line)
             links.append(link)
             old = link.expr
         return tuple(links)
+
+    def _induction(
+        self,
+        elaborator: Elaborator,
+        old: Any,
+        line: ChainLine,
+        base_lines: tuple[ChainLine, ...],
+        step_lines: tuple[ChainLine, ...],
+    ) -> Step:
+        """A line that an induction proves: its relation at the first number, and at the next one."""
+        new = elaborator.expr(line, line.formula)
+        parts = InductionParts.read(elaborator, old, new, line)
+        base = with_functions(self._part(parts.base(elaborator), parts.sides(parts.first), base_lines), self.statement)
+        inside = parts.step(elaborator)
+        step = with_functions(self._part(inside, parts.sides(parts.letter + 1), step_lines), self.statement)
+        try:
+            premise = by_induction(parts.letter, parts.first, base=base, step=step, last=parts.last)
+        except ValueError as error:
+            raise elaborator.error(line, str(error)) from None
+        return elaborator.cited(INDUCTION, premise, None, old, new, line)
+
+    def _part(self, elaborator: Elaborator, ends: tuple[Any, Any], lines: tuple[ChainLine, ...]) -> Derivation:
+        """The base or the step of an induction; where its lines end elsewhere, algebra leads to the right side."""
+        start, end = ends
+        steps = self._links(elaborator, start, lines)
+        last = steps[-1].expr if steps else start
+        return elaborator.derivation(start, steps if last == end else (*steps, Step(end, "=")), (), used_only=True)
 
     def _split(self, elaborator: Elaborator, old: Any, line: ChainLine) -> Cases:
         cases = []
@@ -171,13 +226,7 @@ class _Builder:
         return cite(self.lemma(reason.name), letter, **given)
 
 
-def _measured(statement: Statement) -> dict[str, Any]:
-    """The name ``left`` for a formula that a definition gives the claim's quantity, without letters of its own."""
-    meant = None if statement.quantity is None else meant_by(statement)
-    return {"left": meant.formula} if meant is not None and not meant.letters and not meant.obstacle else {}
-
-
-def _asked(domains: Mapping[str, Domain], requires: tuple[Compare, ...]) -> list[Compare]:
+def _asked(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[Compare]:
     return [*(c for domain in domains.values() for c in domain.constraints), *requires]
 
 
@@ -189,6 +238,10 @@ def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
 def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:
     """Ranges of the letters, those of a proof's own last."""
     return {name: letters.variables[name] for name in (*(n for n in letters.variables if n not in own), *own)}
+
+
+def _names(expr: Any) -> set[str]:
+    return {symbol.name for symbol in sympy.sympify(expr).free_symbols}
 
 
 def _rule(error: Exception) -> str:

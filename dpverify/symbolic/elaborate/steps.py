@@ -10,22 +10,27 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import FormulaError, to_text
-from dpverify.ledger.proofs.chains import HERE, ChainLine, Reason
+from dpverify.ledger.errors import suggest
+from dpverify.ledger.formula import FormulaError, parse_relation, to_text
+from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
+from dpverify.ledger.proofs.records import GivenPremise
+from dpverify.symbolic.derive.induction import Hypothesis
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Premise, Step
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, Link, Premise, Step
 from dpverify.symbolic.elaborate.differences import differences
 from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.letters import Letters
+from dpverify.symbolic.elaborate.functions import only_used
+from dpverify.symbolic.elaborate.letters import Letters, read_conditions
 from dpverify.symbolic.elaborate.text import text_of
 from dpverify.symbolic.elaborate.unify import Where, unify
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises
+from dpverify.symbolic.expressions.to_sympy import to_relations
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
-from dpverify.symbolic.rules.base import Instance, Relation, Rule, substitute
+from dpverify.symbolic.rules.base import Holds, Instance, Relation, Rule, substitute
 
 QUANTITY = "quantity"  # the argument of a citation that stands for what a record measures, or a lemma begins with
 POINTS = 60  # at which a line is evaluated that cannot be read as a step
@@ -51,7 +56,9 @@ class Elaborator:
     letters: Letters
     cite: Cite
     cited_names: tuple[str, ...]  # lemmas that lines may name
+    granted: Mapping[str, GivenPremise] = field(default_factory=dict)  # what lines may take for granted
     premises: dict[str, Premise] = field(default_factory=dict)
+    hypothesis: Hypothesis | None = None  # in the step of an induction
 
     def step(self, old: Any, line: ChainLine) -> Step:
         """The step from an expression to that of a line.
@@ -81,6 +88,10 @@ class Elaborator:
         if reason is None:
             return self._unreasoned(old, new, line)
         context = None if reason.place is None else self._context(reason, line, old)
+        if reason.cited == "given":
+            return self._by_granted(reason, context, old, new, line)
+        if reason.name == HYPOTHESIS and self.hypothesis is not None:
+            return self.cited(HYPOTHESIS, self.hypothesis, context, old, new, line)
         given = self._given(reason, line, old, new)
         if not reason.cited and reason.name == ALGEBRA:
             return Step(new, line.relation, note=line.note)
@@ -89,6 +100,15 @@ class Elaborator:
         if not reason.cited and reason.name not in self.cited_names:
             raise self.error(line, self._unknown(reason.name, old, new, line.relation))
         return self._by_premise(reason, given, context, old, new, line)
+
+    def derivation(
+        self, start: Any, steps: tuple[Link, ...], local: tuple[str, ...], *, used_only: bool = False
+    ) -> Derivation:
+        """The chain of these steps; ``used_only``: without conditions on letters that it does not have."""
+        made = Derivation(
+            self.name, "ours", self.letters.variables, self.letters.conditions, start, steps, self.premises, local
+        )
+        return only_used(made) if used_only else made
 
     def under(self, conditions: Iterable[Any]) -> Elaborator:
         """The same for the lines of a case, in which more conditions hold; premises are collected together."""
@@ -157,7 +177,9 @@ class Elaborator:
             if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
-            unknown = names - self.letters.symbols.keys() - given.keys()
+            of_function = reason.cited == "definition" and QUANTITY not in given
+            places = {s.name for s in plain.lhs.free_symbols} if of_function else set[str]()
+            unknown = (names - self.letters.symbols.keys() | places) - given.keys()
             where = given
             if unknown:
                 kept = {n: self.letters.symbols[n] for n in names - unknown - given.keys()}
@@ -169,23 +191,52 @@ class Elaborator:
                 where = {n: found.where[n] for n in sorted(unknown)} | given
             if not reason.cited:  # a letter that stays itself is the proof's, whatever the lemma knows of it
                 where = {**self._same_letters(plain, where), **where}
+            if of_function:  # the equation is for all places
+                return self.cited(_name_of(reason, {}), plain, context, old, new, line, where)
             premise = self.cite(reason, where)
         except ProofError:
             raise
         except (ValueError, KeyError) as error:
             raise self.error(line, str(error)) from None
-        name = _name_of(reason, where)
+        return self.cited(_name_of(reason, where), premise, context, old, new, line)
+
+    def _by_granted(self, reason: Reason, context: Any, old: Any, new: Any, line: ChainLine) -> Step:
+        """A step by a relation that the file takes for granted, in the letters of this chain."""
+        if reason.name not in self.granted:
+            raise self.error(line, f"nothing is given as {reason.name!r}{suggest(reason.name, self.granted)}")
+        record = self.granted[reason.name]
+        says = self.letters.abbreviations.expanded(parse_relation(record.says))
+        left, right = (self.expr(line, side) for side in says.operands)
+        (sign,) = says.ops
+        texts = read_conditions(record.requires, self.letters.abbreviations)
+        conditions = [Holds(c) for text in texts for c in to_relations(text, self.letters.symbols)]
+        relations: dict[str, Relation] = {"<=": "<=", ">=": ">=", "==": "=", "<": "<=", ">": ">="}
+        premise = Premise(left, relations[sign], right, tuple(conditions))
+        return self.cited(record.words, premise, context, old, new, line)
+
+    def cited(
+        self,
+        name: str,
+        premise: Premise,
+        context: Any,
+        old: Any,
+        new: Any,
+        line: ChainLine,
+        where: Where | None = None,
+    ) -> Step:
+        """A step by a premise, for what its letters become, at the place where the two expressions differ."""
         self.premises[name] = premise
+        instance = premise.instance(where) if where else premise
         if context is None:
             context = next(
                 (
-                    _shown_place(premise, d.context, old, new)
+                    _shown_place(instance, d.context, old, new)
                     for d in differences(old, new)
-                    if _is_at(premise, d.old, d.new)
+                    if _is_at(instance, d.old, d.new)
                 ),
                 None,
             )
-        return Step(new, line.relation, PREMISE, {}, (name,), line.note, context)
+        return Step(new, line.relation, PREMISE, dict(where or {}), (name,), line.note, context)
 
     def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
         """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""
@@ -215,7 +266,9 @@ class Elaborator:
             known = facts, self.letters.variables, lambda _: False
             if not justified(Move(old, new, line.relation, one.context, *known), instance(one.where)):
                 return one
-        return found[0]
+        # What makes the step right may be a lemma that the proof calls known: the rule's conditions decide.
+        proven = (one for one in found if _conditions_are_met(instance(one.where), facts, self.letters.variables))
+        return next(proven, found[0])
 
     def _one_sided(
         self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
@@ -294,6 +347,10 @@ def _shown_place(instance: Instance, context: Any, old: Any, new: Any) -> Any:
         if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
             return None
     return context
+
+
+def _conditions_are_met(instance: Instance, facts: Facts, variables: Mapping[str, Any]) -> bool:
+    return all(condition.met(facts, variables) for condition in instance.conditions)
 
 
 def _is_at(instance: Instance, old: Any, new: Any) -> bool:

@@ -28,7 +28,7 @@ def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Ite
     elif _names(pattern) & letters <= where.keys():
         if _same(substitute(pattern, where), expr):
             yield where
-    elif isinstance(pattern, sympy.core.function.AppliedUndef):
+    elif isinstance(pattern, sympy.core.function.AppliedUndef) and str(pattern.func) in letters:
         if all(one.is_Symbol for one in pattern.args):
             yield {**where, str(pattern.func): sympy.Lambda(pattern.args, expr)}
     elif isinstance(pattern, sympy.Sum | sympy.Integral):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from dpverify.bench.case import BenchCase, Forms, Target
 from dpverify.bench.measure import FormTimes, Measured
+from dpverify.bench.records import Bench, BenchInfo, CaseRecord
 from dpverify.bench.run import case_record
-from dpverify.report.bench.records import Bench, BenchInfo, CaseRecord
 
 Seconds = Mapping[str, Sequence[float]]
 

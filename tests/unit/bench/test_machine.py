@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpverify.bench import machine
-from dpverify.bench.machine import Watch, usable_cores
+from dpverify.bench.machine import Watch
+from dpverify.processes import usable_cores
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

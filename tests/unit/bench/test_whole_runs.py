@@ -12,9 +12,9 @@ import pytest
 from dpverify.bench import whole_runs
 from dpverify.bench.case import Usage, select
 from dpverify.bench.cases.verification import CASES, IN_TURN
-from dpverify.bench.machine import usable_cores
 from dpverify.bench.measure import ONE_THREAD
 from dpverify.bench.whole_runs import ColdThenWarm, CommandError, VerifyRun, cold_at_once, read_results, run_python
+from dpverify.processes import usable_cores
 
 
 def run(used: Usage, status: str = "proved", seconds: float = 1.0) -> VerifyRun:

@@ -11,10 +11,10 @@ from dpverify.bench import case as cases
 from dpverify.bench import run as running
 from dpverify.bench.case import BenchCase, Group, Target
 from dpverify.bench.measure import FormTimes, Measured
+from dpverify.bench.records import Bench
+from dpverify.bench.report.page import check_bench
 from dpverify.cli import main
 from dpverify.ledger.records import encode
-from dpverify.report.bench.page import check_bench
-from dpverify.report.bench.records import Bench
 from tests.for_each import for_each
 from tests.unit.bench.runs import bench, case, record
 

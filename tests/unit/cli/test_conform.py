@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.cli import main
-from dpverify.report.peers import PEERS_PAGE
+from dpverify.conform.peers.page import PEERS_PAGE
 from tests.for_each import for_each
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"

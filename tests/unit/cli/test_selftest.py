@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.app import main
-from dpverify.report.selftest import Selftest
+from dpverify.processes import usable_cores
 from dpverify.selftest import run as runner
 from dpverify.selftest.catalogue import Fault, choose, load_faults
+from dpverify.selftest.records import Selftest
 
 ROOT = Path(__file__).parents[3]
 Asked = list[tuple[list[str], dict[str, Any]]]

@@ -9,14 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.bench.machine import usable_cores
 from dpverify.cli.app import main
-from dpverify.report.mutants import MutantsRun
-from dpverify.report.rates import CheckRates, RatesRun
-from dpverify.report.search import Hunted, SearchRun, Trial
-from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
+from dpverify.processes import usable_cores
 from dpverify.selftest import modules, rates, searching
 from dpverify.selftest import run as runner
+from dpverify.selftest.records import (
+    CheckRates,
+    FaultOutcome,
+    Hunted,
+    MutantsRun,
+    RatesRun,
+    SearchRun,
+    Selftest,
+    Sighting,
+    Trial,
+)
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]

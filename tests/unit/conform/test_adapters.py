@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.cli.conformance.targets import load_function
 from dpverify.conform import PrivateOptimizer, Promise
-from dpverify.report.peer_records import SEVERITIES
-from dpverify.report.peers import PEERS_PAGE
+from dpverify.conform.peers.page import PEERS_PAGE
+from dpverify.conform.peers.records import SEVERITIES
+from dpverify.targets import load_function
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]
@@ -39,7 +39,7 @@ LIBRARIES = {
 def loaded(name: str, function: str) -> Any:
     """Return a function of an adapter, or skip the test if its library is not installed."""
     pytest.importorskip(LIBRARIES[name], exc_type=ImportError)
-    return load_function("TARGET", f"{PEERS / name}.py:{function}")[0]
+    return load_function(f"{PEERS / name}.py:{function}")[0]
 
 
 def functions(name: str) -> list[str]:

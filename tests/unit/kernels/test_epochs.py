@@ -9,9 +9,10 @@ import pytest
 
 from dpverify.kernels import epochs as module
 from dpverify.kernels.check import ArgumentError
-from dpverify.kernels.epochs import Ordering, draw_schedule, example_of, last_shuffle, new_order
+from dpverify.kernels.epochs import draw_schedule, example_of, last_shuffle, new_order
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 N, T = 7, 23

@@ -21,8 +21,8 @@ from tests.for_each import for_each
 WHAT_TO_DO = """
 numba {version} has changed something inside that we build on: {part}.
 Until it is mended, pin numba in constraints.txt to the release there was before, and set the upper limit in
-pyproject.toml. Then mend kernels/numba_internals.py or kernels/postponed.py, which alone touch such parts: compare
-numba's own {where} in both releases."""
+pyproject.toml. Then mend kernels/numba_internals.py, which alone touches such parts: compare numba's own {where} in
+both releases."""
 
 
 type_of: Any = numba.typeof
@@ -94,21 +94,6 @@ def references() -> bool:
     return ["NRT_incref" in text_of(compiled, np.zeros(1), np.ones(1), 3) for compiled in made] == [True, False]
 
 
-def postponed_code() -> bool:
-    @inner_kernel
-    def inner(x: float) -> float:
-        return x + 1.0
-
-    @kernel
-    def outer(x: float) -> float:
-        return inner(x)
-
-    cast("Any", outer)._cache = NullCache()
-    found = outer(1.0)
-    (own,) = (each.library for each in cast("Any", inner).overloads.values())
-    return found == 2.0 and own._postponed is True and inner(2.0) == 3.0
-
-
 def trailing_zeros() -> bool:
     powers = [1 << k for k in range(63)]
     return [level(t) for t in powers] == [python_of(level)(t) for t in powers] == list(range(63)) and level(96) == 5
@@ -143,7 +128,6 @@ PARTS: dict[Callable[[], bool], str] = {
     typed_as_variables: "Dispatcher.get_call_template in numba/core/dispatcher.py",
     without_dispatch: "Dispatcher.compile and get_overload in numba/core/dispatcher.py",
     references: "_nrt in numba/core/options.py",
-    postponed_code: "JITCodeLibrary and JITCPUCodegen in numba/core/codegen.py, and CPUContext.get_executable",
     trailing_zeros: "BaseContext.cast in numba/core/base.py, and llvmlite's ir.Builder",
     expectations: "Overload.inline in numba/core/inline_closurecall.py, and llvmlite's ir.Module.declare_intrinsic",
     prefetch: "numba/core/cgutils.py and make_array in numba/np/arrayobj.py, and llvmlite's ir.Builder",

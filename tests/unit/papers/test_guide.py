@@ -15,7 +15,9 @@ from tests.for_each import for_each
 from tests.unit.one_core import one_core
 
 ROOT = Path(__file__).parents[3]
-GUIDE, YOURS = ROOT / "docs" / "adding-a-paper.md", ROOT / "docs" / "your-paper.md"
+GUIDE = ROOT / "docs" / "adding-a-paper.md"
+YOURS = ROOT / "docs" / "your-paper.md"
+FIRST_DAY = ROOT / "CONTRIBUTING.md"
 LONGEST = 150
 
 
@@ -64,3 +66,14 @@ def test_a_paper_of_ones_own_is_judged_from_its_formulas(tmp_path: Path) -> None
     assert re.search(r"\b3 passed\b", pinned), pinned
     assert "not refuted   mine2026:lemma-4  not refuted by simulation" in simulated
     assert "corollary-3" in (tmp_path / "pages" / "mine2026.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_claim_and_an_algorithm_of_the_first_day(tmp_path: Path) -> None:
+    for folder in ("docs", "dpverify", "specs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=_left_out)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    proved, tested = follow(FIRST_DAY, tmp_path, tmp_path)
+    assert "proved, given nothing: the stand-alone checker accepts the certificate" in proved
+    assert "1 verdict on 1 claim: 1 proved." in proved
+    assert "no fault found" in tested.lower()

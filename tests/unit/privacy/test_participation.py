@@ -1,7 +1,8 @@
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.privacy.participation import ORDERINGS, Bounds, Ordering, pattern_count, patterns
+from dpverify.privacy.participation import Bounds, pattern_count, patterns
+from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.kernels.epochs import Ordering, draw_schedule
+from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems import stepped_run as module
 from dpverify.problems.gradient_of_examples import IndexGradient
 from dpverify.problems.stepped_run import FunctionRun
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 N, T, RATE = 5, 17, 0.25

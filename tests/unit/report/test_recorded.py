@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dpverify.report.collect import ReportError
-from dpverify.report.mutants import MUTANTS_PAGE, MutantsRun
+from dpverify.selftest.pages.mutants import MUTANTS_PAGE
+from dpverify.selftest.records import MutantsRun
 
 RUN = MutantsRun(commit="c", modules=["a.b"], changes=[])
 

@@ -11,9 +11,9 @@ from dpverify.cli.selftest import selftest
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.report.rates import RatesRun
 from dpverify.selftest import rates
 from dpverify.selftest.rates import others
+from dpverify.selftest.records import RatesRun
 
 ROOT = Path(__file__).parents[3]
 

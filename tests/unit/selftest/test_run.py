@@ -15,11 +15,11 @@ import pytest
 
 from dpverify.cli.app import main
 from dpverify.foreign import interrupts_recorded
-from dpverify.report.selftest import FaultOutcome, Selftest
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
 from dpverify.selftest.children import Children
 from dpverify.selftest.noticing import look
+from dpverify.selftest.records import FaultOutcome, Selftest
 from dpverify.selftest.run import NotGreen, remembered, selftest, work_folder
 from tests.for_each import for_each
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpverify.cli.output import BadInput
 from dpverify.cli.selftest import selftest
-from dpverify.report.search import SearchRun
+from dpverify.selftest.records import SearchRun
 
 ROOT = Path(__file__).parents[3]
 

@@ -4,10 +4,18 @@ import runpy
 from pathlib import Path
 
 from dpverify.ledger.records import encode
-from dpverify.report.mutants import NOTHING_RUNS, MutantsRun
-from dpverify.report.rates import CheckRates, RatesRun
-from dpverify.report.search import Hunted, SearchRun, Trial
-from dpverify.report.selftest import FaultOutcome, Selftest, Sighting
+from dpverify.selftest.records import (
+    NOTHING_RUNS,
+    CheckRates,
+    FaultOutcome,
+    Hunted,
+    MutantsRun,
+    RatesRun,
+    SearchRun,
+    Selftest,
+    Sighting,
+    Trial,
+)
 
 SUMMARY = runpy.run_path(str(Path(__file__).parents[3] / ".ci" / "summary.py"))["summary"]
 JUNIT = """<testsuites><testsuite>

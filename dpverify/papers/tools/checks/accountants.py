@@ -24,7 +24,8 @@ from dpverify.papers.tran2022.accounting.algorithm_2.long import long_run
 from dpverify.papers.tran2022.accounting.algorithm_2_definition import Squares
 from dpverify.papers.tran2022.accounting.algorithm_2_definition import largest_sum as largest_sum_2
 from dpverify.papers.tran2022.accounting.blocks import SAFETY, bounds_of
-from dpverify.privacy.participation import Bounds, Ordering, check_ordering, pattern_count
+from dpverify.privacy.participation import Bounds, check_ordering, pattern_count
+from dpverify.shared_types import Ordering
 
 CHECKS = PaperChecks("tools", __name__)
 

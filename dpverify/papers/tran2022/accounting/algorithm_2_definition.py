@@ -12,7 +12,8 @@ from fractions import Fraction
 from flint import fmpq
 
 from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
-from dpverify.privacy.participation import Ordering, Pattern, patterns
+from dpverify.privacy.participation import Pattern, patterns
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import ZERO, to_fraction
 
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple, TypeAlias
 
-from dpverify.privacy.participation import Ordering, Pattern, pattern_count, patterns
+from dpverify.privacy.participation import Pattern, pattern_count, patterns
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import ZERO, Value, power, to_value
 
 Nodes: TypeAlias = Literal["read", "all"]

@@ -18,7 +18,8 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.sensitivity.visits_bounds import visits, visits_first, visits_later
 from dpverify.privacy.gaussian_safe import certify, safe_epsilon, safe_mu
-from dpverify.privacy.participation import Bounds, Ordering
+from dpverify.privacy.participation import Bounds
+from dpverify.shared_types import Ordering
 
 SR_NODES = ("G to 2N", "G", "Delta", "r")
 """Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later ones, Delta nodes, r nodes."""

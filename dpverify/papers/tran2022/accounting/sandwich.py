@@ -26,7 +26,8 @@ from dpverify.privacy.audit.gaussian import bound_mu
 from dpverify.privacy.audit.moments import ClassMoments
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.gaussian_safe import safe_epsilon
-from dpverify.privacy.participation import Bounds, Ordering
+from dpverify.privacy.participation import Bounds
+from dpverify.shared_types import Ordering
 
 Algorithm: TypeAlias = Literal["dp-nsgd", "sr-nsgd"]
 

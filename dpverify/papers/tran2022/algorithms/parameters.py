@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
-from dpverify.kernels.epochs import Ordering, check_ordering
+from dpverify.kernels.epochs import check_ordering
+from dpverify.shared_types import Ordering
 
 
 class CommonParameters:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sympy import Integer, Symbol
+from sympy import Symbol
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.identities.sum_steps import (
@@ -43,38 +43,6 @@ _ONE = (ALPHA <= 1,)
 def _chain(statement: Statement, name: str, start: Any, *steps: Step, **premises: Premise) -> Derivation:
     ranges = {letter: integer(1, 20) for letter in "tu"} | {"s": integer(0, 20)}
     return Derivation(name, "ours", variables(statement, **ranges), _ONE, start, steps, premises)
-
-
-def unrolled(statement: Statement) -> Derivation:
-    """``tran2022:section-3-momentum-unrolled``: by induction from m_0 = 0."""
-
-    def total(last: Any) -> Any:
-        return ALPHA * weighted(grad(i), 1, last)
-
-    recursion = definitions(statement, "momentum/start", "momentum/step")
-    hypothesis = Hypothesis(momentum(s), "=", total(s), letter=s)
-    base = _chain(
-        statement,
-        "the momentum at 0",
-        momentum(0),
-        known(HOLE, Integer(0), "momentum/start"),
-        by(HOLE, total(0)),
-        **recursion,
-    )
-    new = ALPHA * grad(s + 1)
-    step = _chain(
-        statement,
-        "the momentum at the next step",
-        momentum(s + 1),
-        known(HOLE, BETA * momentum(s) + new, "momentum/step", t=s + 1),
-        known(BETA * HOLE + new, total(s), "hypothesis"),
-        *put_in(ALPHA * HOLE + new, BETA, 1, s - i, grad(i), 1, s),
-        joined(ALPHA * HOLE, BETA ** (s + 1 - i) * grad(i), 1, s + 1, s),
-        **recursion,
-        hypothesis=hypothesis,
-    )
-    induction = by_induction(s, 0, base=base, step=step)
-    return _chain(statement, "the momentum unrolled", momentum(t), known(HOLE, total(t), "sum", s=t), sum=induction)
 
 
 def equation_1(statement: Statement) -> Derivation:

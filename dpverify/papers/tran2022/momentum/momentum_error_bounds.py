@@ -20,9 +20,9 @@ from flint import arb
 
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_noise_norm
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact, to_ball, to_exact, to_value
 
-Ordering: TypeAlias = Literal["fresh", "once"]
 Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 
 MOST_STEPS = 12  # Antipodes are enumerated up to this step: 2^6 orders.

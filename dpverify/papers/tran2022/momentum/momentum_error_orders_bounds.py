@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
+from dpverify.shared_types import Ordering
 
 TILT = 0.01  # s: how far a ridge is turned towards its own axis.
 

@@ -21,6 +21,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from flint import arb
 
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value, working_precision
 
 LONGEST: Final = 600  # Powers longer than this many bits become balls of ``BALL_BITS``.
@@ -142,8 +143,6 @@ CHANGE_FACTOR = Fraction(11, 10)
 
 FACTORS: dict[Sum, Fraction] = {"difference": Fraction(2), "estimate": Fraction(3, 2), "momentum": Fraction(2)}
 """Factor of ``G sqrt(alpha)``; that of the momentum is Lemma 11's."""
-
-Ordering: TypeAlias = Literal["fresh", "once"]
 
 
 def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:

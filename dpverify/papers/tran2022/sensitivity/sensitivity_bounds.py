@@ -16,18 +16,19 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.papers.tran2022.sensitivity import visits_bounds as visits_of
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact, Value, power, to_ball, to_exact, to_value
 
 
 def momentum_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: visits_of.Ordering
+    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
     """Worst-case sensitivity of the node f_[start, end] of Algorithm 1 (``tran2022:theorem-4-sensitivity``)."""
     return to_exact(to_value(2 * alpha * lipschitz) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
 
 
 def gradient_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: visits_of.Ordering
+    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
     """Worst-case sensitivity of the G node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-g``)."""
     return to_exact(to_value(2 * lipschitz) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
@@ -40,7 +41,7 @@ def difference_sensitivity(
     N: int,
     eta: Fraction,
     smoothness: Fraction,
-    ordering: visits_of.Ordering,
+    ordering: Ordering,
     *,
     lipschitz: Fraction | None = None,
 ) -> Exact:
@@ -63,7 +64,7 @@ def difference_sensitivity(
 
 
 def drift_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: visits_of.Ordering
+    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering
 ) -> Exact:
     """Worst-case sensitivity of the r node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-r``).
 
@@ -73,7 +74,7 @@ def drift_sensitivity(
     return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
 
 
-def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: visits_of.Ordering) -> list[int]:
+def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
     """Steps of an r node's worst pattern, from the last back: the latest visits, or perhaps last steps of epochs."""
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
@@ -81,7 +82,7 @@ def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: visits
     return visits_of.latest_visits(start, end, N, ordering)
 
 
-def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: visits_of.Ordering) -> list[Value]:
+def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
     """Weighted sums of (p - 1) over the patterns among which the worst one is, in the order of ``drift_visits``."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")

@@ -10,12 +10,9 @@ sections 1 and 4.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias
 
+from dpverify.shared_types import ORDERINGS, Ordering
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, power, to_exact
-
-Ordering: TypeAlias = Literal["fresh", "once"]
-ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
 
 
 def epoch_of(t: int, N: int) -> int:

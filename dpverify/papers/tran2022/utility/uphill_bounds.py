@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from typing import Final, Literal
+from typing import Final
 
 from flint import arb
 
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 
 # Gradients of the examples: one pulls one way, two the other.
@@ -22,8 +23,6 @@ BIG = Fraction(1)
 SMALL = Fraction(-10, 21)
 EXAMPLES: Final = 3
 EPOCHS: Final = 6  # Orders of this many epochs decide the sign of the momentum, whatever was before.
-
-Ordering = Literal["fresh", "once"]
 
 
 @dataclass(frozen=True)

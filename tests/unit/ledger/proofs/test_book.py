@@ -13,6 +13,11 @@ SOUND = """
 [let]
 "twice(x)" = "2*x"
 
+[[given]]
+id = "granted"
+words = "A step is short"
+says = "0 <= 1"
+
 [[lemma]]
 id = "first"
 letters = {n = "integer, n >= 0"}
@@ -39,6 +44,7 @@ of = "CLAIM"
 chain = '''
 0
 <= 1 by first
+<= 1 by given granted
 '''
 """
 
@@ -67,7 +73,7 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
     digest = claim.proofs.digest(claim.record.id)
     assert digest
     assert claim.proofs.digest("no-such-claim") == ""
-    changes = {"<= n + 1\n": "<= n + 2\n", "2*x": "3*x", "<= 1 by": "<= 2 by"}
+    changes = {"<= n + 1\n": "<= n + 2\n", "2*x": "3*x", "<= 1 by": "<= 2 by", "0 <= 1": "0 <= 2"}
     for old, new in changes.items():
         changed = loaded(write, SOUND.replace(old, new))
         assert changed.proofs.digest(claim.record.id) != digest, old
@@ -88,6 +94,9 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
         ('chain = "n"', "", "this field is required"),
         ('n = "integer"}', 'n = "whole"}', "a domain begins with real or integer"),
         ('"twice(x)"', '"twice(2)"', "an abbreviation is a name"),
+        ('id = "second"', 'id = "granted"', "an id is given once"),
+        ('says = "0 <= 1"', 'says = "0 <= 1 <= 2"', "a premise has two sides"),
+        ('words = "A step is short"', 'words = " "', "is said in words"),
     ],
 )
 def test_what_breaks_a_rule_is_said(write: Write, old: str, new: str, said: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpverify.ledger.formula import FormulaError, to_text
-from dpverify.ledger.proofs.chains import parse_chain, read_reason
+from dpverify.ledger.proofs.chains import formulas_of, parse_chain, read_reason
 from tests.for_each import for_each
 
 CHAIN = """
@@ -54,6 +54,18 @@ def test_cases_hold_lines_and_end_where_the_split_does() -> None:
     assert split.reason is None
 
 
+def test_an_induction_has_a_base_and_a_step() -> None:
+    chain = parse_chain(
+        "a\n= b  by induction(s = 0)\nbase\n= c by one\nstep\n= d by hypothesis\n= e\nend\n<= f by two\n"
+    )
+    induction, last = chain.lines
+    assert induction.induction is not None
+    base, step = induction.induction
+    assert ([to_text(line.formula) for line in base], [to_text(line.formula) for line in step]) == (["c"], ["d", "e"])
+    assert [to_text(formula) for formula in formulas_of(chain.lines)] == ["b", "c", "d", "e", "f"]
+    assert last.number == 9
+
+
 @for_each(
     ("text", "rule"),
     [
@@ -67,6 +79,8 @@ def test_cases_hold_lines_and_end_where_the_split_does() -> None:
         ("a\n<= b.real by order", "attributes are not part of the language"),
         ("a\n<= b by cases\n<= c by order", "two cases or more"),
         ("a\n<= b by order\nend", "below a line whose reason is cases"),
+        ("a\n<= b by order\nstep\n= c", "below a line whose reason is cases or induction"),
+        ("a\n= b by induction(s = 0)\nbase\n= c", "an induction has a part step"),
         ("a\n" + "<= b by order\n" * 200, "at most 200 lines"),
     ],
 )

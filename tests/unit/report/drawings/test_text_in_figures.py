@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
+from dpverify.bench.report.page import recorded_bench, render_bench
 from dpverify.compare.report import read as read_comparisons
 from dpverify.compare.report import render as render_comparisons
 from dpverify.compare.tables.report import read as read_experiments
 from dpverify.compare.tables.report import render as render_experiments
-from dpverify.report.bench.page import recorded_bench, render_bench
 from dpverify.report.collect import pictures
 from dpverify.report.drawings import overview
 from dpverify.report.drawings.columns import read

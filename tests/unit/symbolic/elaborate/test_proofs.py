@@ -64,6 +64,22 @@ FALSE = [
     ("theorem-9-gamma", "<= 1/2", "<= 49/100", ["line 3", "false at"]),
     ("lemma-5-case-1", "-norm(g) + 2*norm(e)", "-norm(g) + 99/100*norm(e)", ["line 3", "false at"]),
     ("lemma-5-case-1", "by along", "by cosines", ["line 2"]),
+    ("section-3-momentum-unrolled", "momentum-sum(s = t)", "momentum-sum(s = t - 1)", ["line 2"]),
+    ("section-3-momentum-unrolled", "momentum-sum(s = t)", "hypothesis", ["no rule or lemma 'hypothesis'"]),
+    ("section-3-momentum-unrolled", "induction(s = 0)", "induction(s = 1)", ["momentum-sum, base"]),
+    ("section-3-momentum-unrolled", "induction(s = 0)", "induction(u = 0)", ["names its letter and the first number"]),
+    (
+        "section-3-momentum-unrolled",
+        "    = 0    ",
+        "    = 1    ",
+        ["momentum-sum, base: step 0"],
+    ),
+    (
+        "section-3-momentum-unrolled",
+        "+ alpha*grad(s + 1)     by hyp",
+        "+ alpha*grad(s)     by hyp",
+        ["momentum-sum, step"],
+    ),
     ("lemma-12", 'variance = "measured"', 'variance = "measured", T = "integer"', ["none of the claim's letters"]),
 ]
 

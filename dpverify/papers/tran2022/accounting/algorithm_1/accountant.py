@@ -18,7 +18,8 @@ from dpverify.papers.tran2022.accounting import blocks
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
 from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value, values_by_place
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.privacy.participation import Bounds, Ordering, check_ordering
+from dpverify.privacy.participation import Bounds, check_ordering
+from dpverify.shared_types import Ordering
 
 ACCURACY: Final = 1.001  # Upper over lower bound, unless another is asked for.
 

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.participation import Ordering, Pattern, patterns
+from dpverify.privacy.participation import Pattern, patterns
+from dpverify.shared_types import Ordering
 
 
 @kernel

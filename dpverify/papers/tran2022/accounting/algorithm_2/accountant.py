@@ -21,7 +21,8 @@ from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivit
 from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
-from dpverify.privacy.participation import Bounds, Ordering, check_ordering
+from dpverify.privacy.participation import Bounds, check_ordering
+from dpverify.shared_types import Ordering
 
 ACCURACY: Final = 1.015  # Upper over lower bound of mu^2, unless another is asked for.
 

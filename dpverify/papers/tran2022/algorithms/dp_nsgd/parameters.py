@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import Ordering
 from dpverify.papers.tran2022.algorithms.parameters import CommonParameters
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import check_depth
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, node_deviation, printed_v
+from dpverify.shared_types import Ordering
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.shared_types import Ordering
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.epochs import ExampleOrder, Ordering, last_shuffle, new_order
+from dpverify.kernels.epochs import ExampleOrder, last_shuffle, new_order
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Matrix, Vector
@@ -22,6 +22,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, new_numbers
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import slot_noise
 from dpverify.problems.worst_slope import Slope, slope_at
+from dpverify.shared_types import Ordering
 
 GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)  # Places in what a run returns
 

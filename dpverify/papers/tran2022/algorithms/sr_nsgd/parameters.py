@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.algorithms.parameters import CommonParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales
+from dpverify.shared_types import Ordering
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, 
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.privacy.participation import Ordering
 from dpverify.problems.worst_cases import ClippedQuadratic
+from dpverify.shared_types import Ordering
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -11,7 +11,6 @@ from dpverify.papers.tran2022.identities import window_derivations as windows
 CHECKS = PaperChecks("tran2022", __name__)
 
 PRINTED: dict[str, Build] = {
-    "section-3-momentum-unrolled": momentum.unrolled,
     "section-4-full-batch-recursion": momentum.full_batch,
     "equation-1": momentum.equation_1,
     "equation-2": momentum.equation_2,

@@ -10,9 +10,10 @@ from dpverify.harness import DerivationCheck, PaperChecks, Point
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.checks.linear_losses import SAME
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import Values, against_exact, at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import against_exact, at_points
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import definitions
 

@@ -34,6 +34,7 @@ from dpverify.papers.tran2022.algorithms.slopes.memory import Memory, WatchedRun
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.problems.worst_cases import antipodal, identical
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
@@ -185,11 +186,11 @@ WITH_MEMORY = {
 
 
 @lru_cache(maxsize=32)
-def _memory_error(steps: int, ordering: bounds.Ordering) -> float:
+def _memory_error(steps: int, ordering: Ordering) -> float:
     return error_at(Memory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
 
 
-def _forgets(ordering: bounds.Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
+def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
     """Printed terms and the start-up term against the error on the loss with a memory, with 1% for floats."""
 
     def holds(point: Point, statement: Statement) -> Outcome:

@@ -24,6 +24,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -44,7 +45,7 @@ REACHED: dict[str, Any] = {"N": 1, "T": 1, "t": 1, "alpha": "1/100000000", "eta"
 
 def _error(point: Point, statement: Statement) -> Exact:
     alpha, eta, smooth, G = (point[name] for name in ("alpha", "eta", "L", "G"))
-    ordering = cast(bounds.Ordering, statement.reading["ordering"])
+    ordering = cast(Ordering, statement.reading["ordering"])
     return bounds.attained_error(int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering)
 
 

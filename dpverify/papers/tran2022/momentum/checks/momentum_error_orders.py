@@ -13,7 +13,6 @@ from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Prope
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.checks.linear_losses import RIDGES, SLOPE
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import Ordering
 from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
     pair_anchor,
     pair_bias,
@@ -21,6 +20,7 @@ from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
     ridge_sampling,
 )
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import momentum_once, spread_of, weights_once
+from dpverify.shared_types import Ordering
 
 ALGORITHM = {"update-of-algorithm-1": Property("the iterates of Algorithm 1 without noise, over all its orders")}
 

@@ -25,12 +25,13 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.checks.linear_losses import AT_STEP_3N, SAME, TWO
 from dpverify.papers.tran2022.momentum.sr_bias_bounds import mean_distance_of_two
 from dpverify.papers.tran2022.noise import sr_total_derivations as total
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, Values, against_exact, at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, against_exact, at_points
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball, nearest_float, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import definitions
 

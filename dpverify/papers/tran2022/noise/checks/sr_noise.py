@@ -27,6 +27,7 @@ from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise import sr_window_derivations as windows
 from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count, count_nodes
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
 from dpverify.symbolic.exact.statements import decide_statement, definitions
 
@@ -116,7 +117,7 @@ def _term(
     claim: str,
     lhs: points.LeftSide,
     build: Build,
-    corners: Sequence[points.Values] = MANY_WINDOWS,
+    corners: Sequence[Values] = MANY_WINDOWS,
     *,
     least: int = 1,
     variants: tuple[str, ...] = BOTH,
@@ -132,15 +133,15 @@ def _term(
 TIGHTEST = [{"N": n, "alpha": Fraction(1, n), "gamma": gamma} for n in (1, 2, 3, 64) for gamma in ("1/2", "1/1000")]
 """alpha = 1/N: the slowest decay over an epoch that Lemma 7 allows."""
 
-COEFFICIENT: tuple[points.Values, points.Values] = (
+COEFFICIENT: tuple[Values, Values] = (
     {"N": 2, "alpha": "1/2", "gamma": "1/2", "window": 3},
     {"N": 3, "alpha": "37/100", "gamma": "47/100", "window": 10},
 )
-PLUGGED: tuple[points.Values, points.Values] = (
+PLUGGED: tuple[Values, Values] = (
     {"N": 3, "T": 2, "alpha": "1/2", "eta": 1, "L": 1, "sigma": 1},
     {"N": 64, "T": 5, "alpha": "1/9", "eta": "1/300", "L": "3/2", "sigma": "5/4"},
 )
-NUMBERS: tuple[points.Values, points.Values] = (
+NUMBERS: tuple[Values, Values] = (
     {**points.PLAIN, "N": 2, "T": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1},
     points.SHORT,
 )

@@ -12,11 +12,11 @@ from flint import ctx
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, Planted, Point, Property, RuleCheck, TrueNeighbour
 from dpverify.harness.context import as_point
 from dpverify.ledger.statements import Statement
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball, to_exact
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement, requires_hold
 
 LeftSide = Callable[[Point, Statement], Exact]
-Values = Mapping[str, int | Fraction | str]
 
 TOO_LARGE = 10**12  # The planted fault: the left side times this number
 

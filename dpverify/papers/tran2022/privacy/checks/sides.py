@@ -19,7 +19,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.gaussian_safe import delta_ball
-from dpverify.privacy.participation import Ordering, Pattern
+from dpverify.privacy.participation import Pattern
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import definitions
 

@@ -16,7 +16,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_2_sides import Nodes, exact_sums, worst_pattern
 from dpverify.papers.tran2022.privacy.checks.sides import delta_of
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
-from dpverify.privacy.participation import Ordering, Pattern
+from dpverify.privacy.participation import Pattern
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import OO, ZERO, Exact, Value, ball, to_ball, to_exact, to_value
 from dpverify.symbolic.exact.statements import definitions
 

@@ -31,6 +31,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
 from dpverify.papers.tran2022.reorder import reorder_bias_bounds as bias
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.evaluate import decide, to_number
 from dpverify.symbolic.exact.numbers import to_ball, to_exact, to_value
 
@@ -221,9 +222,9 @@ def _pairs(_: Budget) -> Iterable[dict[str, int]]:
     return ({"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n)
 
 
-def _uncorrelated(point: Point, statement: Statement, ordering: bias.Ordering | None = None) -> Outcome:
+def _uncorrelated(point: Point, statement: Statement, ordering: Ordering | None = None) -> Outcome:
     """Cross term of two steps' sampling errors of length 1, for gradients that do not depend on w."""
-    under = ordering or cast(bias.Ordering, statement.reading["ordering"])
+    under = ordering or cast(Ordering, statement.reading["ordering"])
     term = bias.cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
     return Outcome(term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1")
 

@@ -9,7 +9,8 @@ from typing import cast
 
 from dpverify.harness import Budget, Point
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering, epoch_of, latest_visits
+from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, latest_visits
+from dpverify.shared_types import Ordering
 
 Corner = Mapping[str, int | Fraction | str]
 

@@ -21,8 +21,9 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, repl
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as sensitivity
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
-from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering, epoch_of, latest_visits
+from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, latest_visits
 from dpverify.problems.worst_cases import signed_gradient
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
 
 Family: TypeAlias = Literal["f", "g", "delta", "r"]

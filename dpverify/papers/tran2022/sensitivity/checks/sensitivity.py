@@ -22,8 +22,8 @@ from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
 from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
 from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_drift, derive_sensitivity, derive_sum
-from dpverify.papers.tran2022.sensitivity.visits_bounds import Ordering
 from dpverify.papers.tran2022.sensitivity.visits_derivations import derive_distance
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
 
 UPDATE = {**witnesses.UPDATE_1, **witnesses.UPDATE_2}

@@ -10,7 +10,6 @@ from fractions import Fraction
 from dpverify.harness import Point
 from dpverify.harness.context import as_point
 from dpverify.harness.simulation.runs import NO_FAULT, OptimizerFault
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -19,6 +18,7 @@ from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales, proof_scales
 from dpverify.problems.worst_slope import Slope
+from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions
 

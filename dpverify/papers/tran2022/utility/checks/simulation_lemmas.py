@@ -13,7 +13,6 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -23,6 +22,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
 from dpverify.papers.tran2022.utility.checks.simulation_cases import HEAVY, LOUD, SlopeCase
+from dpverify.shared_types import Ordering
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 
 from dpverify.harness import PaperChecks
-from dpverify.harness.simulation.exponents import Values
 from dpverify.harness.simulation.slopes_check import ROUNDING, Simulated, SlopesCheck, Sweeps
 from dpverify.kernels.tape import Seed
+from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.onset import Cell, Theorem, corrected_parts, printed_bound, steps_of
 from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_6, theorem_9
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -99,7 +99,7 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
 """Exponents of the first term of the rates; the second, 1/sqrt(N), is smaller at all sizes here."""
 
 
-def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Values]) -> str:
+def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Vector]) -> str:
     """Say which term of the bound dominates at the largest N, and how far the bound is above the runs."""
     largest = sweeps["N"][-1]
     noise_free, noise = corrected_parts(theorem, largest.examples, largest.cell)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 
 from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, PaperChecks
 from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra, derive_order
+from dpverify.shared_types import Values
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-Values = dict[str, int | Fraction | str]
 
 POINT: Values = {
     "G": 1,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from dpverify.harness import DerivationCheck, ExhaustiveCheck, PaperChecks, SearchCheck
 from dpverify.harness.derivation_check import Build
 from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
 from dpverify.papers.wang2019.utility.checks.rates import points_at
 from dpverify.papers.wang2019.utility.derivations import derive_by_sign
 from dpverify.papers.wang2019.utility.order_derivations import derive_first_step
+from dpverify.shared_types import Values
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-Values = dict[str, int | str | Fraction]
 
 AT: Values = {
     "n": 10**4,

@@ -23,6 +23,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
 from dpverify.papers.wang2019.utility import derivations as derive
 from dpverify.papers.wang2019.utility import order_derivations as order
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import evaluate_statement
 
@@ -31,8 +32,6 @@ CHECKS = PaperChecks("wang2019", __name__)
 PRINTED = ("printed",)
 CORRECTED = ("amended",)
 MILLION = 10**6
-
-Values = dict[str, int | str | Fraction]
 
 
 def points_at(point: Values, letters: str) -> Callable[[Budget], list[Values]]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.harness import PaperChecks
-from dpverify.harness.simulation.exponents import Values
 from dpverify.harness.simulation.slopes_check import Simulated, SlopesCheck, Sweeps
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.papers.wang2019.accounting.onset import OnsetSetting, bound, printed_cost
@@ -94,7 +93,7 @@ def mean_gradient(size: AccurateSize, seed: int) -> float:
     return float(np.mean([problem.at(w[0]) for w in run.iterates[:-1]]))
 
 
-def _words(sweeps: Sweeps[AccurateSize], gradients: Mapping[str, Values]) -> str:
+def _words(sweeps: Sweeps[AccurateSize], gradients: Mapping[str, Vector]) -> str:
     ratios = [size.bound / gradients["n"][:, place].mean() for place, size in enumerate(sweeps["n"])]
     return f"the corrected bound is {min(ratios):.3g} to {max(ratios):.3g} times the simulated gradient"
 

@@ -15,11 +15,11 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical.checks.bound import PARTS, eta_of, excess_of, noise_of, run_of
 from dpverify.papers.zhang2021.empirical.checks.local_losses import PROPERTIES, escape_excess, lost_by_leaving
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-Values = dict[str, int | str | Fraction]
 
 ONLY_CONSTANTS = (
     "by Assumptions 2.1 and 2.4 the excess is at most L^2/(2 mu) everywhere; by 2.5 it grows along a ray from w* at "
@@ -32,7 +32,16 @@ MILLION = 10**6
 def _constants(budget: Budget) -> Iterator[Values]:
     """Settings of a run on constant losses, the smallest values and larger ones."""
     least: Values = {"K": 1, "T_0": 1, "t_0": 0, "rho": 0, "d": 1, "n": 1, "B": 1, "sigma": 0, "gap": 0}
-    constants: Values = {"theta": 1, "mu": "1/2", "beta": 1, "a": 1, "c_2": 6, "L": 1, "delta": "1/100", "epsilon": 1}
+    constants: Values = {
+        "theta": 1,
+        "mu": "1/2",
+        "beta": 1,
+        "a": 1,
+        "c_2": 6,
+        "L": 1,
+        "delta": "1/100",
+        "epsilon": 1,
+    }
     for c_4 in ("1/20", "1", "19/10"):
         yield {**least, **constants, "c_4": c_4}
         yield {

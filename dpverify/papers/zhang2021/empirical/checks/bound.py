@@ -16,10 +16,10 @@ from dpverify.harness.context import as_point
 from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
-from dpverify.papers.zhang2021.empirical import derivations as derive
 from dpverify.papers.zhang2021.empirical import stage_derivations as stage
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
 from dpverify.problems.waves import Waves
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CHECKS = PaperChecks("zhang2021", __name__)
@@ -65,8 +65,6 @@ def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
 
     return lhs
 
-
-Values = dict[str, int | str | Fraction]
 
 REST: Values = {"c_2": 1, "d": 3, "L": 1, "delta": "1/100", "n": 100, "B": 10, "epsilon": 1, "sigma": 1, "gap": 1}
 STEPS = ((1, 0), (2, 1), (3, 3), (20, 0), (40, 20), (100, 0), (100, 100))  # T^0 and t_Mon^0
@@ -203,14 +201,7 @@ CHECKS.add(
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",
         leaves_out="other losses than quadratics of one curvature",
     ),
-    DerivationCheck("note-stage-on", "derivation", build=stage.with_momentum),
-    DerivationCheck("note-stage", "derivation", build=stage.whole_stage),
-    DerivationCheck("note-stage-mean", "derivation", build=stage.mean_of_stage),
     DerivationCheck("note-stages", "derivation", build=stage.next_stage),
-    DerivationCheck("theorem-3-2-gamma", "derivation", build=derive.by_algebra),
-    DerivationCheck("theorem-3-2-half", "derivation", build=derive.at_the_schedule),
     SearchCheck("theorem-3-2-half", "search", seconds_each=0.01),
-    DerivationCheck("theorem-3-2-gives", "derivation", build=derive.at_the_schedule),
     SearchCheck("theorem-3-2-gives", "search", seconds_each=0.01),
-    DerivationCheck("theorem-3-2-stages", "derivation", build=derive.by_algebra),
 )

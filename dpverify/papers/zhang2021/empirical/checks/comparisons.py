@@ -11,7 +11,6 @@ from flint import arb
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     Outcome,
     PaperChecks,
     Planted,
@@ -22,13 +21,12 @@ from dpverify.harness import (
     TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.empirical import rate_derivations as derive
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-Values = dict[str, int | str | Fraction]
 Constant = Callable[[Point], arb]
 
 
@@ -150,17 +148,6 @@ CHECKS.add(
         neighbours=[TrueNeighbour("a left side of 0", holds=partial(_dominated, share=Fraction(0)))],
         region="one example",
     ),
-    DerivationCheck("section-1-1-e-2", "derivation", build=derive.logarithm_above_one, variants=("amended",)),
-    DerivationCheck("section-1-1-e-3", "derivation", build=derive.few_dimensions, variants=("amended",)),
-    DerivationCheck("section-1-1-p-2-ball", "derivation", build=derive.few_dimensions_of_ball, variants=("amended",)),
-    DerivationCheck("theorem-3-2-better-e-2", "derivation", build=derive.logarithm_above_one),
-    DerivationCheck("theorem-3-2-total", "derivation", build=derive.steps_of_all_stages),
-    DerivationCheck("section-1-1-gap-p-1", "derivation", build=derive.worse_than_without_privacy),
-    DerivationCheck("theorem-3-3-momentum", "derivation", build=derive.bracket_of_stability),
-    DerivationCheck("remark-5", "derivation", build=derive.growth_of_stability),
-    DerivationCheck("remark-6-p-2", "derivation", build=derive.larger_of_two_rates, variants=("amended",)),
-    DerivationCheck("theorem-3-4-case", "derivation", build=derive.case_without_privacy),
-    DerivationCheck("theorem-3-4-other-case", "derivation", build=derive.case_of_privacy),
     *(
         SearchCheck(claim, "search", seconds_each=0.01, variants=("amended",))
         for claim in (*GROWING, "section-1-1-e-2")

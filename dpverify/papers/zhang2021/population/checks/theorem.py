@@ -1,11 +1,10 @@
-"""Theorem 3.4, corrected: its steps, and the population risk on quadratics whose law is known."""
+"""Theorem 3.4, corrected: the population risk on quadratics whose law is known."""
 
 from __future__ import annotations
 
-from dpverify.harness import DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point
+from dpverify.harness import ExhaustiveCheck, PaperChecks, Planted, Point
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.empirical.checks.bound import noise_of, run_of, short_steps
-from dpverify.papers.zhang2021.population import derivations as derive
 from dpverify.papers.zhang2021.population.known_law import generalization_error, population_excess
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -26,8 +25,6 @@ REGION = (
     "quadratics of one curvature, steps up to the longest, no momentum to momentum always on, any law of the examples"
 )
 CHECKS.add(
-    DerivationCheck("note-theorem-3-4-draws", "derivation", build=derive.by_draws),
-    DerivationCheck("note-theorem-3-4", "derivation", build=derive.balanced),
     ExhaustiveCheck(
         "note-generalization",
         "quadratics",

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from sympy import log, sqrt
-
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -22,10 +19,7 @@ from dpverify.harness import (
 from dpverify.harness.planted import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.privacy.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
-from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.exact.numbers import Exact, ball
-from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
@@ -95,26 +89,6 @@ def _asked(point: Point, statement: Statement) -> Exact:
     return ball(scale**2 * point["T"]) * -ball(point["delta"]).log()
 
 
-def derive_variance(statement: Statement) -> Derivation:
-    """Derive equation 4 from Theorem 2.1; amended, where that theorem's noise is on the mean of the gradients."""
-    names = ("B", "n", "c_2", "T", "L", "delta", "epsilon")
-    batch, n, c_2, steps, lipschitz, delta, epsilon = (sympy_symbols(statement)[name] for name in names)
-    on_mean = lipschitz / batch if statement.reading["noise"] == "sum" else lipschitz
-    start = (on_mean * c_2 * (batch / n) * sqrt(steps * log(1 / delta)) / epsilon) ** 2
-    positive = real(0, 9, open_lo=True)
-    ranges = {
-        "n": integer(1, 99),
-        "B": integer(1, 9),
-        "T": integer(1, 99),
-        "delta": real(0, 1, open_lo=True, open_hi=True),
-        "c_2": positive,
-        "L": positive,
-        "epsilon": positive,
-    }
-    _, end = sympy_sides(statement)
-    return Derivation("algebra", "ours", ranges, sympy_conditions(statement), start, (Step(end, "="),))
-
-
 for theorem in ("theorem-2-1", "theorem-3-1"):
     CHECKS.add(
         ExhaustiveCheck(
@@ -155,9 +129,5 @@ CHECKS.add(
         lhs=_asked,
         neighbours=[TrueNeighbour("the noise on the mean", rhs="printed*B**2")],
         region="twelve points",
-    ),
-    DerivationCheck("theorem-3-1-variance", "derivation", build=derive_variance, readings={"noise": "sum"}),
-    DerivationCheck(
-        "theorem-3-1-variance", "of-mean", build=derive_variance, readings={"noise": "mean"}, variants=("amended",)
     ),
 )

@@ -21,11 +21,11 @@ from dpverify.papers.zhang2021.stability.generalization import (
     stability,
     table_of,
 )
+from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball, working_precision
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-Values = dict[str, int | str | Fraction]
 
 OUTPUTS = ("loop", "arguments", "last")
 BITS = 1024  # with fewer, differences that have settled look the same

@@ -13,7 +13,8 @@ from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     gradient_sensitivity,
     momentum_sensitivity,
 )
-from dpverify.papers.tran2022.sensitivity.visits_bounds import ORDERINGS, Ordering, epoch_of
+from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of
+from dpverify.shared_types import ORDERINGS, Ordering
 from dpverify.symbolic.exact.numbers import Exact
 from tests.for_each import for_each
 

@@ -9,8 +9,6 @@ from flint import arb
 
 from dpverify.papers.tran2022.algorithms.composition import compose_prefix
 from dpverify.papers.tran2022.sensitivity.visits_bounds import (
-    ORDERINGS,
-    Ordering,
     ancestor_count,
     decay_sum,
     epoch_of,
@@ -22,6 +20,7 @@ from dpverify.papers.tran2022.sensitivity.visits_bounds import (
     visits_first,
     visits_later,
 )
+from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each
 
 Node = tuple[int, int]

@@ -8,12 +8,12 @@ from flint import arb
 from dpverify.papers.tran2022.utility.uphill_bounds import (
     BIG,
     SMALL,
-    Ordering,
     noise_variance_1,
     noise_variance_2,
     signs,
     uphill_bound,
 )
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 MEAN = (BIG + 2 * SMALL) / 3

@@ -11,7 +11,8 @@ from dpverify.papers.tran2022.accounting.blocks import different_blocks
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
-from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
+from dpverify.privacy.participation import pattern_count
+from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000))

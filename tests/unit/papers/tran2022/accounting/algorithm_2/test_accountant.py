@@ -13,7 +13,8 @@ from dpverify.papers.tran2022.accounting.algorithm_2_definition import Squares, 
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
-from dpverify.privacy.participation import ORDERINGS, Ordering, pattern_count
+from dpverify.privacy.participation import pattern_count
+from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each
 
 ALPHAS = (Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 50))

@@ -9,7 +9,6 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
@@ -21,6 +20,7 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.run import NsgdRun
 from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, noisy_step
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import UndrawnNodeError, nodes_of_tape, noise_from_nodes
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 BASE = Parameters(steps=100, alpha=0.2, eta=0.05, sigma=0.5, lipschitz=2.0)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
 from dpverify.papers.tran2022.algorithms.slopes.memory import WatchedRun
 from dpverify.problems.base import Problem
 from dpverify.problems.worst_cases import antipodal, identical
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 SEEDS = np.random.default_rng(4).integers(1 << 62, size=60)

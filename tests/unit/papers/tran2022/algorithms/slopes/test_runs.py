@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dpverify.kernels.epochs import Ordering
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
@@ -17,6 +16,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator
 from dpverify.problems.worst_slope import Slope
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 ORDERINGS: tuple[Ordering, ...] = ("fresh", "once")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.kernels.epochs import Ordering, check_schedule, draw_schedule
+from dpverify.kernels.epochs import check_schedule, draw_schedule
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
@@ -25,6 +25,7 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.repairs import REPAIRS
 from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
+from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 SCALES = Scales(1.0, 0.5, 0.25, 1.0, 4.0)

@@ -19,8 +19,8 @@ from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     replayed,
     worst_schedule,
 )
-from dpverify.papers.tran2022.sensitivity.visits_bounds import ORDERINGS, Ordering
 from dpverify.report.pages.figures import caption, svg
+from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each
 
 FAMILIES: tuple[Family, ...] = ("f", "g", "delta", "r")

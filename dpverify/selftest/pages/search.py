@@ -4,57 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from statistics import median
-from typing import Literal
 
-from dpverify.ledger.records import Record
 from dpverify.report import markdown as md
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
-
-
-class Trial(Record, frozen=True, kw_only=True):
-    """One search with one seed: the points it looked at, and the simplest counterexample, if it found one."""
-
-    seed: int
-    points: int
-    found: dict[str, str] = {}
-    bits: int = 0  # that it takes to write the counterexample down
-
-
-class Hunted(Record, frozen=True, kw_only=True):
-    """One inequality, and what the searches of each budget saw."""
-
-    name: str
-    kind: str  # "" where it is true
-    says: str
-    requires: list[str]
-    bits: int  # of the counterexample that came with it; 0 where it is true
-    trials: dict[str, list[Trial]]  # by budget
-
-    def found(self, budget: str) -> list[Trial]:
-        """The trials that found a counterexample."""
-        return [trial for trial in self.trials[budget] if trial.found]
-
-
-class SearchRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/search.json``. ``seconds``: what a search may cost, by budget."""
-
-    schema: Literal[1] = 1
-    kind: Literal["dpverify search"] = "dpverify search"
-    kinds: dict[str, str]
-    seconds: dict[str, float]
-    inequalities: list[Hunted]
-
-    @property
-    def false(self) -> list[Hunted]:
-        """Those that are false."""
-        return [hunted for hunted in self.inequalities if hunted.kind]
-
-    @property
-    def wrong(self) -> list[Hunted]:
-        """True ones that were refuted."""
-        return [hunted for hunted in self.inequalities if not hunted.kind and any(map(hunted.found, hunted.trials))]
-
+from dpverify.selftest.records import Hunted, SearchRun
 
 INTRODUCTION = """\
 Each inequality below is false at points that are hard to find, and one counterexample is known. The search that judges

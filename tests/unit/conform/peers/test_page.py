@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 
-from dpverify.conform.peers import RunSettings, write_peers
-from dpverify.report.peer_records import Answer, CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
-from dpverify.report.peers import PEERS_PAGE, peers_page
+from dpverify.conform.peers.page import PEERS_PAGE, peers_page
+from dpverify.conform.peers.recording import RunSettings, write_peers
+from dpverify.conform.peers.records import Answer, CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
 
 GOOD = PeerTest(name="scale", passed=True, found="1.001", sees="noise 3% too small")
 AUDIT = PeerTest(name="outputs", passed=True, found="epsilon is at least 2", sees="more")

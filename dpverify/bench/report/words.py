@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from statistics import median
 
-from dpverify.report.bench.records import BenchInfo, CaseRecord, FormRecord, TargetRecord, busy
-from dpverify.report.bench.statistics import LEVEL, JudgedTarget, MedianInterval, Outcome
+from dpverify.bench.records import BenchInfo, CaseRecord, FormRecord, TargetRecord, busy
+from dpverify.bench.report.statistics import LEVEL, JudgedTarget, MedianInterval, Outcome
 from dpverify.report.numbers import show_float
 
 MARKS: dict[Outcome, str] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dpverify.conform.peers.auditors import catalogue_blocks, seeded_blocks
+from dpverify.conform.peers.records import SEVERITIES, CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report import markdown as md
-from dpverify.report.auditors import catalogue_blocks, seeded_blocks
-from dpverify.report.peer_records import SEVERITIES, CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 

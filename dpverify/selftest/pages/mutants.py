@@ -3,55 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
-from dpverify.ledger.records import Record
 from dpverify.report import markdown as md
 from dpverify.report.recorded import RecordedPage
-from dpverify.report.selftest import FaultOutcome
 from dpverify.report.words import GENERATED, plural
-
-NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # as the records have it
-
-
-class MutantsRun(Record, frozen=True, kw_only=True):
-    """A run, ``data/mutants.json``: the last change that was tried in each module, wordless where there is none.
-
-    Modules without one have not been looked at yet: what is recorded is kept, and a later run goes on from there.
-    """
-
-    schema: Literal[1] = 1
-    kind: Literal["dpverify mutants"] = "dpverify mutants"
-    commit: str
-    modules: list[str]  # that hold code and no fault of the catalogue
-    changes: list[FaultOutcome]
-
-    @property
-    def noticed(self) -> list[FaultOutcome]:
-        """Changes that something noticed."""
-        return [change for change in self.changes if change.noticed]
-
-    @property
-    def unseen(self) -> list[FaultOutcome]:
-        """Changes of modules none of whose changes was noticed."""
-        explained = [*self.noticed, *self.broken]
-        return [change for change in self.changes if change.what and change not in explained]
-
-    @property
-    def broken(self) -> list[FaultOutcome]:
-        """Changes after which nothing runs that uses the module."""
-        return [change for change in self.changes if change.error == NOTHING_RUNS]
-
-    @property
-    def untried(self) -> list[str]:
-        """Modules that have nothing to change."""
-        return sorted(change.module for change in self.changes if not change.what)
-
-    @property
-    def waiting(self) -> list[str]:
-        """Modules that nobody has looked at yet."""
-        return sorted(set(self.modules) - {change.module for change in self.changes})
-
+from dpverify.selftest.records import FaultOutcome, MutantsRun
 
 INTRODUCTION = """\
 The catalogue has no fault for the modules below. In each module a program changed one operator or number and ran the

@@ -9,18 +9,34 @@ from collections.abc import Callable
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from dpverify.conform.peers.page import PEERS_PAGE
+from dpverify.conform.peers.records import (
+    SEVERITIES,
+    CardRun,
+    Catalogue,
+    CatalogueEntry,
+    Peer,
+    PeersRun,
+    PeerTest,
+    SeededRun,
+)
 from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance
+from dpverify.harness.run.manifest import commit
 from dpverify.privacy import epsilon
-from dpverify.report.peer_records import CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest, SeededRun
+
+if TYPE_CHECKING:
+    from dpverify.privacy.audit.records import AuditResult
 
 # of the epsilon that a page shows
 STEPS = 1000
 DELTA = 1e-5
+
+FINDINGS = "FINDINGS"  # in an adapter: function -> (severity, what the library documents), of what is known to be found
 
 
 def short_target(target: str) -> str:
@@ -102,9 +118,38 @@ class RunSettings(NamedTuple):
     versions: dict[str, dict[str, str]] = {}  # for each target, of the libraries that it imports
 
 
+def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
+    """Add the severity of a known finding and what the library documents of it, both from the adapter."""
+    severity, documented = getattr(module, FINDINGS, {}).get(target.rpartition(":")[2], ("", ""))
+    if severity and severity not in SEVERITIES:
+        raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, got {severity!r}.")
+    return msgspec.structs.replace(peer, severity=severity, documented=documented)
+
+
+def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
+    """Return the record of an audit whose claim is in its result."""
+    claim = result.claim
+    bound = f"epsilon is at least {result.epsilon:.4g} at delta = {result.bound.delta:g} ({result.n} outputs)"
+    limit = result.power.largest_epsilon if result.power else 0.0
+    test = PeerTest(
+        name="audit",
+        passed=result.verdict != "refuted",
+        found=bound,
+        sees=f"no epsilon above {float(limit):.3g}" if claim else "a lower bound, without a claim",
+    )
+    peer = Peer(
+        target=short_target(target),
+        says=says_of(getattr(module, target.rpartition(":")[2]), target),
+        promise=f"epsilon {claim.epsilon:g}, delta {claim.delta:g}" if claim else "nothing",
+        epsilon=[],
+        versions=versions_of(module),
+        tests=[test],
+    )
+    return annotated(peer, target, module)
+
+
 def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededRun]:
     """Return what many seeds found, target by target, with limits of the rate of runs with a fault."""
-    from dpverify.harness.run.manifest import commit
     from dpverify.harness.statistics.tails import proportion_limits
 
     runs = []
@@ -132,9 +177,6 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
 
     What was run on a graphics card is a part of its own, and so is a catalogue without other auditors.
     """
-    from dpverify.harness.run.manifest import commit
-    from dpverify.report.peers import PEERS_PAGE
-
     old = PEERS_PAGE.read(report)
     catalogue = old.catalogue if old else None
     card = old.card if old else None
@@ -170,3 +212,17 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     else:
         record = msgspec.structs.replace(old, catalogue=catalogue, seeded=seeded, card=card)
     return list(PEERS_PAGE.write(record, report))
+
+
+def record(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
+    """Record a run. The results of targets that it did not test stay in the report. Return the written files."""
+    stored = PEERS_PAGE.read(report)
+    made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
+    tested = {peer.target for peer in made}
+    others = [_dated(peer, stored) for peer in stored.peers if peer.target not in tested] if stored and made else []
+    return write_peers(report, made if run.card else [*others, *made], entries, run)
+
+
+def _dated(peer: Peer, run: PeersRun) -> Peer:
+    """Name the command and the commit of a stored record, which is kept in a later run."""
+    return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)

@@ -5,8 +5,8 @@ import pytest
 
 from dpverify.bench.case import BenchCase, Target, sweep
 from dpverify.bench.measure import FormTimes, Measured
-from dpverify.report.bench.records import Bench, merged
-from dpverify.report.bench.statistics import (
+from dpverify.bench.records import Bench, merged
+from dpverify.bench.report.statistics import (
     MedianInterval,
     exponents,
     form_of,

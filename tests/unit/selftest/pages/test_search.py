@@ -6,15 +6,9 @@ import msgspec
 import pytest
 
 from dpverify.report.collect import ReportError
-from dpverify.report.search import (
-    SEARCH_PAGE,
-    Hunted,
-    SearchRun,
-    Trial,
-    search_page,
-    summary,
-)
 from dpverify.report.words import GENERATED
+from dpverify.selftest.pages.search import SEARCH_PAGE, search_page, summary
+from dpverify.selftest.records import Hunted, SearchRun, Trial
 
 SEEN, MISSED = Trial(seed=0, points=60, found={"N": "127"}, bits=8), Trial(seed=1, points=61)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+from dpverify.conform.peers.records import Answer, Catalogue, CatalogueEntry, SeededRun
 from dpverify.report import markdown as md
-from dpverify.report.peer_records import Answer, Catalogue, CatalogueEntry, SeededRun
 
 KIT = "dpverify conform"
 

@@ -6,16 +6,9 @@ import pytest
 
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError
-from dpverify.report.selftest import (
-    SELFTEST_PAGE,
-    FaultOutcome,
-    Saw,
-    Selftest,
-    Sighting,
-    by_guard,
-    selftest_page,
-)
 from dpverify.report.words import GENERATED
+from dpverify.selftest.pages.faults import SELFTEST_PAGE, by_guard, selftest_page
+from dpverify.selftest.records import FaultOutcome, Saw, Selftest, Sighting
 
 TEST = "tests/unit/a/test_b.py::test_it"
 

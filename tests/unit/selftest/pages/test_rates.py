@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dpverify.report.rates import RATES_PAGE, CheckRates, RatesRun, rates_page, summary
+from dpverify.selftest.pages.rates import RATES_PAGE, rates_page, summary
+from dpverify.selftest.records import CheckRates, RatesRun
 
 RIGHT = CheckRates(
     check="p:a[law]",

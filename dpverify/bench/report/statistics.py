@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.report.bench.records import Bench, CaseRecord, FormRecord, TargetRecord
+from dpverify.bench.records import Bench, CaseRecord, FormRecord, TargetRecord
 
 LEVEL = 0.95  # least probability with which an interval holds the median; with fewer than six passes none can
 

@@ -10,8 +10,8 @@ import pytest
 
 from dpverify.bench.case import BenchCase, Target, sweep
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured
-from dpverify.ledger.records import encode
-from dpverify.report.bench.page import (
+from dpverify.bench.records import Bench, busy
+from dpverify.bench.report.page import (
     METHOD,
     bench_page,
     check_bench,
@@ -21,9 +21,9 @@ from dpverify.report.bench.page import (
     render_bench,
     write_bench,
 )
-from dpverify.report.bench.records import Bench, busy
-from dpverify.report.bench.statistics import median_interval
-from dpverify.report.bench.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
+from dpverify.bench.report.statistics import median_interval
+from dpverify.bench.report.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
+from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError
 from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.for_each import for_each

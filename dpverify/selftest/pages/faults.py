@@ -4,91 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
 
-from dpverify.ledger.records import Record
 from dpverify.report import markdown as md
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED, plural
-
-Saw = Literal[
-    "pin contradicted",
-    "sources disagree",
-    "control missed",
-    "slack moved",
-    "proof lost",
-    "assertion failed",
-    "exception raised",
-    "nothing",
-    "did not run",
-    "time limit",
-]
-MARKS: dict[Saw, str] = {"nothing": "✗ not seen", "did not run": "✗ did not run", "time limit": "✗ time limit"}
-"""What is not to see a fault, with its words."""
-
-
-class Sighting(Record, frozen=True, kw_only=True):
-    """What became of one claim or test while a fault was planted: what it saw, by which checks, and their sizes."""
-
-    check: str
-    saw: Saw
-    by: list[str] = []
-    detects: list[str] = []
-
-    @property
-    def noticed(self) -> bool:
-        """Whether it saw the fault."""
-        return self.saw not in MARKS
-
-    @property
-    def is_claim(self) -> bool:
-        """Whether it is a claim and not a test."""
-        return not self.check.startswith("tests/")
-
-
-class FaultOutcome(Record, frozen=True, kw_only=True):
-    """One fault, and what each that must notice it saw."""
-
-    id: str
-    kind: str
-    what: str
-    module: str
-    size: str = ""
-    seconds: float = 0.0
-    sightings: list[Sighting] = []
-    error: str = ""  # why it could not be planted
-    key: str = ""  # of a machine's change: what the outcome is remembered by
-
-    @property
-    def noticed(self) -> bool:
-        """Whether anybody saw it."""
-        return any(sighting.noticed for sighting in self.sightings)
-
-    @property
-    def missed(self) -> list[str]:
-        """Those that did not see it."""
-        return [sighting.check for sighting in self.sightings if not sighting.noticed] or [self.error] * bool(
-            self.error
-        )
-
-
-class Selftest(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/selftest.json``. ``modules``: all that hold code. ``kinds``: the catalogue's, with titles."""
-
-    schema: Literal[1] = 1
-    kind: Literal["dpverify selftest"] = "dpverify selftest"
-    versions: dict[str, str]
-    commit: str
-    machine: dict[str, str]
-    kinds: dict[str, str]
-    modules: list[str]
-    faults: list[FaultOutcome]
-    catalogue: int  # faults there are; those that are not among `faults` were not asked for
-
-    @property
-    def missed(self) -> list[FaultOutcome]:
-        """Faults that something which must see them does not."""
-        return [fault for fault in self.faults if fault.missed]
+from dpverify.selftest.records import MARKS, FaultOutcome, Selftest, Sighting
 
 
 def by_guard(run: Selftest) -> dict[str, list[str]]:

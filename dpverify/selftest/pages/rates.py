@@ -4,60 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Literal
 
-from dpverify.ledger.records import Record, Status
 from dpverify.report import markdown as md
 from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED, plural
-
-
-class CheckRates(Record, frozen=True, kw_only=True):
-    """One check of one statement, over all seeds: what it said, and of its planted faults those that it refuted.
-
-    ``budget``: what it was run with. ``pinned``: our verdict on the statement. ``planted``: runs with a fault of the
-    declared size, ``seen`` of which refuted it; each should be refuted with the chance ``power``, and is with at least
-    ``power_at_least``, as 95 of 100 such limits say. ``wrong``: more was refuted, or fewer faults were, than the stated
-    rates explain.
-    """
-
-    check: str
-    budget: str = "smoke"
-    pinned: Status
-    alpha: float
-    power: float
-    detects: str
-    says: list[Status]
-    planted: int
-    seen: int
-    power_at_least: float
-    wrong: bool
-
-    @property
-    def false_reds(self) -> int:
-        """How often a statement was refuted that we do not call refuted."""
-        return count_false_reds(self.pinned, self.says)
-
-
-def count_false_reds(pinned: Status, statuses: list[Status]) -> int:
-    """Refutations of a statement that we do not call refuted."""
-    return 0 if pinned == "refuted" else statuses.count("refuted")
-
-
-class RatesRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/rates.json``. ``budget``: the largest one that a check had."""
-
-    schema: Literal[1] = 1
-    kind: Literal["dpverify rates"] = "dpverify rates"
-    budget: str
-    seeds: int
-    checks: list[CheckRates]
-
-    @property
-    def wrong(self) -> list[CheckRates]:
-        """Checks with other rates than they state."""
-        return [rates for rates in self.checks if rates.wrong]
-
+from dpverify.selftest.records import CheckRates, RatesRun
 
 INTRODUCTION = """\
 Each check that spends an error rate {within} was run with the seeds 1, 2, ... on the statement that it judges and on

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import msgspec
 
-from dpverify.report.mutants import NOTHING_RUNS, MutantsRun, mutants_page, summary
-from dpverify.report.selftest import FaultOutcome, Saw, Sighting
+from dpverify.selftest.pages.mutants import mutants_page, summary
+from dpverify.selftest.records import NOTHING_RUNS, FaultOutcome, MutantsRun, Saw, Sighting
 
 
 def change(module: str, saw: Saw) -> FaultOutcome:

@@ -13,11 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from dpverify.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
+from dpverify.bench.report import words
+from dpverify.bench.report.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
 from dpverify.ledger.records import encode
 from dpverify.report import markdown as md
-from dpverify.report.bench import words
-from dpverify.report.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
-from dpverify.report.bench.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
 from dpverify.report.collect import ReportError
 from dpverify.report.numbers import show_float
 from dpverify.report.pages.folder import finish, outdated, update

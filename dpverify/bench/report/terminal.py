@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from dpverify.report.bench.records import Bench, CaseRecord, SpeedChange
-from dpverify.report.bench.statistics import JudgedTarget, Outcome, counted, judged_targets, ratio_of
-from dpverify.report.bench.words import about, show_interval, show_memory, show_sizes, show_target, show_time, warnings
+from dpverify.bench.records import Bench, CaseRecord, SpeedChange
+from dpverify.bench.report.statistics import JudgedTarget, Outcome, counted, judged_targets, ratio_of
+from dpverify.bench.report.words import about, show_interval, show_memory, show_sizes, show_target, show_time, warnings
 from dpverify.report.numbers import show_float
 from dpverify.report.terminal import readable
 from dpverify.report.text.tables import table

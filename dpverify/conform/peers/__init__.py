@@ -1,0 +1,1 @@
+"""Records and the page of tested optimizers of other libraries."""
