@@ -18,8 +18,7 @@ UNIT, ZERO = k.rational(1), k.rational(0)
 
 def by_induction(search: Search, writer: Writer) -> bool:
     """From the statement for the integer before."""
-    writer.goals = search
-    writer._first_facts()
+    writer.first_facts()
     place, proof = writer.place, writer.proof
     for side in (proof.lhs, proof.rhs):
         prepare(search, place, side)
@@ -32,11 +31,11 @@ def _integers(writer: Writer) -> Iterator[tuple[str, Expr]]:
     for name in sorted(k.letters_in(writer.place.form(proof.gap))):
         if proof.letters.get(name) != "integer":
             continue
-        for kind, relation, gap in proof.conditions:
-            start = written(writer.place.form(k.letter(name) - gap))
-            if kind == "fact" and relation == ">=" and name not in k.letters_in(start):
-                yield name, start
-                break
+        forms = [writer.place.form(k.letter(name) - gap) for _, relation, gap in proof.conditions if relation == ">="]
+        starts = [form for form in forms if name not in k.letters_in(form)]
+        numbers = [form for form in starts if form.constant() is not None]
+        if starts:
+            yield name, written(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
 
 
 def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:

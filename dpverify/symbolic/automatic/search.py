@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import reduce
@@ -22,30 +21,38 @@ from dpverify.symbolic.certify.readback import power, written
 
 DEPTH = 5
 MOST_TERMS = 60
+COST = 20  # of a way, in goals
 UNIT = k.rational(1)
-EFFORT = 200_000_000  # of all linear programs without rules
 
 
-class OutOfTimeError(Exception):
-    """The stated time is over."""
+class OutOfEffortError(Exception):
+    """The stated number of goals is reached."""
 
 
 class Search(Goals):
     """Proves signs of forms by more ways than a step of a written proof needs."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, effort: int) -> None:
         super().__init__()
-        self.effort = EFFORT
-        self.until = time.process_time() + seconds
+        self.left = effort
         self.tried: dict[str, None] = {}  # goals that were not proved, the last ones last
         self._known: dict[Any, list[Known]] = {}
         self._missed: set[Any] = set()
         self._open: set[Any] = set()
 
+    def known(self, place: FactList, relation: str, expr: Expr) -> bool:
+        """Prove how an expression stands to 0; what no other proof waits for, by a search."""
+        if super().known(place, relation, expr):
+            return True
+        if self._open or relation == "!=":
+            return False
+        return self.vanishes(place, expr) if relation == "=" else self.shown(place, expr, relation == ">")
+
     def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = 5) -> bool:
         """Prove a sign by the ways of a step of a written proof."""
-        if time.process_time() > self.until:
-            raise OutOfTimeError
+        self.left -= 1
+        if self.left < 0:
+            raise OutOfEffortError
         return super().prove(place, form, strict, depth) or (not strict and self._bounded(place, form, depth))
 
     def _bounded(self, place: FactList, form: Form, depth: int) -> bool:
@@ -86,6 +93,7 @@ class Search(Goals):
         self._open.add(goal)
         try:
             for way in WAYS:
+                self.left -= COST
                 try:
                     if way(self, place, place.form(expr), strict, depth) and place.scope.holds(
                         RELATION[strict], place.form(expr)
