@@ -17,6 +17,7 @@ from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, Derivat
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
+    from dpverify.symbolic.certify.certificates import Certificate
     from dpverify.symbolic.derive.derivation import Derivation
     from dpverify.symbolic.derive.perturb import Perturbation
 
@@ -58,6 +59,12 @@ class DerivationCheck(Check):
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
         return (0.18 + 0.0067 * context.budget.points) * (1 + len(self.faults))
+
+    def certificate(self, statement: Statement) -> Certificate:
+        """The certificate of the derivation of a statement, or why there is none."""
+        from dpverify.symbolic.certify.certificates import certify
+
+        return certify(statement, self.build(statement))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
@@ -174,14 +181,14 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
 
     relation: RelationToDerived = "undecided"
     for factor in FACTORS:
-        for fault, moved in _moves(statement, factor):
+        for fault, moved in moves(statement, factor):
             relation = conclude(derivation, moved)
             if relation not in IMPLIED:
                 return _moved(fault, relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)
 
 
-def _moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
+def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
     """A right side times a number, or, of an order, times a power of one of its letters."""
     # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
     if statement.relation in ORDERS and statement.rhs is not None:

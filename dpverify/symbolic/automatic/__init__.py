@@ -1,1 +1,1 @@
-"""Proofs that nobody wrote: facts are searched for and written as a certificate, which the stand-alone checker decides."""
+"""Proofs that nobody wrote: a search writes certificates, and the stand-alone checker decides."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dpverify.symbolic.automatic.instances import instance
 from dpverify.symbolic.automatic.search import Search, at_value, tighten
-from dpverify.symbolic.automatic.sums import of_rule
 from dpverify.symbolic.certify.checker import Expr, Form, k
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prepared import prepare
@@ -17,8 +17,7 @@ UNIT, ZERO = k.rational(1), k.rational(0)
 
 
 def by_induction(search: Search, writer: Writer) -> bool:
-    """From the statement for the integer before."""
-    writer.first_facts()
+    """Prove a statement from itself for the integer before; the first facts are written."""
     place, proof = writer.place, writer.proof
     for side in (proof.lhs, proof.rhs):
         prepare(search, place, side)
@@ -75,7 +74,7 @@ def _last_terms(search: Search, place: FactList, form: Form, name: str) -> Itera
         if name not in k.letters_in(hi):
             continue
         where = {"f": (index, body), "lo": lo, "hi": hi, "m": hi - UNIT}
-        for column in of_rule(search, place, "sum-split", where):
+        for column in instance(search, place, "sum-split", where):
             if column.emit[0]():
                 yield atom, column.factors[0]
             break
@@ -102,7 +101,7 @@ def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits:
         if not search.vanishes(place, expr):
             return False
     elif not search.shown(place, expr):
-        return False
+        return search.shown(place, proof.gap, relation == ">")
     if rest:
         terms.append(["1", [expr]])
     return place.fact(relation, proof.gap, "combine", [], terms)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import permutations
 from typing import Any
 
 from flint import fmpq
 
+from dpverify.symbolic.automatic.instances import instance
 from dpverify.symbolic.automatic.sums import about_sum
 from dpverify.symbolic.certify.checker import Expr, Form, k
-from dpverify.symbolic.certify.columns import Known, columns_for, instance_gap
+from dpverify.symbolic.certify.columns import Known, columns_for, function_columns
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators
-from dpverify.symbolic.certify.prepared import prepare
-from dpverify.symbolic.certify.readback import monomial, power, written
-from dpverify.symbolic.certify.rewriting import unproven
+from dpverify.symbolic.certify.readback import power, written
 
-ROUNDS = 2
+ROUNDS = 3  # the last one for sums only
 MOST_ATOMS = 14  # functions that are looked at
 CHORDS = (fmpq(1), fmpq(1, 2), fmpq(2))
 HALF = k.constant(fmpq(1, 2))
@@ -28,21 +27,24 @@ UNIT = k.rational(1)
 def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:
     """Facts at a place, and instances of rules about the functions in a form and in what these say."""
     columns = [c for c in columns_for(goals, place, form, 2, "") if c.factors and len(c.factors) < 2]
+    columns += [whole for column in columns for whole in _without_fractions(goals, place, column)]
     seen = set[Any]()
     pairs = list(_pairs(goals, place, list({p: None for m in form for p in m})))
     columns += [*pairs, *(whole for column in pairs for whole in _without_fractions(goals, place, column))]
     todo = [form, *(c.form for c in columns)]
-    for _ in range(ROUNDS):
-        found = list(_instances(goals, place, todo, seen))
+    for number in range(ROUNDS):
+        found = list(_instances(goals, place, todo, seen, sums_only=number > 1))
         found += [whole for column in found for whole in _without_fractions(goals, place, column)]
         columns += found
         todo = [c.form for c in found]
     return list({c.form: c for c in reversed(columns)}.values())[::-1]
 
 
-def _instances(goals: Goals, place: FactList, forms: Iterable[Form], seen: set[Any]) -> Iterator[Known]:
+def _instances(
+    goals: Goals, place: FactList, forms: Iterable[Form], seen: set[Any], *, sums_only: bool
+) -> Iterator[Known]:
     powers = {p: None for f in forms for m in f for p in m}
-    fresh = [p for p in powers if p not in seen][:MOST_ATOMS]
+    fresh = [p for p in powers if p not in seen and (p[0][0] == "sum" or not sums_only)][:MOST_ATOMS]
     seen.update(fresh)
     for atom, exponent in fresh:
         if atom[0] == "e":
@@ -57,32 +59,11 @@ def _instances(goals: Goals, place: FactList, forms: Iterable[Form], seen: set[A
             yield from _logarithm(goals, place, atom[1])
         elif atom[0] == "sum":
             yield from about_sum(goals, place, atom)
-
-def instance(goals: Goals, place: FactList, name: str, where: Mapping[str, Any], times: Expr | None = None) -> Iterator[Known]:
-    """Yield what a rule says of some values, if its conditions are proven; ``times``: something that is not negative."""
-    gap = instance_gap(place, name, dict(where))
-    if gap is None:
-        return
-    try:
-        prepare(goals, place, gap)
-        form = place.form(gap)
-        if not form or unproven(goals, place, k.Rule(place.proof.checker.rules[name]), where):
-            return
-        factors: tuple[Expr, ...] = (gap,)
-        if times is not None:
-            form, factors = place.scope.product(form, place.form(times)), (gap, times)
-    except k.Refused:
-        return
-    relation = k.Rule(place.proof.checker.rules[name]).relation
-    said = "=" if relation == "=" else ">="
-
-    def emit() -> bool:
-        known = place.scope.holds(said, place.form(gap))
-        return bool(known or place.fact(said, gap, "instance", "rule", name, dict(where)))
-
-    yield Known(form, False, factors, emit=[emit])
-    if said == "=":
-        yield Known(-form, False, factors, negated=True, emit=[emit])
+        elif atom[0] in ("floor", "bit", "max"):
+            yield from function_columns(goals, place, atom, 2)
+        elif atom[0] == "popcount":
+            for name in ("popcount-log2", "popcount-width"):
+                yield from instance(goals, place, name, {"n": written(atom[1])})
 
 
 def positive(goals: Goals, place: FactList, forms: list[Form]) -> list[Form]:
@@ -115,12 +96,11 @@ def _without_fractions(goals: Goals, place: FactList, column: Known) -> Iterator
 
 def _exponential(goals: Goals, place: FactList, exponent: Form) -> Iterator[Known]:
     u = written(exponent)
-    up, down = k.row("exp", u), k.row("exp", -u)
+    up = k.row("exp", u)
     yield from instance(goals, place, "one-minus-exp", {"x": -u})
     yield from instance(goals, place, "one-minus-exp", {"x": u}, up)
     yield from instance(goals, place, "exp-cubic", {"x": u})
     yield from instance(goals, place, "exp-cubic", {"x": -u}, up)
-    del down
     if goals.prove(place, exponent):
         yield from instance(goals, place, "exp-pade", {"x": u})
         yield from _chord(goals, place, u, 1)
@@ -250,6 +230,3 @@ def _root(m: Any) -> Expr | None:
     if any(x.constant() is None and a[0] != "e" for a, x in m):
         return None
     return k.row("*", k.rational(1), *(power(a, x.times(fmpq(1, 2))) for a, x in m))
-
-
-__all__ = ["instance", "known_about", "monomial", "square", "square_columns"]

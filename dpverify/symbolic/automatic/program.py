@@ -1,4 +1,4 @@
-"""A sign as a combination of known facts: floats choose few columns of a linear program, exact arithmetic the weights."""
+"""A sign as a combination of known facts: floats choose columns of a linear program, exact arithmetic the weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
+from scipy import optimize
 from scipy.sparse import csc_matrix
 
 from dpverify.symbolic.certify.checker import Form, k
@@ -19,6 +19,7 @@ from dpverify.symbolic.prove.certificate import solve
 MOST_COLUMNS = 2500
 MOST_MULTIPLES = 700
 SMALL = 1200  # entries of a program that is solved exactly at once
+MOST_SUMS = 6  # products with sums in facts, to which others are extended
 MOST_TERMS = 40  # of a column
 SECONDS = 1.5  # of one program
 LEAST = 1e-9  # weight that counts
@@ -74,7 +75,8 @@ def written_down(
 def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Known]) -> Iterator[Known]:
     """Yield facts times what one of their monomials lacks to be one of the target's."""
     seen = set[Any]()
-    wanted = list(target)
+    sums = {m: None for f in facts for m in f.form if len(m) > 1 and any(a[0] == "sum" for a, _ in m)}
+    wanted = [*target, *list(sums)[:MOST_SUMS]]
     count = 0
     for _ in range(2):
         new = dict[Any, None]()
@@ -153,6 +155,7 @@ def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: b
     options: dict[str, Any] = {}
     if strict:
         options = {"A_ub": csc_matrix([[-float(c.strict) for c in columns]]), "b_ub": [-1e-3]}
+    linprog: Any = optimize.linprog  # whose types know no sparse matrix
     found = linprog(
         costs,
         A_eq=matrix,

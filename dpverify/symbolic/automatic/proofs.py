@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.induction import by_induction
+from dpverify.symbolic.automatic.prune import pruned
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search
 from dpverify.symbolic.certify.certificates import Book, Certificate, begin, certify, sealed
 from dpverify.symbolic.certify.chains import NoCertificateError
-from dpverify.symbolic.certify.checker import k, rules
+from dpverify.symbolic.certify.checker import Expr, k, rules
 from dpverify.symbolic.certify.header import record_header
 from dpverify.symbolic.certify.prefix import NotExpressibleError
 from dpverify.symbolic.certify.prepared import prepare
@@ -23,29 +25,27 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_defin
 EFFORT = 12_000
 """Goals that are tried by default; each way of proof gets so many."""
 
+MOST_LEMMAS = 2  # parts of a statement for which an induction is tried
 MOST_SHOWN = 3  # goals that were not proved
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A certificate that the checker accepts, or what was tried.
-
-    ``facts``: the lemmas and the statement of the certificate, before expressions are numbered.
-    """
+    """A certificate that the checker accepts, or what was tried."""
 
     certificate: dict[str, Any] | None
     way: str = ""
     tried: tuple[str, ...] = ()
-    facts: dict[str, Any] = field(default_factory=dict)
 
-    def proves(self, statement: Statement) -> bool:
-        """Whether the same facts prove another statement about the same letters."""
-        try:
-            header = record_header(statement)
-        except (ValueError, NotExpressibleError):
-            return False
-        facts = {**self.facts, "statement": {**self.facts["statement"], **header}}
-        return accepts(sealed(with_table(facts)))
+
+def also_proves(certificate: dict[str, Any], statement: Statement, start: Any = None) -> bool:
+    """Whether the facts of a certificate prove another statement about the same letters, too."""
+    try:
+        header = record_header(statement, start)
+    except (ValueError, NotExpressibleError):
+        return False
+    proof = {**certificate["statement"], **header}
+    return accepts(sealed({**certificate, "statement": proof}))
 
 
 def accepts(certificate: dict[str, Any]) -> bool:
@@ -65,39 +65,94 @@ def prove(statement: Statement, effort: int = EFFORT) -> Outcome:
         header = record_header(statement, plain.start)
     except (ValueError, NotExpressibleError) as error:  # conditions that contradict each other, or that have no form
         return Outcome(None, tried=(str(error),))
-    for name, way in (("from conditions and rules", directly), ("by induction", by_induction)):
+    open_goals: list[Expr] = []
+    for name, way in WAYS:
         search = Search(effort)
         begin()
         book = Book(search)
         reason = ""
         try:
             writer = book.proof(header, plain, strict=True)
-            if way(search, writer):
+            if way(search, writer, open_goals):
                 writer.ended()
-                facts = {"lemmas": book.lemmas, "statement": writer.data}
-                data = sealed(with_table(facts))
-                if accepts(data):
-                    return Outcome(data, name, tuple(tried), facts)
+                if accepts(_data(book, writer)):
+                    pruned(writer.data["body"], partial(_is_accepted, book, writer))
+                    return Outcome(_data(book, writer), name, tuple(tried))
                 reason = "the checker refuses the certificate"
         except (k.Refused, NoCertificateError, NotExpressibleError) as error:
             reason = str(error)
         except OutOfEffortError:
             reason = f"more than {effort} goals"
+        open_goals = open_goals or list(search.open_sums)
         goals = list(search.tried)[-MOST_SHOWN:]
         tried.append(f"{name}: {'; '.join([*filter(None, [reason]), *(f'not proved: {goal}' for goal in goals)])}")
     return Outcome(None, tried=tuple(tried))
 
 
-def directly(search: Search, writer: Writer) -> bool:
+def _data(book: Book, writer: Writer) -> dict[str, Any]:
+    return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
+
+
+def _is_accepted(book: Book, writer: Writer) -> bool:
+    return accepts(_data(book, writer))
+
+
+def directly(search: Search, writer: Writer, _: Any = None) -> bool:
     """From the conditions and the rules."""
+    writer.first_facts()
+    return _reached(search, writer)
+
+
+def _reached(search: Search, writer: Writer) -> bool:
     place = writer.place
     proof = writer.proof
-    writer.first_facts()
+    search.whole = place
     for side in (proof.lhs, proof.rhs):
         prepare(search, place, side)
     if proof.relation == "=":
         return search.vanishes(place, proof.gap)
     return search.shown(place, proof.gap, proof.relation == ">")
+
+
+def inductively(search: Search, writer: Writer, _: Any = None) -> bool:
+    """From the statement for the integer before."""
+    writer.first_facts()
+    return by_induction(search, writer)
+
+
+def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
+    """From a part of the statement about a sum, which an induction proves."""
+    book = writer.book
+    proof = writer.proof
+    header = {key: writer.data[key] for key in ("letters", "conditions")}
+    for number, goal in enumerate(goals[:MOST_LEMMAS]):
+        name = f"part {number + 1}"
+        said = {"name": name, **header, "lhs": ["q", "0"], "relation": "<=", "rhs": prefix(goal)}
+        lemma = Writer(book, said, writer.derivation)
+        if inductively(search, lemma):
+            lemma.ended()
+            book.keep(lemma)
+            writer.first_facts()
+            for side in (proof.lhs, proof.rhs):
+                prepare(search, writer.place, side)
+            writer.use(writer.place, "lemma", name, {})
+            return _reached(search, writer)
+    return False
+
+
+WAYS = (("from conditions and rules", directly), ("by induction", inductively), ("by a lemma", by_lemma))
+
+
+def prefix(e: Expr) -> Any:
+    """An expression in the format of certificates."""
+    op, *parts = e
+    if op == "letter":
+        return f"idx{parts[0][1:]}" if parts[0].startswith("~") else parts[0]
+    if op == "q":
+        return ["q", str(parts[0])]
+    if op in k.CONSTANTS:
+        return op
+    return [op, *(prefix(a) if isinstance(a, k.Row) else a.replace("~", "idx") for a in parts)]
 
 
 def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT) -> Certificate:

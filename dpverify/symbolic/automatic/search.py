@@ -9,6 +9,7 @@ from typing import Any
 
 from flint import fmpq
 
+from dpverify.symbolic.automatic.argument import formula
 from dpverify.symbolic.automatic.knowledge import known_about, positive, square_columns
 from dpverify.symbolic.automatic.program import RELATION, combined, written_down
 from dpverify.symbolic.certify.checker import Expr, Form, k
@@ -21,6 +22,7 @@ from dpverify.symbolic.certify.readback import power, written
 
 DEPTH = 5
 MOST_TERMS = 60
+MOST_PARTS = 6  # terms of a lemma about a sum
 COST = 20  # of a way, in goals
 UNIT = k.rational(1)
 
@@ -35,8 +37,10 @@ class Search(Goals):
     def __init__(self, effort: int) -> None:
         super().__init__()
         self.left = effort
+        self.whole: FactList | None = None  # the place of the statement, without cases
         self.tried: dict[str, None] = {}  # goals that were not proved, the last ones last
         self._known: dict[Any, list[Known]] = {}
+        self.open_sums: dict[Expr, None] = {}  # simplest ones first: parts of the statement about sums
         self._missed: set[Any] = set()
         self._open: set[Any] = set()
 
@@ -66,7 +70,7 @@ class Search(Goals):
             before: list[Expr] = []
             for factor in (place.scope.joined((pair,)) for pair in m):
                 less = k.ONE - factor
-                if not (super().prove(place, factor, False, depth - 1) and super().prove(place, less, False, depth - 1)):
+                if not (super().prove(place, factor, False) and super().prove(place, less, False)):
                     return False
                 terms.append([str(c), [*before, written(less)]])
                 before.append(written(factor))
@@ -104,7 +108,14 @@ class Search(Goals):
         finally:
             self._open.discard(goal)
         self._missed.add(key)
-        text = f"{k.shown(expr)} {RELATION[strict]} 0"
+        if (
+            not strict
+            and place is self.whole
+            and len(form) < MOST_PARTS
+            and any(a[0] == "sum" for m in form for a, _ in m)
+        ):
+            self.open_sums[expr] = None
+        text = f"{formula(expr)} {RELATION[strict]} 0"
         self.tried.pop(text, None)
         self.tried[text] = None
         return False
@@ -178,16 +189,15 @@ def by_one_value(search: Search, place: FactList, form: Form, strict: bool, dept
 
 def _only_value(search: Search, place: FactList, name: str) -> Expr | None:
     for known in list(place.scope.index):
-        if len(known) == 2 and () in known and known.get(min(m for m in known if m)) == 1 and k.letters_in(known) == {name}:
-            gap = k.letter(name) + k.rational(known[()])
-            if place.form(gap) is known and search.expr(place, gap) and search.expr(place, -gap):
-                return k.rational(-known[()])
+        if len(known) != 2 or () not in known or k.letters_in(known) != {name}:
+            continue
+        gap = k.letter(name) + k.rational(known[()])
+        if place.form(gap) is known and search.expr(place, gap) and search.expr(place, -gap):
+            return k.rational(-known[()])
     return None
 
 
-def at_value(
-    search: Search, place: FactList, expr: Expr, name: str, value: Expr, strict: bool, depth: int
-) -> bool:
+def at_value(search: Search, place: FactList, expr: Expr, name: str, value: Expr, strict: bool, depth: int) -> bool:
     """Prove the sign of an expression by that at the value that a letter is known to have."""
     put = k.put(expr, {name: value})
     if not search.shown(place, put, strict, depth - 1):
@@ -257,9 +267,7 @@ def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth:
             return False
         total *= sign**count
         factors += [written(factor.times(sign))] * count
-    return total > 0 and place.fact(
-        RELATION[strict], written(form), "combine", [], [[str(abs(coefficient)), factors]]
-    )
+    return total > 0 and place.fact(RELATION[strict], written(form), "combine", [], [[str(abs(coefficient)), factors]])
 
 
 def by_facts(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -298,12 +306,14 @@ def _coefficients(search: Search, place: FactList, form: Form, facts: Any) -> It
 
 def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Compare the exponential of what stands beside logarithms with their arguments."""
-    low, high, rest = [], [], form
+    low: list[tuple[Expr, Any]] = []
+    high: list[tuple[Expr, Any]] = []
+    rest = form
     for m, c in form.items():
         if len(m) == 1 and m[0][0][0] == "log" and m[0][1] is k.ONE and k.letters_in(m[0][0][1]):
             (high if c > 0 else low).append((written(m[0][0][1]), abs(c)))
             rest -= k.monomial(m, c)
-    if strict or not low + high or any(a[0] == "log" for a in _atoms(rest)):
+    if strict or not low + high or any(a[0] == "log" and k.letters_in(a[1]) for a in _atoms(rest)):
         return False
     scale = fmpq(1)
     for _, c in low + high:
@@ -386,6 +396,43 @@ def _quadratic(form: Form, atom: Any) -> tuple[tuple[Form, Form, Form], Expr] | 
     return (parts[0], parts[1], parts[2]), power(atom, k.constant(unit))
 
 
+def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Compare squares: a sum with a square root is the difference of two squares over another sum."""
+    roots = {a: None for m in form for a, x in m if x.constant() is not None and x.constant().q == 2}
+    for atom in roots:
+        parts = _linear(form, atom)
+        if parts is None:
+            continue
+        (outside, beside), root = parts
+        product = place.scope.product
+        squares = product(outside, outside) - product(product(beside, beside), place.form(written(k.alone(atom))))
+        for sign in (1, -1):  # of what stands outside, against the root
+            other = outside.times(sign) - product(beside.times(sign), place.form(root))
+            if not search.prove(place, other, True):
+                continue
+            if search.show(place, squares.times(sign), strict, depth - 1):
+                terms = [["1", [written(squares.times(sign))]]]
+                return place.fact(RELATION[strict], written(form), "combine", [written(other)], terms)
+        signs = place.scope.sign(outside) | place.scope.sign(-outside)
+        if depth >= DEPTH - 1 and outside and not signs & 1 and search.prove(place, beside):
+            return search.split(place, written(outside), form, strict, depth)
+    return False
+
+
+def _linear(form: Form, atom: Any) -> tuple[tuple[Form, Form], Expr] | None:
+    """What stands outside of a square root, and what it is multiplied with."""
+    parts: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    for m, c in form.items():
+        exponent = dict(m).get(atom, k.ZERO).constant()
+        if exponent is None or exponent < 0:
+            return None
+        odd = exponent.q == 2
+        left = exponent - fmpq(1, 2) if odd else exponent
+        key = tuple((a, x if a is not atom else k.constant(left)) for a, x in m if a is not atom or left)
+        parts[odd][key] = parts[odd].get(key, fmpq(0)) + c
+    return (k.form_of(parts[0]), k.form_of(parts[1])), power(atom, k.constant(fmpq(1, 2)))
+
+
 def by_thresholds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Split where a function's argument passes a number that its rules speak of."""
     if depth < DEPTH - 1:
@@ -438,6 +485,7 @@ WAYS: tuple[Way, ...] = (
     by_factors,
     by_exponents,
     by_square,
+    by_roots,
     by_exponentials,
     by_logarithms,
     by_rules,

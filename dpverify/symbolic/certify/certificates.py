@@ -117,7 +117,7 @@ class Book:
                 writer = self._induction(cited)
         except NoCertificateError as error:
             raise NoCertificateError(f"{title}: {error}") from None
-        self._keep(writer)
+        self.keep(writer)
         self.known.append((cited, writer.data["name"]))
         return str(writer.data["name"])
 
@@ -146,7 +146,7 @@ class Book:
         every |= {"conditions": header["conditions"] + local["conditions"]}
         part = Writer(self, every, derivation)
         part.run()
-        self._keep(part)
+        self.keep(part)
         granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
         writer = Writer(
             self,
@@ -178,7 +178,7 @@ class Book:
         lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
         part = self.proof(lemma, derivation, strict=True)
         part.run()
-        self._keep(part)
+        self.keep(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # they are the derivation's, not the statement's
@@ -194,6 +194,7 @@ class Book:
         writer.ended()
         return writer
 
-    def _keep(self, writer: Writer) -> None:
+    def keep(self, writer: Writer) -> None:
+        """Add a lemma that is written."""
         self.lemmas.append(writer.data)
         self.checker.lemmas[writer.data["name"]] = writer.proof
