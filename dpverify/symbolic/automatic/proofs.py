@@ -83,6 +83,8 @@ def prove(statement: Statement, effort: int = EFFORT) -> Outcome:
             reason = str(error)
         except OutOfEffortError:
             reason = f"more than {effort} goals"
+        except Exception as error:  # noqa: BLE001  of an expression that nobody tried before: then there is no proof
+            reason = f"{type(error).__name__}: {error}"
         open_goals = open_goals or list(search.open_sums)
         goals = list(search.tried)[-MOST_SHOWN:]
         tried.append(f"{name}: {'; '.join([*filter(None, [reason]), *(f'not proved: {goal}' for goal in goals)])}")

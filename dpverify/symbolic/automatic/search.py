@@ -130,7 +130,8 @@ class Search(Goals):
         key = (place, form)
         if key not in self._known:
             self._known[key] = known_about(self, place, form)
-        return [replace(column, form=_form_of(place, column)) for column in self._known[key]]
+        columns = (replace(column, form=_form_of(place, column)) for column in self._known[key])
+        return [column for column in columns if column.form]
 
     def vanishes(self, place: FactList, expr: Expr) -> bool:
         """Prove that an expression is 0."""
