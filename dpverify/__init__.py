@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
     from dpverify.privacy.audit.records import AuditError, AuditResult
+    from dpverify.privacy.matrix import Mechanism
 
 __version__ = "0.1.0"
 
@@ -48,6 +49,7 @@ __all__ = [
     "ClaimFormula",
     "ConditionError",
     "Explanation",
+    "Mechanism",
     "PrivateOptimizer",
     "Promise",
     "Result",
@@ -82,6 +84,7 @@ _HOMES = {
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
     "privacy.audit.records": "AuditError AuditResult",
+    "privacy.matrix": "Mechanism",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dpverify-budget",
         choices=("smoke", "standard", "full"),
         default="smoke",
-        help="how hard to look at claims (default: smoke)",
+        help="how thoroughly claims are checked (default: smoke)",
     )
     group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
     fresh = "take nothing from the store of evidence, and derive and search also what has not changed since recorded"

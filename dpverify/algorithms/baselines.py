@@ -128,15 +128,15 @@ class DpAgdAlgorithm(Algorithm[Settings]):
     """DP-AGD of Lee and Kifer 2018, which has a budget in place of a sigma."""
 
     name = "dp-agd"
-    summary = "Full gradients whose step length is a noisy choice (Lee and Kifer 2018)."
+    summary = "Full-batch gradient descent that chooses its step length privately (Lee and Kifer 2018)."
     settings = Settings
     is_trainable = False
 
     def complete(self, request: Mapping[str, Any], examples: int) -> Settings:
-        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is no sigma")
+        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is not a noise multiplier")
 
     def start(self, problem: Regression, settings: Settings) -> Any:
-        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is no sigma")
+        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is not a noise multiplier")
 
     def calibration(self) -> type[CalibrationRequest]:
         from dpverify.calibrate.growing import GrowingRequest

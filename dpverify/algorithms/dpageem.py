@@ -156,7 +156,7 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         limit = min((1.0 - rho_of(settings)) ** 2 / (2.0 * problem.smoothness), 1.0)
         if settings.eta > limit:
             first = f"eta^0 = {settings.eta:.4g} is above min(theta (1 - rho)^2/(2 beta), 1)"
-            notes.append(f"{first} = {limit:.4g} at theta = 1, up to which Theorem 3.2 is meant to speak")
+            notes.append(f"{first} = {limit:.4g} at theta = 1, the limit of Theorem 3.2")
         return notes
 
     def epsilon(self, settings: DescentSettings, size: ProblemSize, delta: float) -> float:

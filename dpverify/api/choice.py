@@ -30,7 +30,7 @@ def chosen_statement(spec: ClaimSpec, variant: Variant, reading: Mapping[str, st
             for complete_reading in spec.readings()
             for name in _variants(spec, complete_reading)
         )
-        raise ValueError(f"{spec.key}: nothing is {variant} of it{_listed(reading)}; there is {offered}.")
+        raise ValueError(f"{spec.key}: no {variant} statement is recorded{_listed(reading)}; available: {offered}.")
     different = {(*_without_reading(statement), _judged(spec, statement)) for statement in statements}
     if len(different) > 1:
         names = [offered_reading for offered_reading in spec.record.reading if offered_reading.name not in reading]

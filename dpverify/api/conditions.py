@@ -45,7 +45,7 @@ class ConditionError(ValueError):
     """
 
     def __init__(self, statement: str, violations: list[str]) -> None:
-        super().__init__(f"{statement} says nothing here: {'; '.join(violations)}.")
+        super().__init__(f"{statement} does not apply here: {'; '.join(violations)}.")
         self.statement = statement
         self.violations = violations
 

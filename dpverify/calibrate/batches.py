@@ -275,7 +275,7 @@ def batch_summary(result: BatchCalibration) -> str:
     shared = f" from {result.parties} parties" if result.parties > 1 else ""
     lines = [
         f"{result.algorithm}: N = {result.n}, T = {result.steps} steps, batches of {result.batch}{shared}{first}",
-        f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
+        f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
         "",
         f"{'':33}{'std':>10}{'first std':>10}{'epsilon >=':>11}{'<=':>11}  ok",
     ]

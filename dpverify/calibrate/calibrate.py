@@ -90,7 +90,7 @@ def _warnings(request: CalibrateRequest, setting: AccountedRun) -> list[str]:
     T = setting.steps
     warnings = []
     if setting.alpha * N < 1.0 - 1e-9:
-        warnings.append(f"alpha = {setting.alpha:.4g} is below 1/N, on which the printed sensitivities rest")
+        warnings.append(f"alpha = {setting.alpha:.4g} is below 1/N, but the printed sensitivities need alpha >= 1/N")
     if T % N:
         warnings.append(f"N does not divide T: the printed V counts T/N = {T / N:.4g} visits, up to {-(-T // N)} occur")
     if request.prints_condition and request.log_delta > request.epsilon:

@@ -105,7 +105,7 @@ def _run(result: Calibration) -> Iterator[str]:
     gamma = f", gamma = {_show(r.gamma)}" if len(result.node_std) > 1 else ""
     weights = f"alpha = {_show(r.alpha)}{gamma}, eta = {_show(r.eta)}"
     yield f"{weights}, G = {show_float(r.lipschitz)}, L = {show_float(r.smoothness)}"
-    yield f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+    yield f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
 
 
 def _table(result: Calibration) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _ending(result: Calibration) -> Iterator[str]:
     noises = ", ".join(f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items())
     sigma = _show(result.sigma.exact)
     yield f"Run {result.algorithm} with sigma = {sigma}: standard deviation of a node's noise {noises}."
-    yield "Replacing one example; real arithmetic, not floats; gradients of norm at most G are taken for granted."
+    yield "Replacing one example; real arithmetic, not floats; gradients must have norm at most G."
 
 
 def _gap(result: Calibration) -> Iterator[str]:
@@ -147,14 +147,13 @@ def _gap(result: Calibration) -> Iterator[str]:
     low, high = (f"{value:.6g}" for value in result.epsilon_bounds)
     certified = f"The accountant certifies epsilon <= {high} at sigma = {sigma:.6g}"
     if sigma <= least * (1.0 + ROUNDING):
-        yield f"{certified}; its lower bound is the same: no smaller sigma would do."
+        yield f"{certified}; its lower bound is the same: no smaller sigma suffices."
     else:
         saved = f"{100.0 * (1.0 - least / sigma):.2g}%"
         yield f"{certified}; its lower bound there is {low}."
-        yield f"Accounting more closely would save {saved} of this noise at most: sigma cannot be below {least:.6g}."
+        yield f"A tighter accountant could save at most {saved} of this noise: sigma cannot be below {least:.6g}."
     if len(result.node_std) > 1:
-        most = f"Both bounds count each node of {result.algorithm} at the most it can show"
-        yield f"{most}; what a run shows may be less."
+        yield f"Both bounds assume the largest change of each node of {result.algorithm}; a run may reveal less."
 
 
 def _show(value: Real) -> str:

@@ -19,7 +19,7 @@ from dpverify.shown import ShownAsTable
 class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
     """The question for DP-AGD, whose choices split half of epsilon into ``parts``."""
 
-    steps: Annotated[int, SettingInfo("T", "Number of steps at most.", whole(1, MOST_STEPS))] = 100
+    steps: Annotated[int, SettingInfo("T", "Largest number of steps.", whole(1, MOST_STEPS))] = 100
     parts: Annotated[
         float, SettingInfo("parts", "Each choice of a step size spends epsilon/(2 PARTS).", check.positive)
     ] = 8.0
@@ -100,7 +100,7 @@ def budget_summary(result: GrowingCalibration) -> str:
     """Tell a calibration to a person, in several lines."""
     lines = [
         f"{result.algorithm}: N = {result.n}, at most T = {result.steps} steps, full gradients",
-        f"asked for: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
+        f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
         "",
         f"{'':34}{'rho':>14}{'epsilon at least':>18}{'and at most':>14}{'choices':>9}  certified",
     ]
@@ -109,9 +109,9 @@ def budget_summary(result: GrowingCalibration) -> str:
         lines.append(f"{ROWS[name]:34}{numbers}{row.choices:>9}  {'yes' if row.certified else 'NO'}")
     lines += [
         "",
-        f"The noise of a first direction has the deviation {_show(result.direction_std)} in each coordinate, and that",
-        f"of a choice the scale {_show(result.choice_scale)}. What is spent is counted as zero-concentrated DP.",
-        "The lower bound is for the release of all measurements and choices on one data set; choices show less there",
+        f"The noise of a first direction has standard deviation {_show(result.direction_std)} in each coordinate. The",
+        f"noise of a choice has scale {_show(result.choice_scale)}. The budget is counted in zero-concentrated DP.",
+        "The lower bound is for releasing all measurements and choices on one data set, where choices reveal less",
         "than their budget allows. Replacing one example; real arithmetic, not floats.",
     ]
     return "\n".join(lines)

@@ -145,7 +145,7 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
     noise = check.positive(sigma=sigma)
     accounted = _run(algorithm, run)
     if not isinstance(accounted, BatchRun):
-        raise check.ArgumentError("algorithm", algorithm, "has no event: its nodes are no independent Gaussian steps")
+        raise check.ArgumentError("algorithm", algorithm, "has no event: its nodes are not independent Gaussian steps")
     import dp_accounting
 
     parts = []
@@ -179,7 +179,7 @@ def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
     if isinstance(request, BatchRequest):
         return request.run()
     if not isinstance(request, CalibrateRequest):
-        rule = "has no sigma of one step that is accounted for: dv.calibration has its noise"
+        rule = "has no noise multiplier per step: dv.calibration has its noise"
         raise check.ArgumentError("algorithm", algorithm, rule)
     for name, value in (("steps or epochs", request.asked_steps), ("alpha", request.alpha)):
         if value is None:

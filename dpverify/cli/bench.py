@@ -177,19 +177,19 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     alone = without_counterpart(measured, old)
     if alone and found:
         complain(
-            f"{plural(alone, 'form')} not watched: the other run has none of that name, size and limit; "
-            "record it anew to watch all"
+            f"{plural(alone, 'form')} not compared: the other run has no form with this name, size and limit; "
+            "record it again to compare all"
         )
     if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
-        complain("the two runs were made on different machines: a change may be the machine's")
+        complain("the two runs were made on different machines, which may cause a change")
     if {info.seed for info in measured.runs} != {info.seed for info in old.runs}:
-        complain("the two runs have other seeds: a change may be that of their input")
+        complain("the two runs have different seeds, so different input may cause a change")
     packages = [{str(info.versions) for info in run.runs} for run in (measured, old)]
     if packages[0] != packages[1]:
-        complain("the two runs were made with other versions of the packages: a change may be theirs")
+        complain("the two runs were made with other versions of the packages, which may cause a change")
     if any(busy(info) for info in (*measured.runs, *old.runs)):
         complain(
-            "other processes were at work in one of the runs: smaller changes go unseen, and false alarms are likelier"
+            "other processes ran during one of the runs: small changes are missed, and false alarms are more likely"
         )
     return any(each.change == "slower" for each in found)
 

@@ -82,7 +82,7 @@ def _check_out(out: Path) -> None:
 
     check_folder("--out", out)
     if foreign := foreign_files(out):
-        raise BadInput("--out", out, f"holds {foreign[0]}, which is no certificate of dpverify; name another folder")
+        raise BadInput("--out", out, f"holds {foreign[0]}, which is not a certificate of dpverify; name another folder")
 
 
 def _summary(found: list[Certified]) -> str:
@@ -93,5 +93,5 @@ def _summary(found: list[Certified]) -> str:
     return (
         f"{len(found)} verdicts pinned as proved, {len(texts)} with a certificate ({size:.0f} kB); "
         f"{without[False]} have no derivation, {without[True]} derivations are not certified"
-        + (f"; {stored} taken as they were written before" if stored else "")
+        + (f"; {stored} copied from earlier certificates" if stored else "")
     )

@@ -51,7 +51,7 @@ def new_paper(key: str, folder: Path, /) -> None:
     if (bundled_specs() / key).exists():
         raise BadInput("KEY", repr(key), "is a paper of dpverify")
     if find_spec(key) is not None and not (folder / key).exists():
-        raise BadInput("KEY", repr(key), "is the name of a module that Python has already")
+        raise BadInput("KEY", repr(key), "is the name of an existing Python module")
     package = folder / key
     project = folder / "pyproject.toml"
     if os.path.lexists(package):

@@ -170,7 +170,7 @@ def check_figure(option: str, target: Path) -> None:
     from dpverify.report.pages.ownership import is_generated
 
     if os.path.lexists(target) and not is_generated(target):
-        raise BadInput(option, target, "exists, and is no figure of dpverify; name another file, or move it away")
+        raise BadInput(option, target, "exists and is not a figure of dpverify; name another file, or move it away")
 
 
 def write_record(record: Record, target: str | None) -> None:

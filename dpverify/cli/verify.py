@@ -134,7 +134,7 @@ def verify(
     if jobs is not None and jobs < 1:
         raise BadInput("--jobs", jobs, "must be at least 1")
     if jobs is not None and cluster is not None:
-        raise BadInput("--jobs", jobs, "must not be given beside --cluster, whose workers do the work")
+        raise BadInput("--jobs", jobs, "must not be given with --cluster, whose workers do the work")
     if renew and (report is None or fresh):
         raise BadInput("--renew", "", "needs --report with the folder of an earlier run, and no --fresh")
     if timeout is not None and timeout < 0:

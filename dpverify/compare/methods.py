@@ -177,7 +177,7 @@ def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, b
     std = full_batch_std(batch, steps, G, epsilon, delta)
     how = "by exact composition in real arithmetic"
     if batch < n:
-        how = "by composition as if the example were in every batch; less noise may do"
+        how = "by composition as if the example were in every batch; less noise may be enough"
         start = sampled_std(n, batch, steps, G, epsilon, delta)
         if start < math.inf:
             ratio = start * batch / (2.0 * G)

@@ -84,10 +84,9 @@ def _intervals(results: Sequence[CompareResult]) -> str:
     count = family(results)
     return (
         f"Differences are taken seed by seed. {count} of them are judged on this page, each with a t-interval of level "
-        f"{corrected_level(count):.6f}, so that all hold together with probability 95%, as far as means over seeds are "
-        "normal. Where an interval holds 0, no difference was seen, which is not to say that there is none. The "
-        "intervals speak of splits and noise on these data sets, and of nothing else. Intervals that are not of "
-        "differences are of level 95% each."
+        f"{corrected_level(count):.6f}, so that all hold together with probability 95% if means over seeds are normal. "
+        "If an interval contains 0, no difference was seen, but there may be one. The intervals cover splits and "
+        "noise on these data sets only. Intervals of single values have level 95% each."
     )
 
 
@@ -163,7 +162,7 @@ def page(comparisons: Comparisons) -> str:
             WHAT,
             "## What is seen",
             *seen(results),
-            "What nobody should read into this:",
+            "What these numbers do not show:",
             _notes(results),
             *(block for comparison, name in pictured for block in _section(comparison, name, level)),
         ]

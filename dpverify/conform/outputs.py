@@ -65,7 +65,7 @@ def output_tests(
             largest = audited.epsilon
             where = words
     if power <= allowed and not refuted:
-        words = f"so few outputs cannot show an epsilon above {power:.3g}, and {allowed:.3g} is promised for two steps"
+        words = f"so few outputs can show at most epsilon {power:.3g}, and {allowed:.3g} is promised for two steps"
         yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
         return
     says = f"epsilon of two steps is at least {largest:.3g} ({where}); {allowed:.3g} is promised at delta = {DELTA:g}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from dpverify.conform.releases import Statistic
 from dpverify.conform.rounding import DTYPES, Dtype
+
+if TYPE_CHECKING:
+    from dpverify.privacy.matrix import Mechanism
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -154,8 +157,28 @@ class Promise:
         examples = part * -(-LEAST_EXAMPLES // part) if examples is None else examples
         batch = round(rate * examples)
         if abs(batch - rate * examples) > 1e-9 * examples:
-            raise ValueError(f"examples must be such that rate={rate} of them is whole, got examples={examples}.")
+            raise ValueError(f"rate * examples must be an integer, got rate={rate}, examples={examples}.")
         return cls(sigma=sigma, clip=clip, examples=examples, batch=batch, sampling="poisson", **fields)
+
+    @classmethod
+    def of_mechanism(cls, mechanism: Mechanism, *, sigma: float, clip: float, **fields: Any) -> Promise:
+        """Promise the noise ``C^-1 Z`` of a matrix mechanism in each step.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            With a square matrix C, which gives the number of steps and the covariance.
+        sigma, clip : float
+            Standard deviation of a number of Z in clip lengths, and the clip length, above 0.
+        **fields
+            The other fields, such as ``divisor``.
+
+        Raises
+        ------
+        ValueError
+            If the matrix is not square, or a field is out of its range.
+        """
+        return cls(sigma=sigma, clip=clip, steps=mechanism.steps, covariance=mechanism.covariance(), **fields)
 
     @property
     def deviation(self) -> float:

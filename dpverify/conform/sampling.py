@@ -173,14 +173,14 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
     flat = counts.flat.reshape(-1, len(few)).astype(float)
     together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
     tests = [
-        ("inclusion", counts.included, counts.runs * usable, rate, "an example that is drawn too often or seldom"),
+        ("inclusion", counts.included, counts.runs * usable, rate, "an example that is drawn too often or too seldom"),
         ("pairs", np.array([counts.both]), counts.runs * usable, pair, "neighbours that are drawn together"),
         (
             "each pair",
             together,
             counts.runs * usable,
             pair,
-            f"two of {len(few)} examples that come together too often or seldom",
+            f"two of {len(few)} examples that come together too often or too seldom",
         ),
     ]
     if kind == "poisson":
@@ -189,7 +189,7 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
             low = int(binom.ppf(far, n, rate)) - 1
             high = int(binom.isf(far, n, rate)) + 1
             of = f", beyond {far:.0%}"
-            words = "sizes that vary less, or are cut off"
+            words = "sizes that vary too little, or are cut off"
             few_in = np.array([(sizes <= low).sum()])
             many_in = np.array([(sizes >= high).sum()])
             tests += [
@@ -208,7 +208,7 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
         words = "batches that are made once and drawn again"
         tests.append(("common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words))
         two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
-        words = f"batches that come back within {steps} steps"
+        words = f"batches that repeat within {steps} steps"
         tests.append(("any two steps", two, counts.runs, rate**2, words))
     for name, counts_of_test, trials, probability, words in tests:
         yield _binomial(name, counts_of_test, trials, float(probability), alpha / len(tests), words)

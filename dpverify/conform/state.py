@@ -26,7 +26,7 @@ LATER_STEPS = 8  # after it that are looked at
 SMALL_BATCH = 3
 TYPICAL = 4.0  # deviations that the largest number of noise has at least
 DRAWS = 8  # of the noise of a step
-SEES = "a state that keeps something of an example beside what was released"
+SEES = "a state that keeps information about an example that was not released"
 CALLS = 8  # of a step in a case, besides the steps before and after it
 DENSITY = math.sqrt(2.0 / math.pi)  # of the absolute value of a standard normal number at 0
 FOREIGN = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
@@ -79,7 +79,7 @@ def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
         if length < 1.0:
             deviation = length * promise.clip / promise.divisor / math.sqrt(promise.dimension)
             missed *= min(1.0, DENSITY * tolerance / deviation)
-    return f"{SEES}; one that keeps a single direction of it in each step is missed with probability {missed:.1g}"
+    return f"{SEES}; a state that keeps one direction of it per step is missed with probability {missed:.1g}"
 
 
 def _tolerance(promise: Promise, largest: float, left: float) -> float:

@@ -56,13 +56,15 @@ class CitedDerivationCheck(Check):
         missed = missed_controls(controls)
         fine = checked.complete and not missed
         ends = f"from {checked.steps[0].expression} to {checked.steps[-1].expression}"
-        message = f"complete: a premise of others, {ends}" if checked.complete else "not complete"
+        message = (
+            f"the derivation, a premise of other claims, is complete: {ends}" if checked.complete else "not complete"
+        )
         return self.result(
             status="not refuted" if fine else "inconclusive",
             message="; ".join(filter(None, [message, missed if checked.complete else "", *slack])),
             error="" if checked.complete else f"our derivation {checked.name!r} is not complete",
             n=sum(step.points for step in checked.steps),
-            detects="a step that is false at a point of its domain, or not proven",
+            detects="a step that is false at a point of its domain, or not proved",
             leaves_out=self.leaves_out or "all of the statement but this premise",
             derivation=checked,
             controls=controls,

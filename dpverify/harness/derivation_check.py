@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.planted import moved_side
+from dpverify.harness.planted import Planted, moved_side
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, Status
@@ -106,7 +106,7 @@ class DerivationCheck(Check):
             premises.append(f"{statement.quantity} is {start}")
         measured = [] if meaning is None else [str(meaning)]
         proof_status: Status = "proved given" if premises else "proved"
-        rests = f"cites the derivations {'; '.join(chain.name for chain in cited)}" if cited else ""
+        rests = f"it cites the derivations {'; '.join(chain.name for chain in cited)}" if cited else ""
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing and checked.whose == "ours" else []
         errors += [f"cited derivations of ours are not complete: {'; '.join(broken)}"] if broken else []
@@ -214,10 +214,44 @@ def _failing(checked: DerivationResult) -> str:
     return "; ".join(steps)
 
 
+_RELATIONS: Mapping[RelationToDerived, str] = {
+    "equal": "equals the derived one",
+    "weaker": "is weaker than the derived one",
+    "stronger": "is stronger than the derived one",
+    "differs": "differs from the derived one",
+    "undecided": "could not be compared with the derived one",
+}
+
+
 def _message(checked: DerivationResult, relation: RelationToDerived) -> str:
     if failing := _failing(checked):
         return f"fails: {failing}"
     if not checked.complete:
         open_steps = [str(i) for i, step in enumerate(checked.steps) if step.status != "proved"]
         return f"not complete: steps {', '.join(open_steps)} are not proved" if open_steps else "not complete"
-    return f"complete; the printed side against the derived one: {relation}"
+    return f"the derivation is complete; the printed side {_RELATIONS[relation]}"
+
+
+def printed_moved(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
+    """Move the printed side until the facts of a certificate do not prove it; say how far that was.
+
+    ``start``: what stands for a quantity that no record defines.
+    """
+    from dpverify.symbolic.automatic.proofs import also_proves
+
+    for number, (fault, moved) in enumerate(_faults(statement)):
+        if not also_proves(certificate, moved, start):
+            return ControlResult(name="printed moved", fault=fault, at_declared_size=number < 2, refuted=True)
+    return ControlResult(name="printed moved", fault="every fault", at_declared_size=True, refuted=False)
+
+
+def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
+    """Printed sides that are wrong; where no factor changes one, it is set on the other side of the left."""
+    for factor in FACTORS:
+        yield from moves(statement, factor)
+    if statement.relation == "=":
+        yield "printed + 1/100", moved_side(statement, "+", Fraction(1, 100))
+    else:
+        assert statement.lhs is not None
+        left = to_text(statement.lhs)
+        yield "2*left - printed", Planted("turned", rhs=f"2*({left}) - printed").statement(statement)

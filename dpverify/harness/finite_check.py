@@ -66,7 +66,7 @@ class FiniteCheck(Check):
             for count, what in (
                 (unsure, "of which it is not decided whether they meet the conditions"),
                 (findings.undecided, "not decided"),
-                (findings.undefined, "with an undefined side"),
+                (findings.undefined, "at which a side is undefined"),
             )
             if count
         ]

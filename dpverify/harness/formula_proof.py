@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import Build, DerivationCheck
-from dpverify.harness.moved_certificate import printed_moved
+from dpverify.harness.derivation_check import Build, DerivationCheck, printed_moved
 from dpverify.harness.text_proof import has_text
 from dpverify.ledger.formula import Call, walk
 from dpverify.ledger.results import CheckResult, DerivationResult, StepResult

@@ -99,7 +99,7 @@ class ReplayCheck(Check):
             status="refuted" if violations else "inconclusive" if missed or disagreement else "not refuted",
             message="; ".join(filter(None, [disagreement, missed])),
             n=len(replays) + runs,
-            detects=f"a node that moves by more or less than the closed form, by a share of {self.share:g}",
+            detects=f"a node whose change differs from the closed form by a share of {self.share:g}",
             statistic=f"measured/exact from 1{low - 1:+.1e} to 1{high - 1:+.1e} at {len(replays)} nodes of the "
             f"worst-case problem; at most {largest:.6g} over {runs} random runs",
             region=self.region,

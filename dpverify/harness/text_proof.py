@@ -9,8 +9,7 @@ import msgspec
 
 from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import Build, DerivationCheck
-from dpverify.harness.moved_certificate import printed_moved
+from dpverify.harness.derivation_check import Build, DerivationCheck, printed_moved
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 

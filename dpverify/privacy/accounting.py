@@ -135,7 +135,7 @@ def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling
     """
     _step(sigma, steps, rate, sampling)
     if sampling == "batches":
-        raise check.ArgumentError("sampling", sampling, "must be poisson or tree: an event of batches asks for sizes")
+        raise check.ArgumentError("sampling", sampling, "must be poisson or tree: an event of batches needs sizes")
     import dp_accounting
 
     if sampling == "tree":

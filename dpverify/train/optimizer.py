@@ -44,5 +44,5 @@ def guarantee(epsilon: float, delta: float, dataset: Dataset, how: str) -> Guara
     if dataset.standardised:
         return Guarantee(f"{NOT_CERTIFIED}: {told} would hold had the columns not been standardised")
     if not math.isfinite(epsilon):
-        return Guarantee(f"{NOT_CERTIFIED}: this sigma buys no epsilon at delta = {delta:.6g}")
+        return Guarantee(f"{NOT_CERTIFIED}: no epsilon can be certified for this sigma at delta = {delta:.6g}")
     return Guarantee(f"{told}, for replacing one example, {how}", epsilon, delta)

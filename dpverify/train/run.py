@@ -70,7 +70,7 @@ def train(request: Request, report: ReportPoint | None = None, dataset: Dataset 
     if dataset is None:
         dataset = load_dataset(request.data, standardise=request.standardise, most=request.algorithm.most_classes)
     elif request.standardise and not dataset.standardised:
-        raise ArgumentError("standardise", True, "must be left out for data that are given: nothing is done to them")
+        raise ArgumentError("standardise", True, "must be left out for data given as arrays, which are used unchanged")
     algorithm = request.algorithm
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.settings.get("seed", 0), SAMPLE_STREAM))
@@ -182,7 +182,7 @@ def _notes(request: Request, dataset: Dataset, problem: Regression, settings: Se
         notes.append("sigma = 0: no noise was added")
     notes += request.algorithm.notes(request.settings, problem, settings)
     if len(dataset.classes) > 2:
-        notes.append("the classes are those that occur in the data: that there is an example of each is not hidden")
+        notes.append("the classes are read from the data, which reveals that each class has an example")
     if dataset.standardised:
         notes.append("columns were standardised with the data's own means and deviations, which no guarantee covers")
     if settings.scale == "none":

@@ -281,6 +281,11 @@ def monomial(factors, coefficient=1):
     return form_of({tuple(sorted(factors)): fmpq(coefficient)})
 
 
+def is_endless(atom):
+    """Whether an atom is a series or an integral, which may diverge."""
+    return atom[:2] == ("sum", "oo") or atom[0] == "integral"
+
+
 def alone(atom):
     """The form of one atom; of a sum that is one, that sum."""
     return atom[1] if atom[0] == "base" else monomial([(atom, ONE)])
@@ -359,7 +364,8 @@ class Scope:
         """Put a fact where it is looked up; True if it changes forms that were computed before."""
         form, changed = self.form(e), False
         if relation == "converges":
-            self.converging.add(form)
+            (endless,) = (a for m in form for a, _ in m if is_endless(a))
+            self.converging.add(endless)
             return False
         for one, said in ((form, SAID[relation] or 1), (-form, int(relation == "=") or SAID[relation] & 2)):
             key = one.key()
@@ -700,8 +706,7 @@ class Scope:
                 need(self.integer(self.form(end)), "the ends of a range are not known to be integers")
             term, inner = self.term(op, *args)
             inner.defined(term)
-            series = [a for m in self.form(e) for a, _ in m if a[:2] == ("sum", "oo")]
-            need(length != "oo" or all(alone(a) in self.converging for a in series), "may diverge", e)
+            need(self.converging.issuperset(a for m in self.form(e) for a, _ in m if is_endless(a)), "may diverge", e)
             return
         for a in args:
             if isinstance(a, Row):
@@ -713,6 +718,8 @@ class Scope:
             need(fine or signs[0] & signs[1] & 1, "a power may be undefined", e)
         elif op == "log":
             need(self.sign(self.form(args[0])) == 3, "a logarithm may be undefined", e)
+        elif op == "moment":
+            need(args[1] in (rational(1), rational(2)), "a moment may be undefined", e)
         elif op in ("bit", "popcount", "binomial"):
             natural = (self.integer(form) and self.sign(form) & 1 for form in map(self.form, args))
             need(all(natural), f"{op} may be undefined", e)
@@ -992,6 +999,8 @@ class Proof(Rule):
             need(self.is_declared(scope, rule.letters[one], values[one], said), f"{one} is declared otherwise")
         for k, one in enumerate(rule.conditions):
             need(self.met(scope, values, *one), f"condition {k} is not known")
+        if source == "rule" and rule.lhs[0] == "integral":
+            scope.learn("converges", put(rule.lhs, values))  # this is proved with the rule
         for side in (rule.lhs, rule.rhs):
             scope.defined(put(side, values))
         need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
@@ -1012,6 +1021,7 @@ class Proof(Rule):
         starts = [letters_in(scope.form(letter(name) - c[2])) for c in self.conditions if c[1] == ">="]
         smaller = scope.sign(scope.form(letter(name) - values[name])) == 3 and self.letters[name] == "integer"
         self.stepped.add(name)
+        need(len(self.stepped) == 1, "an induction over two letters, each of which may bound the other")
         need(others | {name} == values.keys() and not self.data["local"]["letters"], "it is about other letters")
         return smaller and any(start <= others for start in starts)
 

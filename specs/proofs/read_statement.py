@@ -247,6 +247,8 @@ class Paper:
         made = self.made(record, left, formula(record["printed"]), record["relation"])
         quantity = record.get("quantity", "")
         meant = self.definition(quantity, "", claim, reading) if quantity and measured else None
+        if meant is not None and meant.get("argued"):
+            meant = None  # the words are not proved, so that the formula is given
         own = frozenset(made.kinds)
         if meant is not None:
             made = self.measured(made, meant)

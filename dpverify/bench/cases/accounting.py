@@ -195,7 +195,7 @@ CASES = (
     ),
     BenchCase(
         "batches",
-        "Both ends of epsilon of DP-SRM as section 6.1 of wang2019 has it, against the composition of the same law",
+        "Both bounds of epsilon of DP-SRM as in section 6.1 of wang2019, against the composition of the same law",
         _batches,
         forms=("both ends", LAW),
         limit_is_ours=True,

@@ -116,7 +116,7 @@ def _wholes() -> tuple[BenchCase, ...]:
     given = ("law given", "law given, claim true")
     case = BenchCase(
         "whole-audit",
-        "Whole audits of 2 n outputs, a rule learned where nothing is assumed",
+        "Whole audits of 2 n outputs, with a learned rule if nothing is assumed",
         _whole,
         forms=("draw", *given, "nothing assumed"),
         item="output",
@@ -131,12 +131,12 @@ def _wholes() -> tuple[BenchCase, ...]:
 
 
 CASES = (
-    *_both("law-given", "Bound where the law is Gaussian, from outputs that are there", _gaussian),
-    *_both("nothing-assumed", "Bound with nothing assumed, from outputs that are there and a rule", _any),
+    *_both("law-given", "Bound under the Gaussian law, from existing outputs", _gaussian),
+    *_both("nothing-assumed", "Bound without assumptions, from existing outputs and a given rule", _any),
     *_wholes(),
     BenchCase(
         "whole-audit-d-50",
-        "Whole audits of 2 n outputs of 50 numbers, a rule learned where nothing is assumed",
+        "Whole audits of 2 n outputs of 50 numbers, with a learned rule if nothing is assumed",
         _whole,
         forms=("draw", "law given", "law given, claim true", "nothing assumed"),
         parameters={"n": 10_000, "d": 50},

@@ -135,7 +135,7 @@ def _law_case(threads: int, words: str) -> BenchCase:
     target = Target(CHECK, at_most=1 / 0.6, words="0.6 of the rate of drawing alone")
     return BenchCase(
         f"noise-law-threads-{threads}",
-        f"The noise-law check at T = 1023, d = 8, all pairs of steps by their signs, {words}",
+        f"The noise-law check at T = 1023, d = 8, all pairs of steps compared by signs, {words}",
         _law,
         forms=(DRAW, RUNS, CHECK),
         parameters={"size": BLOCK, "T": 1023, "d": 8, "threads": threads},
@@ -165,7 +165,7 @@ CASES: tuple[BenchCase, ...] = (
     ),
     BenchCase(
         "engine",
-        "Tasks that sleep 5 ms, on two workers that are at work already: neither their start nor their first tasks",
+        "Tasks that sleep 5 ms on two running workers, without the start of the workers and their first tasks",
         _engine,
         forms=(SLEEP, ENGINE, POOL, JOBLIB),
         parameters={"tasks": 1000},

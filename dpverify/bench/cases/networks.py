@@ -69,7 +69,7 @@ CASES: tuple[BenchCase, ...] = (
     *(
         BenchCase(
             f"gradients-{batch}",
-            f"Gradients of {batch} digits by example, d = {PARAMETERS}, against one plain gradient of their mean",
+            f"One gradient per example for {batch} digits, d = {PARAMETERS}, against one plain gradient of their mean",
             _gradients,
             forms=("mean", "rows", "clipped mean"),
             parameters={"batch": batch},

@@ -128,7 +128,7 @@ CASES: tuple[BenchCase, ...] = (
     *sweep(
         BenchCase(
             "against-a-sum",
-            "The same against numbers that the library draws and adds up, stored by neither but for the noise",
+            "The same against numbers that the library draws and adds up; only the noise is stored",
             partial(_trajectory, ADDED_UP),
             forms=ADDED_UP,
             item="normal",
@@ -141,7 +141,7 @@ CASES: tuple[BenchCase, ...] = (
     *sweep(
         BenchCase(
             "literal",
-            "One multiply-add a step, against all nodes of COMPOSE(1, t)",
+            "One multiply-add per step, against all nodes of COMPOSE(1, t)",
             _literal,
             limit_is_ours=True,
             forms=("stream", "literal"),
@@ -154,7 +154,7 @@ CASES: tuple[BenchCase, ...] = (
     ),
     BenchCase(
         "one-call-a-step",
-        "One Python call a step, d = 10",
+        "One Python call per step, d = 10",
         _steps,
         forms=A_STEP,
         parameters={"d": 10, "calls": 100_000},
@@ -165,7 +165,7 @@ CASES: tuple[BenchCase, ...] = (
     *sweep(
         BenchCase(
             "memory-of-steps",
-            "Memory of the noise, one call a step",
+            "Memory of the noise, one call per step",
             _one_step,
             forms=A_STEP,
             parameters={"d": 10_000},

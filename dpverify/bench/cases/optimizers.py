@@ -163,7 +163,7 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
 CASES: tuple[BenchCase, ...] = (
     BenchCase(
         "dp-nsgd",
-        "DP-NSGD, one example a step, against drawing d numbers by the library and the same steps without noise",
+        "DP-NSGD, one example per step, against the library's draw of d numbers and the same steps without noise",
         _dp_nsgd,
         limit_is_ours=True,
         forms=("parts", INLINED, "step", "step without noise", "draw", "gradient"),
@@ -174,7 +174,7 @@ CASES: tuple[BenchCase, ...] = (
     ),
     BenchCase(
         "sr-nsgd",
-        "SR-NSGD, one example a step, against its three gradients and the library's draw of its five vectors or fewer",
+        "SR-NSGD, one example per step, against its three gradients and the library's draw of up to five vectors",
         _sr_nsgd,
         limit_is_ours=True,
         forms=("gradients and draw", INLINED, "three gradients", "step", "step without noise"),
@@ -198,7 +198,7 @@ CASES: tuple[BenchCase, ...] = (
     ),
     BenchCase(
         "clipped-batch-in-numpy",
-        f"The same batch of {BATCH}, one call, against numpy with every gradient written out",
+        f"The same batch of {BATCH}, one call, against numpy with explicit gradients",
         _written_out,
         limit_is_ours=True,
         forms=("clipped sum", "written out in numpy"),

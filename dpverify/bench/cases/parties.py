@@ -36,7 +36,7 @@ def _cases(m: int) -> tuple[BenchCase, ...]:
         *sweep(
             BenchCase(
                 f"secure-sum-{m}-parties",
-                f"A sum that is opened, and the same with shares of noise, {m} parties",
+                f"An opened sum, without noise and with shares of noise, {m} parties",
                 partial(_openings, sums),
                 forms=sums,
                 parameters={"m": m},
@@ -51,7 +51,7 @@ def _cases(m: int) -> tuple[BenchCase, ...]:
         *sweep(
             BenchCase(
                 f"noise-inside-{m}-parties",
-                f"Gaussian noise made inside, {m} parties, against random bits that they share",
+                f"Gaussian noise made inside the computation, {m} parties, against drawing shared random bits",
                 partial(_openings, inside),
                 forms=inside,
                 parameters={"m": m},

@@ -96,7 +96,7 @@ def reconstruction_case(
 
 AT_LARGE_SIZE = reconstruction_case(
     "large",
-    "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes, into 67 MB that are there before",
+    "All steps at N = 1024, T = 64 N, d = 128: 400 MB of nodes, into an array of 67 MB that already exists",
     LARGE,
     Target(STREAM, at_most=5),
     Target(PRINTED, at_least=100, to=STREAM),
@@ -106,7 +106,7 @@ AT_LARGE_SIZE = reconstruction_case(
 )
 LARGE_OVER_T = reconstruction_case(
     "large-over-t",
-    "The stream at N = 1024, d = 128, into an array that is there before, over the number of epochs T/N",
+    "The stream at N = 1024, d = 128, into an existing array, over the number of epochs T/N",
     LARGE_STREAM,
     Target(STREAM, at_most=5),
     Target(STREAM, at_most=1.05, kind="exponent"),
@@ -120,7 +120,7 @@ CASES: tuple[BenchCase, ...] = (
     *sweep(
         BenchCase(
             "memory",
-            "Memory of the stream at N = 1024, d = 64, nodes made as they are needed",
+            "Memory of the stream at N = 1024, d = 64, nodes made on demand",
             _state,
             forms=("writing three nodes a step", STREAM),
             parameters={"N": 1024, "d": 64},

@@ -97,7 +97,7 @@ def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
 CASES: tuple[BenchCase, ...] = (
     BenchCase(
         "dp-srm-estimator",
-        f"DP-SRM's sum over a batch of {BATCH} at two points, against the clipped sum of the same batch at one",
+        f"DP-SRM's sum over a batch of {BATCH} at two points, against the clipped sum of the same batch at one point",
         _estimator,
         limit_is_ours=True,
         forms=("clipped sum", "estimator"),
@@ -108,7 +108,7 @@ CASES: tuple[BenchCase, ...] = (
     ),
     BenchCase(
         "rrpsgd",
-        "RRPSGD, one example a step, against drawing d numbers by the library and the same steps without noise",
+        "RRPSGD, one example per step, against the library's draw of d numbers and the same steps without noise",
         _descent,
         limit_is_ours=True,
         forms=("parts", "step", "step without noise"),
@@ -128,7 +128,7 @@ CASES: tuple[BenchCase, ...] = (
     ),
     BenchCase(
         "dpageem",
-        f"DPageEM's engine, batches of {BATCH}, against their draw, their clipped sums and d numbers drawn a step",
+        f"DPageEM's engine, batches of {BATCH}, against the draws of batches and noise and the clipped sums",
         _staged,
         forms=("parts", "step", "step with momentum"),
         parameters={"n": N, "d": D, "batch": BATCH, "steps": 500},

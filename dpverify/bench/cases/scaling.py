@@ -26,7 +26,7 @@ OVER_T = reconstruction_case(
     d=8,
 )
 OVER_N = reconstruction_case(
-    "over-n", "All steps at T = 8 N, d = 16, over N, of which two are no powers of two", ALL, LINEAR, d=16, epochs=8
+    "over-n", "All steps at T = 8 N, d = 16, over N (two sizes are not powers of two)", ALL, LINEAR, d=16, epochs=8
 )
 OVER_D = reconstruction_case("over-d", "All steps at N = 256, T = 8 N, over d", ALL, LINEAR, N=256, epochs=8)
 

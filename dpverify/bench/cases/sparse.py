@@ -73,7 +73,7 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
 
 STEP = BenchCase(
     "sparse-step",
-    "DP-NSGD on rows of 50 entries, d = 50,000, against drawing d numbers by the library and the steps without noise",
+    "DP-NSGD on rows of 50 entries, d = 50,000, against the library's draw of d numbers and the steps without noise",
     _step,
     limit_is_ours=True,
     forms=("parts", "step", "step without noise", "draw", "regularizer", "gradient"),

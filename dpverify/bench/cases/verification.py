@@ -58,7 +58,7 @@ CASES = (
     _whole("standard", Target(WARM, at_most=1800.0, kind="seconds")),
     BenchCase(
         "compile-at-once",
-        "Processes that compile the same kernels into one empty folder at once, and agree",
+        "Processes that compile the same kernels into one empty folder at the same time, and get the same results",
         _at_once,
         forms=("one process", "at once"),
         limit_is_ours=True,

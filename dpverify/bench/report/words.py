@@ -123,7 +123,7 @@ def show_memory(form: FormRecord) -> str:
 def warnings(info: BenchInfo) -> Iterator[str]:
     """What a reader should know before trusting a run."""
     if busy(info):
-        at = "" if info.others is None else f" ({show_float(info.others, 2)} cores in the mean)"
+        at = "" if info.others is None else f" ({show_float(info.others, 2)} cores on average)"
         yield f"Other processes were at work on the machine{at}, which makes times and intervals larger."
     if info.interrupted:
         yield "The run was interrupted, so some of its passes are missing."

@@ -16,17 +16,17 @@ NOTES = tuple(
     f"""\
 the setting with the least loss on one further seed was run: that choice is not private, nor are these numbers
 the noise is the least that is certified for replacing one example at delta = {show_float(DELTA)}
-errors on the way are of 5000 images of either part at most
-intervals speak of noise, batches and starts on this data set, and are corrected for all orderings of a network
-digits are not the paper's data
+errors during training are measured on at most 5000 images of each part
+intervals cover noise, batches and starts on this data set, and are corrected for the number of orderings of a network
+the digits data set is not the paper's data
 """.splitlines()
 )
 OWN_NOTES = {
     "wang2019:section-6-2": tuple(
         f"""\
-each method has as many settings of its printed grid, {TRIES} drawn at random, or the whole where it has fewer
-both methods have as many gradients of examples; an iteration of DP-SRM takes twice as many as one of DP-SGD
-iterations and seconds are those until the test error is what the worse of both methods ends with
+each method tries {TRIES} random settings of its printed grid, or the whole grid if it has fewer
+both methods evaluate the same number of example gradients; an iteration of DP-SRM takes twice as many as one of DP-SGD
+iterations and seconds are counted until the method reaches the final test error of the worse method
 digits are enlarged to the network's size by repeating their numbers
 """.splitlines()
     )
@@ -37,8 +37,8 @@ OWN_NOTES |= dict.fromkeys(
         f"""\
 every method has the same grid of first step sizes: {", ".join(map(show_float, SIZES))}
 B = {BATCH}, gradients clipped at {show_float(CLIP)}, rho = {show_float(RHO)}, K = {STAGES}
-momentum that is early is on in the first half of a stage
-ResNet-20 has group normalization: with that of batches one example would move all gradients, and nothing be bounded
+early momentum is on in the first half of a stage
+ResNet-20 has group normalization: with batch normalization one example would change all gradients without a bound
 """.splitlines()
     ),
 )

@@ -24,13 +24,13 @@ NOISE_WORDS = {"printed": "noise as printed", "needed": "noise as needed", "none
 
 NOTES = tuple(
     """\
-every method has the same multiples of the step length that theory gives, and b of 50, 100, 200 where it has batches
+every method tries the same multiples of its theoretical step length, and b = 50, 100, 200 if it has batches
 the setting with the least objective on one further seed was run: that choice is not private, nor are these numbers
-rows are as they come, bundled data standardised, which no guarantee covers; L is that of the longest row
+rows are not scaled, and bundled data are standardised, which no guarantee covers; L is that of the longest row
 ddp-srm draws a tenth of each batch from each tenth of the data; nothing is computed by several parties here
 passes are as printed; a step of dp-agd counts 22: its gradient, and the losses at the lengths it chooses from
 not printed, and chosen here: the order in DP-SRM's noise (the best), b_0 = b, C_1 = 1 for baselines, STORM's 20 passes
-intervals speak of noise and batches on this data set and nothing else; those of orderings are corrected for all of them
+intervals cover noise and batches on this data set only; those of orderings are corrected for their number
 """.splitlines()
 )
 

@@ -92,7 +92,7 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     many = runs * steps * lengths[-1]
     least = 1.0 - math.sqrt(chi2.ppf(level, many) / rounding / chi2.isf(0.01, many))
     words = f"coordinates {worst[0]}: variance off by {worst[2] - 1:+.3f}, down to {worst[3] - 1:+.3f} allowed"
-    sees = f"a layer of a quarter of all coordinates with {least:.1%} less noise, smaller layers with less than that"
+    sees = f"a layer of a quarter of all coordinates with {least:.1%} less noise; smaller layers need a larger gap"
     return ConformanceTest(COORDINATES, passed, words, sees, alpha)
 
 

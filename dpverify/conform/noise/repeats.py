@@ -32,7 +32,7 @@ def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
         "precision",
         coarse is None,
         f"all noise is {coarse}" if coarse else f"noise has the digits of {promise.dtype}",
-        f"{kinds}, whose gaps tell apart what the noise should hide, also where it is scaled afterwards"
+        f"{kinds}, whose gaps reveal what the noise should hide, even if it is scaled afterwards"
         if kinds
         else "nothing: no type has fewer digits",
     )

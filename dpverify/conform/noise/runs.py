@@ -176,7 +176,7 @@ def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> Con
     numbers = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
     finding = "{} times the promised deviation; {} to {} allowed".format(*numbers)
     least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up: it is seen
-    sees = f"noise {least:.1%} too small, with chance 99%"
+    sees = f"noise {least:.1%} too small, with probability 99%"
     measured = math.sqrt(total / dof)
     return ConformanceTest(name, bool(low <= total <= high), finding, sees, alpha, measured=measured, detects=least)
 
@@ -197,5 +197,5 @@ def _mean(x: Any, alpha: float) -> ConformanceTest:
     limit = norm.isf(alpha / 2 / means.size)
     finding = f"largest of {means.size} means {np.abs(means).max():.2f} deviations, {limit:.2f} allowed"
     return ConformanceTest(
-        "mean of noise", bool(np.abs(means).max() <= limit), finding, "noise that is not around 0", alpha
+        "mean of noise", bool(np.abs(means).max() <= limit), finding, "noise whose mean is not 0", alpha
     )

@@ -120,7 +120,7 @@ def _divisor_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest
         finding = (
             f"a gradient is divided by {first:.6g} with {pools[0].records} records, and by {different[records]:.6g}"
         )
-        finding += f" with {records}: noise and gradients tell some data sets that differ in one record apart"
+        finding += f" with {records}: noise and gradients distinguish some data sets that differ in one record"
     sees = f"divisors of two of these sizes that differ by more than {ROUNDING:.2%}"
     return ConformanceTest("number of records and divisor", not different, finding, sees)
 
@@ -134,7 +134,7 @@ def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest
     finding = f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
     finding += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
     least = (high - low) / members.size / rate  # twice the distance that is allowed
-    sees = f"a rate that is {min(least, 1.0):.1%} wrong, with chance 99%"
+    sees = f"a rate that is {min(least, 1.0):.1%} wrong, with probability 99%"
     name = f"number of records and rate, {pool.records} records"
     return ConformanceTest(name, low <= drawn <= high, finding, sees, alpha)
 

@@ -81,9 +81,9 @@ class ExhaustiveCheck(Check):
         holds_status = enough if self.why_sufficient and not ungranted else "not refuted"
         message = f"{len(findings.probes)} points, {len(findings.violations)} violations"
         if findings.undecided or findings.undefined:
-            message += f", {findings.undecided} not decided, {findings.undefined} with an undefined side"
+            message += f", {findings.undecided} not decided, {findings.undefined} at which a side is undefined"
         if findings.outside:
-            message += f", {findings.outside} more left out: they do not meet the conditions"
+            message += f", {findings.outside} more skipped because they do not meet the conditions"
         if ungranted:
             message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
         return self.result(

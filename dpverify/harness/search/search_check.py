@@ -283,7 +283,9 @@ class SearchCheck(Check):
 
 def _detects(controls: list[ControlResult]) -> str:
     details = [
-        f"; a right side {c.name} than at the sharpest of them" for c in controls if c.name.startswith("sharper by")
+        f"; a bound that the tightest of these points violates by the factor {c.name.removeprefix('sharper by ')}"
+        for c in controls
+        if c.name.startswith("sharper by")
     ]
     return "a violation at any point that was tried" + "".join(details)
 
@@ -308,7 +310,7 @@ def _message(findings: Findings) -> str:
     if findings.undecided:
         parts.append(f"{findings.undecided} not decided at 2048 bits")
     if findings.undefined:
-        parts.append(f"{findings.undefined} with an undefined side")
+        parts.append(f"{findings.undefined} at which a side is undefined")
     return ", ".join(parts)
 
 

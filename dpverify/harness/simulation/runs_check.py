@@ -87,7 +87,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         ]
         sharpest = max(own_streams, key=lambda stream: judgements[stream.name].ratio)
         at = judgements[sharpest.name]
-        largest = f"largest lower limit over bound: {at.ratio:.3g}, on {sharpest.case.words}"
+        largest = f"largest ratio of lower confidence limit to bound: {at.ratio:.3g}, on {sharpest.case.words}"
         level = f"at alpha = {ALPHA:g} for all problems together"
         examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)

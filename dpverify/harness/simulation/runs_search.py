@@ -119,7 +119,9 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         suffix = f"; for the problem found, an excess of {bound - limit:.3g} more"
         return self.result(
             status="refuted" if judgement.refutes else "inconclusive" if missed else "not refuted",
-            message="; ".join(filter(None, [f"largest lower limit over bound: {judgement.ratio:.3g}", missed])),
+            message="; ".join(
+                filter(None, [f"largest ratio of lower confidence limit to bound: {judgement.ratio:.3g}", missed])
+            ),
             n=CONFIRMED,
             detects=f"a bound {SHRUNK:g} times too small{'' if judgement.refutes else suffix}",
             statistic=f"{best.all_words}: mean {mean:.4g} over {CONFIRMED} fresh runs, "

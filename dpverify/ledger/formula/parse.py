@@ -203,7 +203,7 @@ class _Reader:
                 if symbol == "**":
                     self.check_exponent(right, tree.right)
                 elif symbol == "/" and _constant(tree.right) == 0:
-                    raise self.error(node, "a formula does not divide by 0")
+                    raise self.error(node, "a formula must not divide by 0")
                 return tree
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args, depth, bound)

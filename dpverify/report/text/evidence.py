@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from dpverify.ledger.display import Line
 from dpverify.ledger.records import SEVERITIES
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result
 from dpverify.report.collect import derivations
-from dpverify.report.counterexamples import KINDS, example_words, side_names, telling
+from dpverify.report.counterexamples import SENTENCES, example_words, side_names, telling
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.text.formulas import formula_text, prose_text
 from dpverify.report.text.statement import statement_text
@@ -34,25 +35,33 @@ def evidence_lines(results: Sequence[Result], *, recorded: bool) -> Iterator[tup
         new = [line for line in lines if line not in earlier_lines]
         common = len(lines) - len(new)
         earlier_lines.update(lines)
-        repeated = [f"and {plural(common, 'line')} as of the readings above"] if common else []
+        repeated = [f"{plural(common, 'more line')} as for the readings above."] if common else []
         yield f"{title}: {verdict}{f' ({reading})' if reading else ''}", [*new, *repeated]
 
 
 def _lines(result: Result) -> Iterator[str]:
     yield prose_text(result.reason)
-    yield f"{result.severity}: {SEVERITIES[result.severity]}" if result.severity else ""
-    yield from (f"given: {prose_text(premise)}" for premise in result.given)
-    yield from (f"by definition: {prose_text(definition)}" for definition in result.definitions)
-    yield pin_words(result)
-    yield from (f"finding: {prose_text(finding)}" for finding in result.findings)
+    yield f"Severity {result.severity}: {SEVERITIES[result.severity]}" if result.severity else ""
+    yield from (f"Premise that is not proved: {prose_text(premise)}" for premise in result.given)
+    yield from (f"By definition: {prose_text(definition)}" for definition in result.definitions)
+    yield f"Compared with the pinned verdict: {pin}" if (pin := pin_words(result)) else ""
+    yield from (f"Finding: {prose_text(finding)}" for finding in result.findings)
     names = side_names(result, formula_text)
-    yield from (f"{KINDS[example.kind]}: {example_words(example, names)}" for example in telling(result))
-    yield f"slack (smallest / typical): {slack}" if (slack := show_slack(result.slack)) else ""
+    yield from (f"{SENTENCES[example.kind]}: {example_words(example, names)}" for example in telling(result))
+    yield _slack(result)
     yield from _derived(result)
-    yield from map(_check, result.checks)
-    for statement, word in ((result.holds, "held"), (result.amendment, "corrected")):
+    yield from (_check(check, "", result.display) for check in result.checks)
+    for statement, variant in (
+        (result.holds, " of the statement where it holds"),
+        (result.amendment, " of the corrected statement"),
+    ):
         if statement is not None:
-            yield from _amended(statement, word)
+            yield from _amended(statement, variant)
+
+
+def _slack(source: Result | AmendmentResult) -> str:
+    slack = show_slack(source.slack)
+    return f"Slack (bound over exact value, smallest / typical): {slack}" if slack else ""
 
 
 def _derived(result: Result) -> Iterator[str]:
@@ -62,35 +71,48 @@ def _derived(result: Result) -> Iterator[str]:
             f"{prose_text(step.relation)} {formula_text(step.expression)} ({prose_text(step.rule)}; {step.status})"
             for step in derivation.steps
         )
-        yield f"derivation {derivation.name} ({derivation.whose}): {plural(len(derivation.steps), 'step')}, {state}"
+        yield f"Derivation {derivation.name} ({derivation.whose}): {plural(len(derivation.steps), 'step')}, {state}"
         yield from steps
     if result.relation_to_derived:
         yield RELATIONS_TO_DERIVED[result.relation_to_derived]
 
 
-def _check(check: CheckResult) -> str:
+def _check(check: CheckResult, variant: str, display: Sequence[Line]) -> str:
+    """Return a check as short sentences, each with its label."""
+    counted = check.message.startswith(f"{check.n} points")
     facts = [
-        f"n = {show_count(check.n)}" if check.n else "",
+        f"n = {show_count(check.n)}" if check.n and not counted else "",
         f"alpha = {show_float(check.alpha, 2)}" if check.alpha else "",
         f"power {show_float(check.power)}" if check.power else "",
-        f"must see {check.detects}" if check.detects else "",
-        check.message,
     ]
     detected = sum(control.refuted for control in check.controls)
-    controls = f"{detected} of {len(check.controls)} planted faults seen" if check.controls else ""
-    spared = sum(not neighbour.refuted for neighbour in check.true_neighbours)
-    neighbours = f"{spared} of {len(check.true_neighbours)} true neighbours not refuted"
-    region = f"where it looked: {check.region}" if check.region else ""
-    parts = [*facts, prose_text(region), controls, neighbours if check.true_neighbours else ""]
-    details = "; ".join(filter(None, parts))
-    return f"check {check.name} ({METHODS[check.method]}): {check.status}{f'; {details}' if details else ''}"
+    accepted = sum(not neighbour.refuted for neighbour in check.true_neighbours)
+    sentences = {
+        "Result": check.message,
+        "Built to detect": check.detects,
+        "Tried on": prose_text(_region(check.region, display)),
+        "Sample": ", ".join(filter(None, facts)),
+        "Planted faults detected": f"{detected} of {len(check.controls)}" if check.controls else "",
+        "Similar true statements accepted": f"{accepted} of {len(check.true_neighbours)}" if accepted else "",
+    }
+    details = "".join(f" {label}: {text.rstrip('.')}." for label, text in sentences.items() if text)
+    return f"Check {check.name}{variant} ({METHODS[check.method]}): {check.status}.{details}"
 
 
-def _amended(amendment: AmendmentResult, word: str) -> Iterator[str]:
+def _region(region: str, display: Sequence[Line]) -> str:
+    """Return where a check looked, without the domains and conditions of its statement, which stand above."""
+    domains = {line.text.replace(" ", ": ", 1) for line in display if line.word == "where"}
+    conditions = {line.text for line in display if line.word == "if"}
+    parts = region.split("; ") if region else []
+    new = [part for part in parts if part not in domains and part not in conditions]
+    return "; ".join(new if len(new) == len(parts) else ["the domain of the statement", *new])
+
+
+def _amended(amendment: AmendmentResult, variant: str) -> Iterator[str]:
     status = "" if amendment.only_restates else f" ({amendment.status})"
-    yield f"{prose_text(instead_words(amendment))}{status}: {prose_text(amendment.why)}"
+    words = prose_text(instead_words(amendment))
+    yield f"{words[:1].upper()}{words[1:]}{status}: {prose_text(amendment.why)}"
     yield from statement_text(amendment.display)
-    yield from (f"by definition: {prose_text(definition)}" for definition in amendment.definitions)
-    if slack := show_slack(amendment.slack):
-        yield f"its slack (smallest / typical): {slack}"
-    yield from (f"{word}, {_check(check)}" for check in amendment.checks)
+    yield from (f"By definition: {prose_text(definition)}" for definition in amendment.definitions)
+    yield _slack(amendment)
+    yield from (_check(check, variant, amendment.display) for check in amendment.checks)

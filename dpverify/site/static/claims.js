@@ -34,7 +34,8 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const name of choices) {
     const select = document.createElement("select");
     const column = headers.indexOf(name);
-    const values = [...new Set(rows.map(({ cells }) => cells[column]))].filter(Boolean).sort();
+    const values = [...new Set(rows.map(({ cells }) => cells[column]))].filter(Boolean);
+    if (name !== "paper") values.sort(); // papers stand as in the table, ours last
     select.append(new Option("any", ""), ...values.map((value) => new Option(value, value)));
     add(name, select);
   }

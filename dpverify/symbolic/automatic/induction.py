@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpverify.symbolic.automatic.instances import instance
-from dpverify.symbolic.automatic.search import Search, at_value, tighten
+from dpverify.symbolic.automatic.search import Search, tighten
+from dpverify.symbolic.automatic.ways import at_value
 from dpverify.symbolic.certify.checker import Expr, Form, k
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prepared import prepare

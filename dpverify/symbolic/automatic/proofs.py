@@ -10,6 +10,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.induction import by_induction
 from dpverify.symbolic.automatic.prune import pruned
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search
+from dpverify.symbolic.automatic.ways import WAYS as SIGNS
 from dpverify.symbolic.certify.certificates import Book, Certificate, begin, certify, sealed
 from dpverify.symbolic.certify.chains import NoCertificateError
 from dpverify.symbolic.certify.checker import Expr, k, rules
@@ -67,7 +68,7 @@ def prove(statement: Statement, effort: int = EFFORT) -> Outcome:
         return Outcome(None, tried=(str(error),))
     open_goals: list[Expr] = []
     for name, way in WAYS:
-        search = Search(effort)
+        search = Search(effort, SIGNS)
         begin()
         book = Book(search)
         reason = ""
@@ -162,7 +163,7 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
     first = certify(statement, derivation)
     if first.data is not None:
         return first
-    search = Search(effort)
+    search = Search(effort, SIGNS)
     try:
         second = certify(statement, derivation, search)
     except OutOfEffortError:

@@ -130,7 +130,7 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path, capsys: Capture) -> 
     assert "2 forms not watched: too few passes" in out
     assert main(["bench", "--against", str(before)]) == 0
     out, err = capsys.readouterr()
-    assert "1 form not watched: the other run has none of that name, size and limit" in err
+    assert "1 form not compared: the other run has no form with this name, size and limit" in err
 
 
 @pytest.mark.usefixtures("clock")
@@ -144,7 +144,7 @@ def test_other_seeds_and_versions_are_told_of(tmp_path: Path, capsys: Capture) -
     before.write_bytes(before.read_bytes().replace(b'"python": "', b'"python": "2.'))
     assert main(["bench", "noise", "--against", str(before)]) == 0
     err = capsys.readouterr().err
-    assert "the two runs have other seeds: a change may be that of their input" in err
+    assert "the two runs have different seeds, so different input may cause a change" in err
     assert "the two runs were made with other versions of the packages" in err
 
 

@@ -80,7 +80,7 @@ def test_a_tenth_is_written_with_what_has_changed_and_what_is_missing_and_the_re
         (stored / name).write_text(right[name] + " ")
     assert differing(0) == {other}  # only the first was written anew
     assert "2 with a certificate" in (said := capsys.readouterr().out)
-    assert "1 taken as they were written before" in said
+    assert "1 copied from earlier certificates" in said
     assert differing(1) == {COUNT}
     assert differing(9) == {COUNT, other}
     (stored / other).unlink()  # what is missing is written

@@ -64,7 +64,7 @@ def test_a_new_paper_is_judged_by_verify_and_by_pytest(tmp_path: Path) -> None:
         ("Mine", "'Mine'"),
         ("tran2022", "is a paper of dpverify"),
         ("old", "must not be there yet"),
-        ("numpy", "is the name of a module that Python has already"),
+        ("numpy", "is the name of an existing Python module"),
     ],
 )
 def test_a_paper_is_written_over_nothing(

@@ -81,7 +81,7 @@ def test_what_only_outputs_show_is_found_in_them_and_nothing_else_is(neighbours:
 def test_what_outputs_cannot_tell_is_said_not_to_be_tested() -> None:
     last = conformance(PrivateOptimizer(dp_sgd), promise(neighbours="replace-one"), outputs=1000).tests[-1]
     assert (last.name, last.status, last.sees) == ("outputs", "not tested", "nothing")
-    assert last.found.startswith("so few outputs cannot show an epsilon above")
+    assert last.found.startswith("so few outputs can show at most epsilon")
     result = conformance(PrivateOptimizer(tree), promise(covariance=SHARED), outputs=1000)
     assert not result
     assert not result.failed

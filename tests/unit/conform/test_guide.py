@@ -23,6 +23,7 @@ MISTAKES = {
     "adaptive": {"SIGMA * length * rng": "SIGMA * 0.87 * length * rng"},
     "dp_srm": {"+ 0.9 * estimate, released": "+ 0.9 * estimate, released + 0.1 * differences.sum(axis=0)"},
     "dp_nsgd": {"average = (1 - ALPHA) * average": "average = (1 - ALPHA / 2) * average"},
+    "matrix": {"INVERSE[t, : t + 1]": "INVERSE[t, : t + 1] * (0.8 if t > 3 else 1.0)"},
     "pytorch": {"clipped(gradients).sum(axis=0)": "clipped(gradients.sum(axis=0, keepdims=True))[0] * 2"},
 }
 

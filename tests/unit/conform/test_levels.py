@@ -72,7 +72,7 @@ def test_noise_as_much_too_small_as_the_scale_test_says_fails_it_with_a_chance_o
 ) -> None:
     test = scale_test("", np.ones(numbers), level)
     assert test.detects is not None
-    assert test.sees == f"noise {test.detects:.1%} too small, with chance 99%"
+    assert test.sees == f"noise {test.detects:.1%} too small, with probability 99%"
     factor = 1.0 - test.detects
     limit = chi2.ppf(level / 2, numbers)
     assert chi2.sf(limit / factor**2, numbers) <= 0.01

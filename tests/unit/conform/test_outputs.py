@@ -55,7 +55,7 @@ def test_the_pairs_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_least_of_what_the_pairs_could_show_is_told(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
     powers = [0.25 if k == place else 50.0 for k in range(3)]
     found, _ = judged(monkeypatch, ["not refuted"] * 3, powers)
-    assert found.found.startswith("so few outputs cannot show an epsilon above 0.25")
+    assert found.found.startswith("so few outputs can show at most epsilon 0.25")
 
 
 @for_each(("neighbours", "moved"), [("add-remove", 1.0), ("replace-one", 2.0)])

@@ -62,7 +62,7 @@ def test_a_cited_derivation_proves_nothing_of_the_statement_and_has_a_control(st
     check = CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Integer(1)))
     found = run(check, statements["decay"])
     assert (found.status, found.error) == ("not refuted", "")
-    assert found.message.startswith("complete: a premise of others, from x to 1")
+    assert found.message.startswith("the derivation, a premise of other claims, is complete: from x to 1")
     assert found.controls
     assert all(control.refuted for control in found.controls)
     loose = CitedDerivationCheck("decay", "premise", build=lambda _: at_most(Integer(7)))

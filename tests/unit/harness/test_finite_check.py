@@ -45,7 +45,7 @@ def test_the_end_of_a_domain_is_a_counterexample() -> None:
 @for_each(
     ("text", "domains", "requires", "why"),
     [
-        ("1/(t - 7) <= 1", T, [], "1 with an undefined side"),
+        ("1/(t - 7) <= 1", T, [], "1 at which a side is undefined"),
         ("t <= 0", T, ["t**2 < 1"], "all 0 points"),
         ("t <= 0", "t: integer, 5 <= t <= 4", [], "all 0 points"),
         # exp(log(3)) is a ball around 3: whether 3 is in the domain is not decided.

@@ -109,20 +109,20 @@ def test_evidence_is_shown_on_request_only_and_common_lines_once() -> None:
     text = explained(judged, width=300)
     assert "✗ refuted (ordering = fresh)" in text
     assert "✗ refuted (ordering = once)" in text
-    assert text.count("smallest: at G=1, N=1, T=1, alpha=1, d=1, sigma=1: left ≈1.596, right 0") == 1
-    assert "lines as of the readings above" in text
-    assert "its slack (smallest / typical): 1.003 / 2.2" in text
+    assert text.count("Smallest counterexample: at G=1, N=1, T=1, alpha=1, d=1, sigma=1: left ≈1.596, right 0") == 1
+    assert "more lines as for the readings above." in text
+    assert "Slack (bound over exact value, smallest / typical): 1.003 / 2.2" in text
     assert "No run is recorded" not in text
-    assert "its slack" not in explained(judged, width=300, full=False)
+    assert "Slack (" not in explained(judged, width=300, full=False)
 
 
 def test_derivation_and_plan_of_a_check_are_there() -> None:
     text = words(explained(known(results=[rdp(), noise_law()])))
     assert (
-        "derivation gaussian-composition (ours): 2 steps, complete = z/2 * sum (start; proved) ≤ V·z·ρ²/2 (each" in text
+        "Derivation gaussian-composition (ours): 2 steps, complete = z/2 * sum (start; proved) ≤ V·z·ρ²/2 (each" in text
     )
-    assert "n = 120000; alpha = 1e-6; power 0.993; must see a factor 1.02 on any node" in text
-    assert "1 of 2 planted faults seen" in text
+    assert "Built to detect: a factor 1.02 on any node." in text
+    assert "Sample: n = 120000, alpha = 1e-6, power 0.993. Planted faults detected: 1 of 2." in text
 
 
 @for_each("full", [False, True])

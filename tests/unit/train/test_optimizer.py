@@ -14,7 +14,7 @@ from tests.for_each import for_each
 @for_each(
     ("epsilon", "standardised", "words"),
     [
-        (math.inf, False, "not certified: this sigma buys no epsilon at delta = 1e-05"),
+        (math.inf, False, "not certified: no epsilon can be certified for this sigma at delta = 1e-05"),
         (1.0, True, "not certified: epsilon = 1, delta = 1e-05 would hold had the columns not been standardised"),
         (math.inf, True, "not certified: epsilon = inf"),
     ],

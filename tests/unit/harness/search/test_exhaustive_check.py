@@ -106,7 +106,7 @@ def test_a_point_at_which_a_side_has_no_value_is_counted_and_leaves_it_open(stat
     statement = replace(statements["bits"], lhs=parse("0*s/(s - 2)"), rhs=parse("s"))
     result = run(ExhaustiveCheck("bits", "all", points=up_to(3), why_sufficient="all"), statement)
     assert (result.status, result.n) == ("inconclusive", 2)
-    assert "1 with an undefined side" in result.message
+    assert "1 at which a side is undefined" in result.message
 
 
 def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Statement]) -> None:
@@ -152,7 +152,7 @@ def test_points_that_break_the_conditions_are_left_out_and_counted(statements: d
     statement = replace(statements["bits"], lhs=parse("s"), rhs=parse("3"), requires=(parse_relation("s <= 4"),))
     result = run(ExhaustiveCheck("bits", "all", points=up_to(9)), statement)
     assert (result.n, [c.parameters["s"].exact for c in result.counterexamples]) == (4, ["4"])
-    assert result.message == "4 points, 1 violations, 5 more left out: they do not meet the conditions"
+    assert result.message == "4 points, 1 violations, 5 more skipped because they do not meet the conditions"
     within = replace(statement, requires=(parse_relation("s <= 3"),))
     assert run(ExhaustiveCheck("bits", "all", points=up_to(9)), within).status == "not refuted"
 

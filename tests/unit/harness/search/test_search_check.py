@@ -199,7 +199,7 @@ def test_a_small_share_draws_fewer_points(statements: dict[str, Statement]) -> N
 def test_undefined_points_are_counted(statements: dict[str, Statement]) -> None:
     result = run(SearchCheck("bits", "search"), with_sides(statements["bits"], "1/(s - 1)", "<=", "1"))
     assert result.status == "not refuted"
-    assert "1 with an undefined side" in result.message
+    assert "1 at which a side is undefined" in result.message
 
 
 def test_a_point_that_no_number_of_bits_decides_refutes_nothing(statements: dict[str, Statement]) -> None:
@@ -263,4 +263,4 @@ def test_a_needle_that_is_not_found_again_is_looked_for_at_larger_sizes(statemen
     (control,) = result.controls
     assert control.name == "sharper by 2"
     assert control.refuted
-    assert result.detects.endswith("a right side sharper by 2 than at the sharpest of them")
+    assert result.detects.endswith("a bound that the tightest of these points violates by the factor 2")

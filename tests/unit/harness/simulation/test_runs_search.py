@@ -44,7 +44,7 @@ def test_the_true_bound_survives_and_the_largest_ratio_is_told(statements: dict[
     found = run(make(0.6), statements["decay"])
     assert found.status == "not refuted"
     assert found.counterexamples == []
-    assert "largest lower limit over bound: 0." in found.message
+    assert "largest ratio of lower confidence limit to bound: 0." in found.message
     assert [control.at_declared_size for control in found.controls] == [True, False]
     assert [control.refuted for control in found.controls] == [True, True]
 

@@ -96,7 +96,30 @@ def assumed_of_an_induction() -> Any:
     return certificate(N, ONE, "<=", ZERO, [">=", "n", ZERO], statement=said)
 
 
+def stepped(letter: str, other: str, *known: Any) -> list[Any]:
+    """1 <= 0 by induction at one letter less 1, of which both conditions follow from what is known."""
+    smaller = minus(letter, ONE)
+    return [
+        fact(">=", minus(smaller, minus(other, ONE)), "combine", [], [["1", list(known)]]),
+        fact(">=", minus(other, minus(smaller, ONE)), "combine", [], [["1", [minus(other, smaller)]], ["1", []]]),
+        fact(">=", minus(ZERO, ONE), "instance", "induction", letter, {letter: smaller, other: other}),
+    ]
+
+
+def induction_over_two_letters() -> Any:
+    """For integers with n >= m - 1 and m >= n - 1: the larger one is lowered each time, and this never ends."""
+    then, otherwise = stepped("n", "m", minus("n", "m")), stepped("m", "n", minus("m", "n"))
+    split = {"is": [">=", minus(ZERO, ONE)], "split": minus("n", "m"), "then": then, "else": otherwise}
+    conditions = [[">=", "n", minus("m", ONE)], [">=", "m", minus("n", ONE)]]
+    return certificate({**N, "m": "integer"}, ONE, "<=", ZERO, *conditions, **body(split))
+
+
+SQUARES = ["integral", "v", "-oo", "oo", power("v", q("2"))]
+TWICE = ["integral", "v", "-oo", "oo", ["*", q("2"), power("v", q("2"))]]
 REFUSED |= {
+    "an induction over two letters that bound each other": induction_over_two_letters(),
+    "an integral that diverges": certificate({}, TWICE, "=", ["*", q("2"), SQUARES]),
+    "a moment that need not exist": certificate({"u": "vector"}, ZERO, "<=", ["moment", "u", q("-1")]),
     "what a lemma assumes of its letters, for other values": assumed_of_a_lemma(),
     "what an induction assumes of its letter, for a smaller one": assumed_of_an_induction(),
     "a binomial of a negative number": certificate(N, ZERO, "<=", ["binomial", "n", ONE]),

@@ -118,6 +118,15 @@ def test_what_a_quantity_without_a_definition_is_said_to_be_is_given() -> None:
     assert list(k.given_in(square(quantity="variance"))) == ["variance is 0"]
 
 
+@pytest.mark.parametrize(("argued", "words"), [("", ""), ("argued = true", "another quantity")])
+def test_a_quantity_is_not_what_its_definition_only_argues(argued: str, words: str, specs: Path) -> None:
+    claims, definitions = specs / "toy" / "claims.toml", specs / "toy" / "definitions.toml"
+    claims.write_text(claims.read_text().replace('lhs = "0"', 'quantity = "loss"', 1))
+    definitions.write_text(f'{DEFINITIONS_FILE}[[definition]]\nname = "loss"\nformula = "0"\n{argued}\n')
+    assert words in refused(square(), specs)
+    assert bool(refused(square(), specs)) == bool(argued)
+
+
 @pytest.mark.parametrize(
     ("right", "reason"),
     [

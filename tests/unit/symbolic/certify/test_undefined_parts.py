@@ -58,6 +58,7 @@ FORMULAS: dict[str, tuple[str, str, str]] = {
     "the length of a sum": ("0*sum(i, i, 0, x)", "0", ""),
     "the end of a sum": ("0*sum(i, i, 0, floor(1/x))", "0", "x > 0"),
     "a series": ("0*sum(2**i, i, 0, oo)", "0", ""),
+    "an integral": ("0*integral(v**2, v)", "0", ""),
     "a bit of a number that is not whole": ("0*bit(x, 0)", "0", ""),
     "a bit of a negative number": ("0*bit(n, 0)", "0", "n >= 0"),
     "a binomial": ("0*binomial(n, 2)", "0", "n >= 0"),

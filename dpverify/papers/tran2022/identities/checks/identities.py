@@ -14,6 +14,8 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 LONGEST = {"smoke": 9, "standard": 12, "full": 18}  # Runs gone through for every N up to MOST_EXAMPLES
 
+LONGEST_TEXT = "{smoke} (smoke), {standard} (standard) or {full} (full budget)".format(**LONGEST)
+
 MOST_EXAMPLES = 4
 
 LARGE = {  # Sizes (N, T) beyond toys: T not a multiple of N, N no power of two, and both
@@ -114,7 +116,8 @@ def _windows_identity(claim: str, letter: str, *faults: IdentityFault) -> Identi
         sizes=_windows if claim == "lemma-17-unrolled" else _runs(letter),
         functions=_functions,
         faults=[_coefficient_off("anchor_grad(1)"), *faults],
-        region=f"N up to {MOST_EXAMPLES} and {letter} up to {LONGEST}; (N, {letter}) in {LARGE} at plain numbers",
+        region=f"N up to {MOST_EXAMPLES} and {letter} up to {LONGEST_TEXT}; fixed values of alpha and gamma at sizes "
+        f"(N, {letter}) = {', '.join(map(str, LARGE['full']))}",
     )
 
 
@@ -127,7 +130,7 @@ def _step_identity(claim: str, gradient: str, *faults: IdentityFault) -> Identit
         sizes=_steps,
         functions=_full_functions if full else _functions,
         faults=[_coefficient_off(gradient), *faults],
-        region=f"t up to three times {LONGEST}; t = 255 where numbers are plain",
+        region=f"t below 3 times {LONGEST_TEXT}; fixed values of alpha at t = 255",
     )
 
 

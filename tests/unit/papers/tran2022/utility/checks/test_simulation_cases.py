@@ -60,7 +60,7 @@ def test_the_true_bound_survives_and_the_largest_ratio_is_told() -> None:
     found = _run(_check())
     assert found.status in {"not refuted", "inconclusive"}  # at these sizes half the bound may be true as well
     assert found.counterexamples == []
-    assert "largest lower limit over bound: 0." in found.message
+    assert "largest ratio of lower confidence limit to bound: 0." in found.message
     assert [control.at_declared_size for control in found.controls] == [True, False]
 
 
