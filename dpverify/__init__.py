@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
+    from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
-    from dpverify.privacy.matrix import Mechanism
+    from dpverify.privacy.matrix import MatrixMechanism
 
 __version__ = "0.1.0"
 
@@ -49,7 +50,8 @@ __all__ = [
     "ClaimFormula",
     "ConditionError",
     "Explanation",
-    "Mechanism",
+    "MatrixMechanism",
+    "OneRunAudit",
     "PrivateOptimizer",
     "Promise",
     "Result",
@@ -59,6 +61,7 @@ __all__ = [
     "Verdicts",
     "__version__",
     "audit",
+    "audit_one_run",
     "calibration",
     "conformance",
     "conformance_of_training",
@@ -83,8 +86,9 @@ _HOMES = {
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
+    "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
-    "privacy.matrix": "Mechanism",
+    "privacy.matrix": "MatrixMechanism",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -13,7 +13,7 @@ from dpverify.conform.releases import Statistic
 from dpverify.conform.rounding import DTYPES, Dtype
 
 if TYPE_CHECKING:
-    from dpverify.privacy.matrix import Mechanism
+    from dpverify.privacy.matrix import MatrixMechanism
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -161,12 +161,12 @@ class Promise:
         return cls(sigma=sigma, clip=clip, examples=examples, batch=batch, sampling="poisson", **fields)
 
     @classmethod
-    def of_mechanism(cls, mechanism: Mechanism, *, sigma: float, clip: float, **fields: Any) -> Promise:
+    def of_mechanism(cls, mechanism: MatrixMechanism, *, sigma: float, clip: float, **fields: Any) -> Promise:
         """Promise the noise ``C^-1 Z`` of a matrix mechanism in each step.
 
         Parameters
         ----------
-        mechanism : Mechanism
+        mechanism : MatrixMechanism
             With a square matrix C, which gives the number of steps and the covariance.
         sigma, clip : float
             Standard deviation of a number of Z in clip lengths, and the clip length, above 0.

@@ -6,7 +6,7 @@ mechanism whose sensitivity depends on the strategy ``C`` and on the steps in wh
 lower triangular ``C`` this also holds if gradients depend on earlier releases (Denisov et al. 2022, theorem 2.1).
 """
 
-from dpverify.privacy.matrix.mechanism import Mechanism
+from dpverify.privacy.matrix.mechanism import MatrixMechanism
 from dpverify.privacy.matrix.participation import Cyclic, Epochs, Once, Participation, Separated
 
-__all__ = ["Cyclic", "Epochs", "Mechanism", "Once", "Participation", "Separated"]
+__all__ = ["Cyclic", "Epochs", "MatrixMechanism", "Once", "Participation", "Separated"]

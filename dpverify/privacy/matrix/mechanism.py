@@ -24,7 +24,7 @@ QUOTIENT = 4.0 * 2.0**-53  # bound of the relative rounding error of a quotient 
 
 
 @dataclass(frozen=True, eq=False)
-class Mechanism:
+class MatrixMechanism:
     """A matrix mechanism ``C G + Z`` on the clipped gradients of all steps; make one by a class method.
 
     Sensitivities are in units of the clip length, and ``sigma`` is the standard deviation of a number of Z in these
@@ -41,7 +41,7 @@ class Mechanism:
     --------
     >>> import dpverify as dv
     >>> from dpverify.privacy.matrix import Separated
-    >>> mechanism = dv.Mechanism.square_root(steps=1000, bands=10)
+    >>> mechanism = dv.MatrixMechanism.square_root(steps=1000, bands=10)
     >>> participation = Separated(100, most=5)
     >>> round(mechanism.sensitivity(participation).upper, 4)
     3.0267
@@ -58,7 +58,7 @@ class Mechanism:
         return self.strategy.steps
 
     @classmethod
-    def matrix(cls, matrix: Any) -> Mechanism:
+    def matrix(cls, matrix: Any) -> MatrixMechanism:
         """Make a mechanism from its strategy matrix.
 
         Parameters
@@ -74,12 +74,12 @@ class Mechanism:
         return cls("matrix", Dense(check.array(None, None, matrix=matrix)))
 
     @classmethod
-    def identity(cls, steps: int) -> Mechanism:
+    def identity(cls, steps: int) -> MatrixMechanism:
         """Make independent noise in each step: DP-SGD without amplification."""
         return cls("identity", Toeplitz(np.ones(1), check.whole(1, steps=steps)))
 
     @classmethod
-    def tree(cls, steps: int, restart: int | None = None) -> Mechanism:
+    def tree(cls, steps: int, restart: int | None = None) -> MatrixMechanism:
         """Make tree aggregation (Dwork et al. 2010), with a new tree after every ``restart`` steps, if given.
 
         C has one row for each complete node. The noise of a prefix sum is that of the fewest nodes that make it up.
@@ -89,7 +89,7 @@ class Mechanism:
         return cls("tree" if restart == steps else f"tree, new after {restart} steps", Trees(steps, restart))
 
     @classmethod
-    def toeplitz(cls, coefficients: Sequence[float] | Floats, steps: int) -> Mechanism:
+    def toeplitz(cls, coefficients: Sequence[float] | Floats, steps: int) -> MatrixMechanism:
         """Make a lower triangular Toeplitz mechanism.
 
         Parameters
@@ -102,13 +102,13 @@ class Mechanism:
         return cls("Toeplitz", Toeplitz(check.array(None, coefficients=coefficients), check.whole(1, steps=steps)))
 
     @classmethod
-    def square_root(cls, steps: int, bands: int | None = None) -> Mechanism:
+    def square_root(cls, steps: int, bands: int | None = None) -> MatrixMechanism:
         """Make the square root of the matrix of prefix sums (Fichtenberger et al. 2023), cut to ``bands`` if given."""
         bands = _bands(bands, steps)
         return cls(f"square root, {bands} bands", Toeplitz(_binomial_series(-0.5, bands), steps))
 
     @classmethod
-    def inverse_square_root(cls, steps: int, bands: int) -> Mechanism:
+    def inverse_square_root(cls, steps: int, bands: int) -> MatrixMechanism:
         """Make the mechanism whose ``C^-1`` is the banded inverse square root (Kalinin et al. 2025)."""
         bands = _bands(bands, steps)
         impulse = np.zeros(steps)
@@ -117,7 +117,7 @@ class Mechanism:
         return cls(f"inverse square root, {bands} bands", Toeplitz(column, steps))
 
     @classmethod
-    def buffered(cls, scale: Sequence[float] | Floats, decay: Sequence[float] | Floats, steps: int) -> Mechanism:
+    def buffered(cls, scale: Sequence[float] | Floats, decay: Sequence[float] | Floats, steps: int) -> MatrixMechanism:
         """Make a buffered linear Toeplitz mechanism (McMahan et al. 2024).
 
         Parameters

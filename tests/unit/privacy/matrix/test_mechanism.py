@@ -8,25 +8,25 @@ import pytest
 import dpverify as dv
 from dpverify.kernels.check import ArgumentError
 from dpverify.privacy.gaussian import delta_of
-from dpverify.privacy.matrix import Cyclic, Mechanism, Once, Separated
+from dpverify.privacy.matrix import Cyclic, MatrixMechanism, Once, Separated
 
 SQUARE = [
-    Mechanism.identity(12),
-    Mechanism.square_root(12),
-    Mechanism.square_root(12, bands=4),
-    Mechanism.inverse_square_root(12, bands=3),
-    Mechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=12),
-    Mechanism.square_root(200),
-    Mechanism.matrix(np.tril(np.random.default_rng(0).random((12, 12))) + np.eye(12)),
+    MatrixMechanism.identity(12),
+    MatrixMechanism.square_root(12),
+    MatrixMechanism.square_root(12, bands=4),
+    MatrixMechanism.inverse_square_root(12, bands=3),
+    MatrixMechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=12),
+    MatrixMechanism.square_root(200),
+    MatrixMechanism.matrix(np.tril(np.random.default_rng(0).random((12, 12))) + np.eye(12)),
 ]
 
 
 def test_the_square_root_is_the_root_of_prefix_sums() -> None:
-    root = Mechanism.square_root(20).dense()
+    root = MatrixMechanism.square_root(20).dense()
     assert np.allclose(root @ root, np.tri(20))
-    inverse = np.linalg.inv(Mechanism.inverse_square_root(20, bands=20).dense())
+    inverse = np.linalg.inv(MatrixMechanism.inverse_square_root(20, bands=20).dense())
     assert np.allclose(inverse @ inverse @ np.tri(20), np.eye(20))
-    cut = np.linalg.inv(Mechanism.inverse_square_root(20, bands=4).dense())
+    cut = np.linalg.inv(MatrixMechanism.inverse_square_root(20, bands=4).dense())
     assert np.allclose(np.tril(cut, -4), 0.0)
     assert np.allclose(np.triu(inverse, -3), np.triu(cut, -3))
 
@@ -45,9 +45,9 @@ def test_errors_are_the_norms_of_rows() -> None:
 
 
 def test_the_noise_of_a_tree_counts_nodes() -> None:
-    tree = Mechanism.tree(13)
+    tree = MatrixMechanism.tree(13)
     assert np.allclose(tree.error(1.0) ** 2, [t.bit_count() for t in range(1, 14)])
-    restarted = Mechanism.tree(13, restart=6)
+    restarted = MatrixMechanism.tree(13, restart=6)
     expected = [(t % 6).bit_count() + (t // 6) * (6).bit_count() for t in range(1, 14)]
     assert np.allclose(restarted.error(1.0) ** 2, expected)
     assert tree.sensitivity(Once()).upper == pytest.approx(2.0)  # a step is in 4 nodes at most
@@ -58,7 +58,7 @@ def test_the_noise_of_a_tree_counts_nodes() -> None:
 
 
 def test_epsilon_is_that_of_one_gaussian_release() -> None:
-    mechanism = Mechanism.square_root(100, bands=10)
+    mechanism = MatrixMechanism.square_root(100, bands=10)
     participation = Separated(10, most=4)
     change = mechanism.sensitivity(participation, "replace-one")
     assert change.upper == pytest.approx(2.0 * mechanism.sensitivity(participation).upper)
@@ -71,6 +71,6 @@ def test_epsilon_is_that_of_one_gaussian_release() -> None:
 
 
 def test_steps_without_reuse_are_one_gaussian_step() -> None:
-    identity = Mechanism.identity(50)
+    identity = MatrixMechanism.identity(50)
     assert identity.epsilon(1.3, 1e-6, Cyclic(50)).upper == pytest.approx(dv.epsilon(1.3, 1e-6).upper)
     assert identity.epsilon(1.3, 1e-6, Cyclic(10)).upper == pytest.approx(dv.epsilon(1.3, 1e-6, steps=5).upper)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.privacy.matrix import Cyclic, Epochs, Mechanism, Once, Participation, Separated
+from dpverify.privacy.matrix import Cyclic, Epochs, MatrixMechanism, Once, Participation, Separated
 from dpverify.privacy.matrix.participation import Floats
 from dpverify.privacy.matrix.strategies import MOST_DENSE
 
@@ -45,22 +45,24 @@ def brute_force(matrix: Floats, participation: Participation) -> tuple[float, fl
     return float(np.sqrt(reached)), float(np.sqrt(limit))
 
 
-def small_mechanisms() -> list[Mechanism]:
+def small_mechanisms() -> list[MatrixMechanism]:
     rng = np.random.default_rng(0)
     return [
-        Mechanism.identity(7),
-        Mechanism.tree(7),
-        Mechanism.tree(8, restart=3),
-        Mechanism.square_root(7),
-        Mechanism.square_root(8, bands=3),
-        Mechanism.inverse_square_root(7, bands=3),
-        Mechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=7),
-        Mechanism.toeplitz([1.0, -0.5, 0.25], steps=7),
-        Mechanism.toeplitz([0.5, 1.0, 0.25], steps=7),
-        Mechanism.toeplitz([0.5, 0.0, 0.0, 1.0], steps=7),  # steps at distance 3 add up, at distance 2 they do not
-        Mechanism.matrix(np.tril(rng.random((7, 7)))),
-        Mechanism.matrix(rng.standard_normal((7, 7))),
-        Mechanism.matrix(rng.standard_normal((3, 8))),
+        MatrixMechanism.identity(7),
+        MatrixMechanism.tree(7),
+        MatrixMechanism.tree(8, restart=3),
+        MatrixMechanism.square_root(7),
+        MatrixMechanism.square_root(8, bands=3),
+        MatrixMechanism.inverse_square_root(7, bands=3),
+        MatrixMechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=7),
+        MatrixMechanism.toeplitz([1.0, -0.5, 0.25], steps=7),
+        MatrixMechanism.toeplitz([0.5, 1.0, 0.25], steps=7),
+        MatrixMechanism.toeplitz(
+            [0.5, 0.0, 0.0, 1.0], steps=7
+        ),  # steps at distance 3 add up, at distance 2 they do not
+        MatrixMechanism.matrix(np.tril(rng.random((7, 7)))),
+        MatrixMechanism.matrix(rng.standard_normal((7, 7))),
+        MatrixMechanism.matrix(rng.standard_normal((3, 8))),
     ]
 
 
@@ -81,15 +83,15 @@ def test_bounds_hold_the_largest_change_of_all_patterns() -> None:
 
 def test_named_mechanisms_are_exact_where_a_proof_is_known() -> None:
     falling = [
-        Mechanism.square_root(60),
-        Mechanism.square_root(60, bands=7),
-        Mechanism.inverse_square_root(60, bands=5),
-        Mechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=60),
+        MatrixMechanism.square_root(60),
+        MatrixMechanism.square_root(60, bands=7),
+        MatrixMechanism.inverse_square_root(60, bands=5),
+        MatrixMechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=60),
     ]
     for mechanism in falling:
         for participation in (Once(), Cyclic(13), Separated(13), Separated(10, most=3), Separated(1)):
             assert mechanism.sensitivity(participation).exact
-    assert Mechanism.tree(64, restart=8).sensitivity(Separated(8)).method == "orthogonal columns"
+    assert MatrixMechanism.tree(64, restart=8).sensitivity(Separated(8)).method == "orthogonal columns"
 
 
 def test_no_gradients_change_more_than_the_upper_bound() -> None:
@@ -137,9 +139,9 @@ def test_sums_of_rows_are_the_largest_of_patterns_that_contain_the_step() -> Non
 
 def test_many_steps_in_seconds() -> None:
     begin = time.process_time()
-    banded = Mechanism.matrix(np.tril(np.triu(np.random.default_rng(3).random((2000, 2000)), -19)))
+    banded = MatrixMechanism.matrix(np.tril(np.triu(np.random.default_rng(3).random((2000, 2000)), -19)))
     assert banded.sensitivity(Separated(20, most=10)).exact
-    many = Mechanism.buffered([0.1, 0.05], [0.999, 0.9], steps=100_000)
+    many = MatrixMechanism.buffered([0.1, 0.05], [0.999, 0.9], steps=100_000)
     bounds = many.epsilon(30.0, 1e-6, Separated(2000, most=20))
     assert bounds.exact
     assert bounds.ratio < 1.01
@@ -148,15 +150,15 @@ def test_many_steps_in_seconds() -> None:
 
 def test_long_epochs_have_bounds_of_both_sides() -> None:
     for steps, length in ((MOST_DENSE + 100, 700), (MOST_DENSE, 700)):
-        bounds = Mechanism.square_root(steps).sensitivity(Epochs(length))
+        bounds = MatrixMechanism.square_root(steps).sensitivity(Epochs(length))
         assert 0 < bounds.lower <= bounds.upper < 1.6 * bounds.lower
-    near = Mechanism.square_root(MOST_DENSE).sensitivity(Epochs(MOST_DENSE // 4)).upper
-    far = Mechanism.square_root(MOST_DENSE + 4).sensitivity(Epochs(MOST_DENSE // 4 + 1)).upper
+    near = MatrixMechanism.square_root(MOST_DENSE).sensitivity(Epochs(MOST_DENSE // 4)).upper
+    far = MatrixMechanism.square_root(MOST_DENSE + 4).sensitivity(Epochs(MOST_DENSE // 4 + 1)).upper
     assert far == pytest.approx(near, rel=0.3)
 
 
 def test_what_cannot_be_computed_is_refused() -> None:
-    rising = Mechanism.toeplitz(np.arange(1.0, 6000.0), steps=MOST_DENSE + 1)
+    rising = MatrixMechanism.toeplitz(np.arange(1.0, 6000.0), steps=MOST_DENSE + 1)
     with pytest.raises(ArgumentError, match=rf"^steps must be at most {MOST_DENSE} .*, got steps={MOST_DENSE + 1}\.$"):
         rising.sensitivity(Separated(10))
     with pytest.raises(ArgumentError, match=r"^neighbours must be one of add-remove, zero-out, replace-one"):
@@ -164,4 +166,4 @@ def test_what_cannot_be_computed_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"^separation must be an integer, at least 1, got separation=0\.$"):
         Separated(0)
     with pytest.raises(ArgumentError, match=r"^coefficients\[0\] must not be 0"):
-        Mechanism.toeplitz([0.0, 1.0], steps=3)
+        MatrixMechanism.toeplitz([0.0, 1.0], steps=3)
