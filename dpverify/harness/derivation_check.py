@@ -251,7 +251,6 @@ def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
         yield from moves(statement, factor)
     if statement.relation == "=":
         yield "printed + 1/100", moved_side(statement, "+", Fraction(1, 100))
-    else:
-        assert statement.lhs is not None
+    elif statement.lhs is not None:
         left = to_text(statement.lhs)
         yield "2*left - printed", Planted("turned", rhs=f"2*({left}) - printed").statement(statement)

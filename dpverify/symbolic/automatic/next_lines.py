@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -10,20 +9,17 @@ from typing import Any
 from dpverify.ledger.formula import FormulaError, parse, to_text
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import prove
-from dpverify.symbolic.derive.setting import Setting
+from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
-from dpverify.symbolic.derive.suggestions import Suggestion, suggested
+from dpverify.symbolic.derive.suggestions import suggested
 from dpverify.symbolic.elaborate.text import text_of
-from dpverify.symbolic.exact.numbers import EvaluationError, compare
-from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.to_sympy import sympy_sides
 
 EFFORT = 1_500  # goals for one line
 MOST_LINES = 5
 MOST_TRIED = 40  # lines that rules offer
 POINTS = 40
-BITS = 170
-TURNED: dict[str, Any] = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "="}
+RELATIONS: dict[str | None, Any] = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "="}
 
 
 def next_lines(statement: Statement, chain: Derivation) -> list[str]:
@@ -32,29 +28,24 @@ def next_lines(statement: Statement, chain: Derivation) -> list[str]:
     A line is left out if the printed side does not follow from it at a point of the domain.
     """
     _, right = sympy_sides(statement)
-    if right is None or statement.relation not in TURNED:
+    relation = RELATIONS.get(statement.relation)
+    if statement.rhs is None or relation is None:
         return []
-    last = chain.last
-    relation = TURNED[statement.relation]
-    symbols = sorted({s for side in (last, right) for s in side.free_symbols if s.name in chain.variables}, key=str)
-    points = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0).points.found
-    if _proves(statement, last):
-        return [f"{relation} {to_text(statement.rhs)}" if statement.rhs is not None else ""]
+    if _proves(statement, chain.last):
+        return [f"{relation} {to_text(statement.rhs)}"]
+    symbols = sorted(
+        {s for side in (chain.last, right) for s in side.free_symbols if s.name in chain.variables}, key=str
+    )
+    setting = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0)
     closing: list[str] = []
     others: list[str] = []
-    for suggestion in _possible(last, relation, right, points):
+    for suggestion in islice(suggested(chain.last, relation), MOST_TRIED):
+        if evaluate_step(suggestion.expr, right, relation, setting).violation:
+            continue
         line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.fit.rule}"
-        if len(closing) < MOST_LINES and _proves(statement, suggestion.expr):
-            closing.append(f"{line}      # then the claim follows")
-        else:
-            others.append(line)
+        follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
+        (closing if follows else others).append(f"{line}      # then the claim follows" if follows else line)
     return [*closing, *others][:MOST_LINES]
-
-
-def _possible(last: Any, relation: Any, right: Any, points: list[dict[str, Any]]) -> Iterator[Suggestion]:
-    for suggestion in islice(suggested(last, relation), MOST_TRIED):
-        if _holds(suggestion.expr, relation, right, points):
-            yield suggestion
 
 
 def _proves(statement: Statement, left: Any) -> bool:
@@ -64,18 +55,3 @@ def _proves(statement: Statement, left: Any) -> bool:
     except (FormulaError, ValueError):
         return False
     return prove(replace(statement, lhs=lhs, quantity=None), EFFORT).certificate is not None
-
-
-def _holds(left: Any, relation: Any, right: Any, points: list[dict[str, Any]]) -> bool:
-    """Whether no point shows that a relation is false."""
-    try:
-        sides = compile_expr(left), compile_expr(right)
-    except TypeError:
-        return False
-    for point in points:
-        try:
-            if compare(sides[0](dict(point), BITS), relation, sides[1](dict(point), BITS)) is False:
-                return False
-        except EvaluationError:
-            continue
-    return True

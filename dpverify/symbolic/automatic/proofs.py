@@ -31,7 +31,7 @@ MOST_SHOWN = 3  # goals that were not proved
 
 
 @dataclass(frozen=True)
-class Outcome:
+class AutomaticProof:
     """A certificate that the checker accepts, or what was tried."""
 
     certificate: dict[str, Any] | None
@@ -58,14 +58,14 @@ def accepts(certificate: dict[str, Any]) -> bool:
     return True
 
 
-def prove(statement: Statement, effort: int = EFFORT) -> Outcome:
+def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
     """Search for a proof of a statement whose sides are formulas."""
     tried: list[str] = []
     try:
         plain = from_left_side(statement)
         header = record_header(statement, plain.start)
     except (ValueError, NotExpressibleError) as error:  # conditions that contradict each other, or that have no form
-        return Outcome(None, tried=(str(error),))
+        return AutomaticProof(None, tried=(str(error),))
     open_goals: list[Expr] = []
     for name, way in WAYS:
         search = Search(effort, SIGNS)
@@ -78,7 +78,7 @@ def prove(statement: Statement, effort: int = EFFORT) -> Outcome:
                 writer.ended()
                 if accepts(_data(book, writer)):
                     pruned(writer.data["body"], partial(_is_accepted, book, writer))
-                    return Outcome(_data(book, writer), name, tuple(tried))
+                    return AutomaticProof(_data(book, writer), name, tuple(tried))
                 reason = "the checker refuses the certificate"
         except (k.Refused, NoCertificateError, NotExpressibleError) as error:
             reason = str(error)
@@ -89,7 +89,7 @@ def prove(statement: Statement, effort: int = EFFORT) -> Outcome:
         open_goals = open_goals or list(search.open_sums)
         goals = list(search.tried)[-MOST_SHOWN:]
         tried.append(f"{name}: {'; '.join([*filter(None, [reason]), *(f'not proved: {goal}' for goal in goals)])}")
-    return Outcome(None, tried=tuple(tried))
+    return AutomaticProof(None, tried=tuple(tried))
 
 
 def _data(book: Book, writer: Writer) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.automatic.argument import argument_lines
-from dpverify.symbolic.automatic.proofs import Outcome, also_proves, prove
+from dpverify.symbolic.automatic.proofs import AutomaticProof, also_proves, prove
 from dpverify.symbolic.certify.certificates import sealed
 from dpverify.symbolic.certify.checker import k, records_of, rules
 from dpverify.symbolic.certify.place import FactList
@@ -31,7 +31,7 @@ T, B = "T: integer, T >= 1", "b: real, 0 <= b < 1; T: integer, T >= 1"
 PARTS = "x: real, x >= 0; y: real, y >= 0; z: real, z >= 0"
 
 
-def _found(text: str, domains: str, *requires: str) -> Outcome:
+def _found(text: str, domains: str, *requires: str) -> AutomaticProof:
     return prove(formula(text, domains, *requires))
 
 
