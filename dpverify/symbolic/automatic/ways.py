@@ -7,6 +7,7 @@ from typing import Any
 
 from flint import fmpq
 
+from dpverify.symbolic.automatic.boxes import by_box
 from dpverify.symbolic.automatic.comparisons import by_exponentials, by_logarithms, by_roots, by_square
 from dpverify.symbolic.automatic.knowledge import positive, square_columns
 from dpverify.symbolic.automatic.program import RELATION, combined
@@ -17,6 +18,7 @@ from dpverify.symbolic.certify.polynomials import cleared, denominators, factors
 from dpverify.symbolic.certify.readback import power, written
 
 UNIT = k.rational(1)
+FUNCTIONS = ("e", "log", "sum")
 
 
 def by_maxima(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -71,18 +73,14 @@ def by_denominators(search: Search, place: FactList, form: Form, strict: bool, d
 
 def by_exponents(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Divide by one of the powers whose exponents have letters."""
-    factors = {
-        (a, x): None
-        for m in form
-        for a, x in m
-        if x.constant() is None and sum(any(b is a for b, _ in n) for n in form) > 1
-    }
-    for atom, exponent in factors:
-        if place.scope.atom_sign(atom) != 3:
+    powers = {f: None for m in form for f in m if f[1].constant() is None and place.scope.atom_sign(f[0]) == 3}
+    for atom, exponent in powers:
+        is_shared = sum(any(a is atom for a, _ in m) for m in form) > 1
+        if not is_shared and not (atom[0] == "e" and all(c < 0 for c in exponent.values())):
             continue
         divisor = power(atom, -exponent)
         top = place.scope.product(form, place.form(divisor))
-        if len(str(k.shown(written(top)))) >= len(str(k.shown(written(form)))):
+        if len({f for m in top for f in m if f[1].constant() is None}) > len(powers) or len(top) > len(form):
             continue
         if search.show(place, top, strict, depth - 1):
             return place.fact(RELATION[strict], written(form), "combine", [divisor], [["1", [written(top)]]])
@@ -127,32 +125,43 @@ def by_facts(search: Search, place: FactList, form: Form, strict: bool, depth: i
 
 
 def by_rules(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Combine facts with what rules say of the functions in the goal."""
-    facts = [*search.facts(place, form), *square_columns(place, form)]
-    if combined(search, place, form, strict, facts):
-        return True
-    for divisor in _coefficients(search, place, form, facts):
-        if combined(search, place, form, strict, facts, [divisor]):
-            return True
+    """Combine facts, what rules say of the functions in the goal, squares, and products of these."""
+    return combined(search, place, form, strict, [*search.facts(place, form), *square_columns(place, form)])
+
+
+def by_bounds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Put a bound in the place of a function: times a positive factor, the goal is a fact and a goal without it."""
+    product = place.scope.product
+    ours = {f: None for m in form for f in m if f[0][0] in FUNCTIONS or not f[1].whole()}
+    tried = set[Any]()
+    for function in ours:
+        beside, outside = _parts(form, function)
+        for fact in search.facts(place, form):
+            slope, other = _parts(fact.form, function)
+            if not slope or any(f[0][0] in FUNCTIONS and f not in ours for m in fact.form for f in m):
+                continue
+            sign = next((s for s in (1, -1) if search.prove(place, slope.times(s), True)), 0)
+            if not sign or not search.prove(place, beside.times(sign)):
+                continue
+            rest = (product(outside, slope) - product(other, beside)).times(sign)
+            if rest.key() in tried:
+                continue
+            tried.add(rest.key())
+            if search.show(place, rest, strict, depth - 2) and all(emit() for emit in fact.emit):
+                weight = "-1" if fact.negated else "1"
+                terms = [[weight, [written(beside.times(sign)), *fact.factors]], ["1", [written(rest)]]]
+                divisor = written(slope.times(sign))
+                return place.fact(RELATION[strict], written(form), "combine", [divisor], terms)
     return False
 
 
-def _coefficients(search: Search, place: FactList, form: Form, facts: Any) -> Iterator[Form]:
-    """Yield positive sums by which a fact multiplies a function that the goal has."""
-    ours = {f for m in form for f in m if f[0][0] in ("e", "log", "sum") or f[1].constant() is None or not f[1].whole()}
-    seen = set[Any]()
-    for fact in facts:
-        for function in ours & {f for m in fact.form for f in m}:
-            held = {tuple(f for f in m if f != function): c for m, c in fact.form.items() if function in m}
-            coefficient = k.form_of(held)
-            if len(coefficient) < 2 and coefficient.constant() is not None:
-                continue
-            for sign in (1, -1):
-                divisor = coefficient.times(sign)
-                if divisor.key() not in seen and search.prove(place, divisor, True):
-                    seen.add(divisor.key())
-                    yield divisor
-    return
+def _parts(form: Form, function: Any) -> tuple[Form, Form]:
+    """What a function is multiplied with, and what stands outside; nothing beside it if it has other powers."""
+    held = {m: c for m, c in form.items() if any(a is function[0] for a, _ in m)}
+    if any(function not in m for m in held):
+        return k.ZERO, form
+    beside = k.form_of({tuple(f for f in m if f != function): c for m, c in held.items()})
+    return beside, form - k.form_of(held)
 
 
 def by_thresholds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -191,6 +200,7 @@ WAYS: tuple[Way, ...] = (
     by_maxima,
     by_one_value,
     by_facts,
+    by_box,
     by_denominators,
     by_factors,
     by_exponents,
@@ -199,5 +209,6 @@ WAYS: tuple[Way, ...] = (
     by_exponentials,
     by_logarithms,
     by_rules,
+    by_bounds,
     by_thresholds,
 )
