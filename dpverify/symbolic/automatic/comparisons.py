@@ -30,6 +30,8 @@ def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, dep
     scale = scale / min(c * scale for _, c in low + high)
     up = k.form_of({m: c * scale for m, c in rest.items() if c > 0})
     down = k.form_of({m: -c * scale for m, c in rest.items() if c < 0})
+    if len(low) + len(high) == 1:  # of a product of a sum, the logarithm is not taken apart
+        up, down = (up - down, k.ZERO) if low else (k.ZERO, down - up)
     a, b = (
         k.row("*", k.row("exp", written(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
         for part, side in ((down, low), (up, high))

@@ -203,12 +203,12 @@ WAYS: tuple[Way, ...] = (
     by_box,
     by_denominators,
     by_factors,
-    by_exponents,
     by_square,
     by_roots,
     by_exponentials,
     by_logarithms,
     by_rules,
+    by_exponents,
     by_bounds,
     by_thresholds,
 )
