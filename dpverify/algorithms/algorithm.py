@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpverify.algorithms.audited import AuditTarget
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.privacy.participation import Bounds
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 Seen = Callable[[int, Vector], None]
@@ -96,6 +97,10 @@ class Algorithm(ABC, Generic[SettingsT]):
         """Whether it has noise that a user can choose."""
         return "sigma" in options(self.settings)
 
+    def is_noisy(self, settings: SettingsT) -> bool:
+        """Whether a run with these settings adds noise."""
+        return settings.sigma > 0.0
+
     def take(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Check the settings that a user chose, with ``epochs`` in place of ``steps`` if he likes; drop those at None.
 
@@ -167,6 +172,16 @@ class Algorithm(ABC, Generic[SettingsT]):
     def epsilon(self, settings: SettingsT, size: ProblemSize, delta: float) -> float:
         """Return the certified upper bound of epsilon at the noise of the settings."""
         raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
+
+    def epsilon_bounds(self, settings: SettingsT, size: ProblemSize, delta: float) -> Bounds:
+        """Return both bounds of the smallest epsilon at the noise of the settings; the upper one is certified."""
+        raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
+
+    def printed_ratio(self, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+        """Return a step's deviation over its sensitivity as section 6.1 of wang2019 chooses it for all methods."""
+        from dpverify.papers.wang2019.accounting.runs import tracked_ratio
+
+        return tracked_ratio(examples, batch, steps, epsilon, delta)
 
     def sigma(self, settings: SettingsT, size: ProblemSize, epsilon: float, delta: float) -> float:
         """Return the smallest sigma that is certified for (epsilon, delta); the sigma of ``settings`` is ignored."""

@@ -5,21 +5,35 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import msgspec
+
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
-from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
+from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, whole
 from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.algorithms.descent import dp_gd, rrpsgd
+from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
 from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
+from dpverify.problems.batch_gradient import line_losses
+from dpverify.problems.example_gradients import BatchMean
+from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.regression import Regression, batch_gradient, recursive_gradient
 from dpverify.problems.sampled_run import NoisyDescent
+from dpverify.problems.sparse.batches import sparse_line_losses
+from dpverify.problems.sparse.logistic import SparseLogistic
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.privacy.participation import Bounds
 
 CLIP: Final = 1.0
+CANDIDATES: Final = 20  # lengths besides 0 that DP-AGD chooses among
+AGD_STEPS: Final = 100
 
 
 class BaselineSettings(NoisySettings, frozen=True, kw_only=True):
@@ -40,10 +54,23 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
         """Return how many examples a step reads."""
 
     def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
+        return self.start_on(batch_gradient(problem, settings.clip), len(problem.x), problem.start, settings)
+
+    def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: BaselineSettings) -> NoisyDescent:
+        """Return the run on an oracle of clipped gradients."""
         s = settings
-        _, noise = self.noise(problem, s)
-        oracle = batch_gradient(problem, s.clip)
-        return self.descend(oracle, len(problem.x), problem.start, s.steps, s.eta, noise["gradient"], seed=s.seed)
+        return self.descend(oracle, examples, start, s.steps, s.eta, self.deviation(s, examples), seed=s.seed)
+
+    def deviation(self, settings: BaselineSettings, examples: int) -> float:
+        """Return the deviation of a coordinate of the noise on a batch's mean."""
+        return 2.0 * settings.clip / self.batch(examples) * settings.sigma
+
+    def conformance(self) -> tuple[PrivateOptimizer, Promise]:
+        from dpverify.algorithms.tested import EXAMPLES, descent_optimizer, promise_of
+
+        settings = self.settings(steps=2, sigma=2.0)
+        batch = self.batch(EXAMPLES)
+        return descent_optimizer(self, settings, batch), promise_of(settings.sigma, settings.clip, batch)
 
     def complete(self, request: Mapping[str, Any], examples: int) -> BaselineSettings:
         return self.filled(request, {}, steps=count_steps(request, examples, self.batch(examples)))
@@ -52,11 +79,14 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
         return self.batch(examples)
 
     def noise(self, problem: Regression, settings: BaselineSettings) -> tuple[dict[str, float], dict[str, float]]:
-        return {}, {"gradient": 2.0 * settings.clip / self.batch(len(problem.x)) * settings.sigma}
+        return {}, {"gradient": self.deviation(settings, len(problem.x))}
 
     def epsilon(self, settings: BaselineSettings, size: ProblemSize, delta: float) -> float:
         rate = self.batch(size.examples) / size.examples
         return sampled_epsilon(rate, settings.sigma, settings.steps, delta)
+
+    def epsilon_bounds(self, settings: BaselineSettings, size: ProblemSize, delta: float) -> Bounds:
+        return sampled_bounds(self.batch(size.examples) / size.examples, settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: BaselineSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(self.batch(size.examples) / size.examples, settings.steps, epsilon, delta)
@@ -88,6 +118,13 @@ class RrpsgdAlgorithm(NoisyBaseline):
     def batch(self, examples: int) -> int:
         del examples
         return 1
+
+    def printed_ratio(self, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+        """Return that of Bassily et al. 2014, on which its paper builds."""
+        from dpverify.papers.wang2019.accounting.runs import single_ratio
+
+        del batch
+        return single_ratio(examples, steps, epsilon, delta)
 
     def calibration(self) -> type[CalibrationRequest]:
         from dpverify.calibrate.batches import SingleExampleRequest
@@ -124,19 +161,96 @@ class StormAlgorithm(Algorithm[StormSettings]):
         return 2 * settings.batch
 
 
-class DpAgdAlgorithm(Algorithm[Settings]):
+class AgdSettings(Settings, frozen=True, kw_only=True):
+    """Settings of DP-AGD. The budgets follow from epsilon."""
+
+    clip: Annotated[float, SettingInfo("C", "Clip length of gradients.", is_option=False)] = CLIP
+    loss_clip: Annotated[float, SettingInfo("C'", "Clip length of losses.", check.positive)] = 3.0
+    parts: Annotated[float, SettingInfo("parts", "Each choice spends epsilon/(2 PARTS).", check.positive)] = 8.0
+    rho: Annotated[float, SettingInfo("rho", "Budget in zero-concentrated DP.", is_option=False)] = 0.0
+    rho_direction: Annotated[float, SettingInfo("rho_nmax", "Of a first direction.", is_option=False)] = 0.0
+    rho_choice: Annotated[float, SettingInfo("rho_ng", "Of a choice.", is_option=False)] = 0.0
+
+
+class DpAgdAlgorithm(Algorithm[AgdSettings]):
     """DP-AGD of Lee and Kifer 2018, which has a budget in place of a sigma."""
 
     name = "dp-agd"
     summary = "Full-batch gradient descent that chooses its step length privately (Lee and Kifer 2018)."
-    settings = Settings
-    is_trainable = False
+    settings = AgdSettings
+    most_classes = 2
 
-    def complete(self, request: Mapping[str, Any], examples: int) -> Settings:
-        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is not a noise multiplier")
+    @property
+    def is_private(self) -> bool:
+        """Its noise is chosen by epsilon."""
+        return True
 
-    def start(self, problem: Regression, settings: Settings) -> Any:
-        raise check.ArgumentError("algorithm", self.name, "cannot be trained yet: its budget is not a noise multiplier")
+    def is_noisy(self, settings: AgdSettings) -> bool:
+        """It cannot run without noise."""
+        del settings
+        return True
+
+    def complete(self, request: Mapping[str, Any], examples: int) -> AgdSettings:
+        """Fill in T; without steps or epochs it is 100, where the budget does not end before."""
+        chosen = request.keys() & {"steps", "epochs"}
+        cost = examples * (CANDIDATES + 2)
+        return self.filled(request, {}, steps=count_steps(request, examples, cost) if chosen else AGD_STEPS)
+
+    def gradients_per_step(self, settings: AgdSettings, examples: int) -> int:
+        """Count all examples once for the gradient, and once for the loss at each of its lengths, 0 among them."""
+        del settings
+        return examples * (CANDIDATES + 2)
+
+    def budgeted(
+        self, settings: AgdSettings, epsilon: float, delta: float, parts: float, *, printed: bool
+    ) -> AgdSettings:
+        """Return the settings with the budgets for epsilon, as printed or as certified."""
+        from dpverify.papers.wang2019.accounting.growing import agd_parameters
+
+        p = agd_parameters(epsilon, delta, parts, settings.steps, settings.clip, printed=printed)
+        budgets = {"rho": p.rho, "rho_direction": p.rho_direction, "rho_choice": p.rho_choice}
+        return msgspec.structs.replace(settings, parts=parts, **budgets)
+
+    def parameters(self, settings: AgdSettings) -> AgdParameters:
+        """Return the numbers of a run."""
+        if settings.rho == 0.0:
+            raise check.ArgumentError("epsilon", None, f"must be given with delta: {self.name} has no noise without")
+        names = ("steps", "rho", "rho_direction", "rho_choice", "clip", "loss_clip")
+        return AgdParameters(**{name: getattr(settings, name) for name in names})
+
+    def start(self, problem: Regression, settings: AgdSettings) -> DpAgd:
+        s = settings
+        if isinstance(problem, SparseLogistic):
+            losses = partial(sparse_line_losses, problem, s.loss_clip)
+        elif isinstance(problem, LogisticRegression):
+            losses = partial(line_losses, problem, s.loss_clip)
+        else:
+            raise check.ArgumentError("data", type(problem).__name__, f"must have two classes for {self.name}")
+        oracle = recursive_gradient(problem, s.clip, math.inf)
+        return DpAgd(oracle, losses, len(problem.x), problem.start, self.parameters(s), seed=s.seed)
+
+    def noise(self, problem: Regression, settings: AgdSettings) -> tuple[dict[str, float], dict[str, float]]:
+        p = self.parameters(settings)
+        n = len(problem.x)
+        direction = 2.0 * p.clip / (n * math.sqrt(2.0 * p.rho_direction))
+        return {}, {"first direction": direction, "choice": 2.0 * p.loss_clip / (n * math.sqrt(2.0 * p.rho_choice))}
+
+    def epsilon(self, settings: AgdSettings, size: ProblemSize, delta: float) -> float:
+        return self.epsilon_bounds(settings, size, delta).upper
+
+    def epsilon_bounds(self, settings: AgdSettings, size: ProblemSize, delta: float) -> Bounds:
+        from dpverify.papers.wang2019.accounting.growing import spends
+        from dpverify.privacy.growing_budget import shared_epsilon
+
+        return shared_epsilon(spends(self.parameters(settings), size.examples), delta)
+
+    def account(
+        self, settings: AgdSettings, size: ProblemSize, epsilon: float | None, delta: float
+    ) -> tuple[AgdSettings, float]:
+        """Return the settings with the budgets that epsilon allows, and the epsilon that is certified for them."""
+        if epsilon is not None:
+            settings = self.budgeted(settings, epsilon, delta, settings.parts, printed=False)
+        return settings, self.epsilon(settings, size, delta)
 
     def calibration(self) -> type[CalibrationRequest]:
         from dpverify.calibrate.growing import GrowingRequest

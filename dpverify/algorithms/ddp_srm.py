@@ -12,7 +12,7 @@ import msgspec
 
 from dpverify.algorithms.algorithm import ProblemSize, Seen
 from dpverify.algorithms.dp_srm import RecursiveMomentum, SrmSettings
-from dpverify.algorithms.sampled import least_sigma
+from dpverify.algorithms.sampled import least_sigma, sampled_bounds
 from dpverify.algorithms.settings import SettingInfo, whole
 from dpverify.kernels import check
 from dpverify.mpc.limits import LEAST_PARTIES, MOST_PARTIES, Noise
@@ -20,6 +20,7 @@ from dpverify.problems.regression import Regression
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.privacy.participation import Bounds
 
 DEFAULT_PARTIES = 5
 
@@ -76,6 +77,16 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
         from dpverify.train.ddp import ddp_epsilon, even_split
 
         return ddp_epsilon(settings, even_split(size.examples, settings.parties), size.dimension, delta)
+
+    def epsilon_bounds(self, settings: DdpSettings, size: ProblemSize, delta: float) -> Bounds:
+        """Return both bounds; of noise made inside, only the upper one is known."""
+        from dpverify.privacy.participation import Bounds
+        from dpverify.train.ddp import even_split
+
+        if settings.noise != "shares":
+            return Bounds(0.0, self.epsilon(settings, size, delta), exact=False)
+        holds = even_split(size.examples, settings.parties)
+        return sampled_bounds(settings.batch / len(holds) / min(holds), settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: DdpSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         from dpverify.train.ddp import even_split, with_inside_sigma

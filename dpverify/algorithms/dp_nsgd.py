@@ -21,6 +21,7 @@ from dpverify.shared_types import Ordering
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
+    from dpverify.privacy.participation import Bounds
 
 
 class NsgdSettings(NoisySettings, frozen=True, kw_only=True):
@@ -78,6 +79,12 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         from dpverify.papers.tran2022.accounting.noise import epsilon_for
 
         return epsilon_for(self.unit_noise(settings, size), settings.sigma, delta)
+
+    def epsilon_bounds(self, settings: NsgdT, size: ProblemSize, delta: float) -> Bounds:
+        """Return both bounds; of Algorithm 2 the lower one counts each node at the most that it can show."""
+        from dpverify.papers.tran2022.accounting.noise import noise_bounds
+
+        return noise_bounds(self.unit_noise(settings, size), settings.sigma, delta)
 
     def sigma(self, settings: NsgdT, size: ProblemSize, epsilon: float, delta: float) -> float:
         from dpverify.papers.tran2022.accounting.noise import sigma_for

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, batch_target
-from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
+from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, whole
 from dpverify.kernels import check
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
@@ -20,6 +20,8 @@ from dpverify.problems.regression import Regression, recursive_gradient
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.privacy.participation import Bounds
 
 CLIP: Final = 1.0
 DEFAULT_CHANGE_CLIP: Final = 0.01  # C_2 in section 6.1
@@ -70,18 +72,32 @@ class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
         return self.srm_settings(request, examples, 1)
 
     def start(self, problem: Regression, settings: SrmSettings) -> DpSrm:
+        oracle = recursive_gradient(problem, settings.clip, settings.change_clip)
+        numbers = self.parameters(settings, problem.smoothness)
+        return DpSrm(oracle, len(problem.x), problem.start, numbers, seed=settings.seed)
+
+    def parameters(self, settings: SrmSettings, smoothness: float) -> SrmParameters:
+        """Return the numbers of a run."""
         s = settings
         first, later = (move / s.batch * s.sigma for move in sum_moves(s))
-        numbers = SrmParameters(s.steps, s.batch, s.batch, s.gamma, s.eta, problem.smoothness, first, later)
-        oracle = recursive_gradient(problem, s.clip, s.change_clip)
-        return DpSrm(oracle, len(problem.x), problem.start, numbers, seed=s.seed)
+        return SrmParameters(s.steps, s.batch, s.batch, s.gamma, s.eta, smoothness, first, later)
 
     def noise(self, problem: Regression, settings: SrmSettings) -> tuple[dict[str, float], dict[str, float]]:
-        first, later = (move / settings.batch * settings.sigma for move in sum_moves(settings))
-        return {}, {"v^0": first, "v^t": later}
+        p = self.parameters(settings, problem.smoothness)
+        return {}, {"v^0": p.std_0, "v^t": p.std}
+
+    def conformance(self) -> tuple[PrivateOptimizer, Promise]:
+        from dpverify.algorithms.tested import EXAMPLES, estimate_optimizer, promise_of
+
+        settings = self.complete({"steps": 2, "batch": 8, "sigma": 2.0, "gamma": 0.3, "change_clip": 0.4}, EXAMPLES)
+        _, move = sum_moves(settings)
+        return estimate_optimizer(self, settings), promise_of(settings.sigma, move / 2.0, 8)
 
     def epsilon(self, settings: SrmSettings, size: ProblemSize, delta: float) -> float:
         return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+
+    def epsilon_bounds(self, settings: SrmSettings, size: ProblemSize, delta: float) -> Bounds:
+        return sampled_bounds(settings.batch / size.examples, settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: SrmSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, batch_target
-from dpverify.algorithms.sampled import least_sigma, sampled_epsilon
+from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, momentum, whole
 from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import Decay, HandOn, Stage, StageSchedule, stagewise
+from dpverify.problems.example_gradients import BatchMean
 from dpverify.problems.regression import Regression, batch_gradient
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.privacy.participation import Bounds
 
 CLIP: Final = 1.0
 DEFAULT_STAGES: Final = 3
@@ -136,8 +140,19 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
 
     def start(self, problem: Regression, settings: DescentSettings) -> StagedDescent:
         n = check.whole(1, examples=len(problem.x))
-        oracle = batch_gradient(problem, settings.clip)
-        return StagedDescent(oracle, n, problem.start, self.schedule(settings), seed=settings.seed)
+        return self.start_on(batch_gradient(problem, settings.clip), n, problem.start, settings)
+
+    def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: DescentSettings) -> StagedDescent:
+        """Return the run on an oracle of clipped gradients."""
+        return StagedDescent(oracle, examples, start, self.schedule(settings), seed=settings.seed)
+
+    def conformance(self) -> tuple[PrivateOptimizer, Promise]:
+        from dpverify.algorithms.tested import EXAMPLES, descent_optimizer, promise_of
+
+        if not self.is_private:
+            return super().conformance()
+        settings = self.complete({"steps": 30, "batch": 8, "sigma": 2.0, "eta": 1.0}, EXAMPLES)
+        return descent_optimizer(self, settings, 8), promise_of(settings.sigma, settings.clip, 8)
 
     def noise(self, problem: Regression, settings: DescentSettings) -> tuple[dict[str, float], dict[str, float]]:
         return {}, {"gradient": self.schedule(settings).std}
@@ -161,6 +176,9 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
 
     def epsilon(self, settings: DescentSettings, size: ProblemSize, delta: float) -> float:
         return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+
+    def epsilon_bounds(self, settings: DescentSettings, size: ProblemSize, delta: float) -> Bounds:
+        return sampled_bounds(settings.batch / size.examples, settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: DescentSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)

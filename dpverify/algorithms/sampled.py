@@ -11,6 +11,7 @@ from dpverify.kernels import check
 
 if TYPE_CHECKING:
     from dpverify.privacy.batches import BatchSteps
+    from dpverify.privacy.participation import Bounds
 
 MOST_NOISE = 1e6  # if this sigma does not reach an epsilon, nothing is searched for
 
@@ -20,6 +21,13 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
     from dpverify.privacy.batches import BatchSteps, upper_epsilon
 
     return upper_epsilon([BatchSteps(rate, sigma, steps)], delta)
+
+
+def sampled_bounds(rate: float, sigma: float, steps: int, delta: float) -> Bounds:
+    """Return both bounds of epsilon; the lower one is attained on some data."""
+    from dpverify.privacy.batches import BatchSteps, batch_epsilon
+
+    return batch_epsilon([BatchSteps(rate, sigma, steps)], delta)
 
 
 def least_sigma(rate: float, steps: int, epsilon: float, delta: float) -> float:

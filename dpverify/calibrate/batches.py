@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
+from dpverify.algorithms.registry import algorithm_named
 from dpverify.algorithms.settings import SettingInfo, fraction, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.kernels import check
@@ -18,8 +19,6 @@ from dpverify.papers.wang2019.accounting.runs import (
     needed,
     printed_noise,
     printed_order,
-    single_ratio,
-    tracked_ratio,
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy import accounting
@@ -50,7 +49,8 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     def noises(self, run: BatchRun) -> dict[str, Bought]:
         """Return the noise that the paper has, by its name in ``ROWS``."""
-        ratio = tracked_ratio(run.examples, run.batch, run.steps, self.epsilon, self.delta)
+        method = algorithm_named(self.algorithm)
+        ratio = method.printed_ratio(run.examples, run.batch, run.steps, self.epsilon, self.delta)
         return {"tracked": bought(run, ratio * run.examples / run.batch, self.delta)}
 
     def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
@@ -88,11 +88,6 @@ class SingleExampleRequest(BatchRequest, frozen=True, kw_only=True):
     def run(self) -> BatchRun:
         """Return the run on single examples."""
         return self.descent(1)
-
-    def noises(self, run: BatchRun) -> dict[str, Bought]:
-        """Return the noise of Bassily et al. 2014."""
-        ratio = single_ratio(run.examples, run.steps, self.epsilon, self.delta)
-        return {"tracked": bought(run, ratio * run.examples / run.batch, self.delta)}
 
 
 class SampledRequest(BatchRequest, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from dpverify.kernels import check
 from dpverify.papers.wang2019.accounting.runs import BatchRun, needed
 from dpverify.privacy import accounting
 from dpverify.privacy.batches import batch_epsilon, check_delta, check_epsilon, upper_epsilon
-from dpverify.privacy.gaussian_safe import missed_epsilon
 from dpverify.privacy.participation import Bounds
 
 if TYPE_CHECKING:
@@ -65,11 +64,9 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     noise = check.positive(sigma=sigma)
     accounted = _run(algorithm, run)
     if not isinstance(accounted, BatchRun):
-        from dpverify.papers.tran2022.accounting.noise import epsilon_for
+        from dpverify.papers.tran2022.accounting.noise import noise_bounds
 
-        return Bounds(
-            missed_epsilon(accounted.mu.lower / noise / UP, delta), epsilon_for(accounted, noise, delta), exact=False
-        )
+        return noise_bounds(accounted, noise, delta)
     factor = _factor(accounted, noise)
     upper = upper_epsilon(accounted.steps_at(factor / UP), delta)
     return Bounds(min(batch_epsilon(accounted.steps_at(factor * UP), delta).lower, upper), upper, exact=False)

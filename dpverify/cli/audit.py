@@ -141,13 +141,13 @@ def audit(
 
 def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:
     """Add a result to the page peers.md, and return the written files."""
-    from dpverify.conform.peers.recording import RunSettings, record
+    from dpverify.conform.peers.recording import RunSettings, write_peers
 
     command = f"dpverify audit {peer.target} --n {result.n} --seed {result.seed}"
     if result.claim is not None:
         command += f" --epsilon {result.claim.epsilon:g} --delta {result.claim.delta:g}"
     settings = RunSettings(command, result.seed, 1, 1.0 - result.confidence, {})
-    return record(report, [peer], [], settings)
+    return write_peers(report, [peer], [], settings)
 
 
 def _show(texts: list[str], console: Console) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -52,7 +53,8 @@ def conform(
     ----------
     targets
         Functions, as module:function or file.py:function. Each returns a PrivateOptimizer and a Promise (both from
-        dpverify.conform), or a dict from names to such pairs. An Algorithm with a method "conformance" works too.
+        dpverify.conform), or a dict from names to such pairs. An Algorithm with a method "conformance" works too, and
+        so does the name of a bundled one that clips gradients, such as dp-sgd.
     seed
         Seed of the tests.
     alpha
@@ -111,14 +113,14 @@ def conform(
         finally:
             run.hide_progress()
     if report is not None:
-        from dpverify.conform.peers.recording import RunSettings, record, short_target
+        from dpverify.conform.peers.recording import RunSettings, short_target, write_peers
 
         command = f"dpverify conform {' '.join(map(short_target, targets))} --seed {seed}"
         command += f" --outputs {outputs}" if outputs else " --training" if training else ""
         command += f" --ranks {ranks}" if ranks > 1 else ""
         command += f" --device {device}" if device else ""
         about_run = RunSettings(command, seed, seeds, alpha, run.auditors, run.card, run.versions)
-        for name in record(report, run.peers, run.entries, about_run):
+        for name in write_peers(report, run.peers, run.entries, about_run):
             print(f"wrote {report / name}")
     return run.code
 
@@ -265,9 +267,19 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
     return judge(target, name, *pair, auditors=functions, **how)
 
 
+def _algorithm_or_value(target: str) -> tuple[Any, ModuleType]:
+    """Return a bundled algorithm by its name, or the object of the user, with its module."""
+    if ":" not in target:
+        from dpverify.algorithms.registry import ALGORITHMS
+
+        if target in ALGORITHMS:
+            return ALGORITHMS[target], sys.modules[type(ALGORITHMS[target]).__module__]
+    return load_value("TARGET", target)
+
+
 def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """What a function says of itself, its module, and what it returns."""
-    value, module = load_value("TARGET", target)
+    value, module = _algorithm_or_value(target)
     make = getattr(value, "conformance", value)  # an Algorithm has it
     if not callable(make):
         raise BadInput("TARGET", target, f"must be a function, is {type(value).__name__}")

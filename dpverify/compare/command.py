@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from dpverify.compare.figure import svg
-from dpverify.compare.records import CompareRequest, CompareResult
-from dpverify.compare.report import add, check_report, recorded
+import msgspec
+
+from dpverify.compare.experiments.experiment import ExperimentRequest
+from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, with_result
+from dpverify.compare.experiments.run import run_experiment
+from dpverify.compare.experiments.words import summary as experiment_summary
+from dpverify.compare.figure import experiment_svg, svg
+from dpverify.compare.page import COMPARISON_PAGE
+from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison, source_of
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
+from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
@@ -18,6 +27,7 @@ from dpverify.report.files import STDOUT, answer, deliver
 from dpverify.report.pages.layout import INDEX
 from dpverify.report.pages.ownership import is_generated
 from dpverify.report.pages.write import regenerate
+from dpverify.report.recorded import RecordedPage
 from dpverify.report.terminal import rounds_on_stderr
 
 
@@ -28,33 +38,55 @@ def run_compare(
     figure: Path | None = None,
     report: Path | None = None,
     means: Means | None = None,
-    **asked: Any,
+    **options: Any,
 ) -> int:
-    """Compare as asked, and write JSON (``-``: to stdout), an SVG figure, and a report's page; the exit code.
+    """Compare as requested, and write JSON (``-``: to stdout), an SVG figure, and a report's page; the exit code.
 
-    With ``experiment`` a paper's table is made again instead. What is None has its default. ``means``: where runs are
-    made and kept; here, and nowhere, by default.
+    With ``experiment`` a paper's experiment is made again instead. What is None has its default. ``means``: where runs
+    are made and kept; here, and nowhere, by default.
     """
-    arguments = {name: value for name, value in asked.items() if value is not None}
-    if experiment is not None:
-        from dpverify.compare.tables.report import run_experiment
+    arguments = {name: value for name, value in options.items() if value is not None}
 
-        return run_experiment(json=json, figure=figure, report=report, means=means, experiment=experiment, **arguments)
+    def add(page: RecordedPage[Any], run: Callable[[], msgspec.Struct]) -> None:
+        """Put a run on its page, and name the page on the report's first page where there is one."""
+        assert report is not None
+        changed = page.write(run(), report)
+        if is_generated(report / INDEX):
+            changed += regenerate(report)
+        out = sys.stderr if json == STDOUT else sys.stdout
+        out.writelines(f"wrote {report / name}\n" for name in changed)
 
-    def work() -> bool:
+    def compare_methods() -> bool:
         request = _request(arguments)
-        check_report(report)
+        if report is not None:
+            COMPARISON_PAGE.check_target(report)
         with rounds_on_stderr() as progress:
             result = compare(request, progress, means=means)
         deliver(summary(result), encode(result), json, figure, lambda: svg(result))
-        _report(request, result, report, sys.stderr if json == STDOUT else sys.stdout)
+        if report is not None and result.interrupted:
+            out = sys.stderr if json == STDOUT else sys.stdout
+            out.write("the page of comparisons is as it was: this one was interrupted\n")
+        elif report is not None:
+            add(COMPARISON_PAGE, lambda: merged(COMPARISON_PAGE.read(report), recorded(request, result)))
         return result.interrupted
 
-    return answer(work, json, figure)
+    def repeat_experiment() -> bool:
+        request = _experiment_request(experiment or "", arguments)
+        if report is not None:
+            EXPERIMENTS_PAGE.check_target(report)
+        with rounds_on_stderr() as progress:
+            result = run_experiment(request, progress, means)
+        deliver(experiment_summary(result), encode(result), json, figure, lambda: experiment_svg(result))
+        if report is not None and not result.interrupted:
+            complete = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
+            add(EXPERIMENTS_PAGE, lambda: with_result(EXPERIMENTS_PAGE.read(report), complete))
+        return result.interrupted
+
+    return answer(compare_methods if experiment is None else repeat_experiment, json, figure)
 
 
 def _request(arguments: dict[str, Any]) -> CompareRequest:
-    """Check what is asked of a comparison."""
+    """Check the request of a comparison."""
     for name in ("epsilon", "delta"):
         if name not in arguments:
             raise ArgumentError(name, None, f"must be given as --{name} unless --experiment is given")
@@ -64,14 +96,29 @@ def _request(arguments: dict[str, Any]) -> CompareRequest:
     return CompareRequest(**arguments)
 
 
-def _report(request: CompareRequest, result: CompareResult, folder: Path | None, out: TextIO) -> None:
-    """Add the comparison to the page, and name the page on the report's first page where there is one."""
-    if folder is None:
-        return
-    if result.interrupted:
-        out.write("the page of comparisons is as it was: this one was interrupted\n")
-        return
-    changed = add(folder, recorded(request, result))
-    if is_generated(folder / INDEX):
-        changed += regenerate(folder)
-    out.writelines(f"wrote {folder / name}\n" for name in changed)
+def _experiment_request(experiment: str, arguments: dict[str, Any]) -> ExperimentRequest:
+    """Refuse what the experiment itself says, such as epsilon and lam."""
+    names = {field.name for field in fields(ExperimentRequest)}
+    for name, value in arguments.items():
+        if name not in names:
+            raise ArgumentError(name, value, "must be left out: the experiment has its own")
+    return ExperimentRequest(experiment, **arguments)
+
+
+def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparison:
+    """Put a result together with what it takes to make it again."""
+    return RecordedComparison(
+        command=request.command,
+        source=source_of(request.data),
+        versions=versions(),
+        machine=machine(),
+        commit=commit(),
+        result=result,
+    )
+
+
+def merged(stored: Comparisons | None, comparison: RecordedComparison) -> Comparisons:
+    """Add a comparison to those on a page; one made by the same command is replaced in its place."""
+    every = [] if stored is None else stored.comparisons
+    made = {run.command: run for run in [*every, comparison]}
+    return Comparisons(comparisons=list(made.values()))

@@ -10,13 +10,16 @@ from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.algorithms.sr_nsgd import SR_NSGD
+from dpverify.compare.figure import svg
+from dpverify.compare.intervals import MeanInterval, corrected_level
 from dpverify.compare.methods import FULL_BATCHES, METHODS, WITHOUT_NOISE
-from dpverify.compare.records import LEVEL, MEASURES, CompareResult, Comparisons, MeanInterval, RecordedComparison
+from dpverify.compare.records import MEASURES, CompareResult, Comparisons, RecordedComparison
 from dpverify.compare.records import differences as between
-from dpverify.compare.words import HEADS, show_interval
+from dpverify.compare.words import HEADS, made_with
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug
 from dpverify.report.numbers import show_float
+from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
 PAIRS = tuple((second, first) for first, second in combinations(METHODS, 2))
@@ -29,11 +32,6 @@ Differences = Mapping[tuple[str, str, str], MeanInterval]
 def family(results: Sequence[CompareResult]) -> int:
     """How many differences are judged together: every pair and measure of every comparison."""
     return len(PAIRS) * len(MEASURES) * len(results)
-
-
-def corrected_level(count: int) -> float:
-    """Level of each of ``count`` intervals for all of them to hold at 95% (Bonferroni)."""
-    return 1.0 - (1.0 - LEVEL) / count
 
 
 def differences(result: CompareResult, level: float) -> Differences:
@@ -93,7 +91,7 @@ def _intervals(results: Sequence[CompareResult]) -> str:
 def _overview(results: Sequence[CompareResult]) -> str:
     """One row per comparison and method: means with 95% intervals."""
     rows = [
-        [named(result), md.code(method.name), *(show_interval(method.means[measure]) for measure in MEASURES)]
+        [named(result), md.code(method.name), *(method.means[measure].shown() for measure in MEASURES)]
         for result in results
         for method in result.methods
     ]
@@ -127,8 +125,8 @@ def _answers(result: CompareResult, all_differences: Differences) -> str:
 def _said(measure: str, difference: MeanInterval) -> str:
     """One difference in words, with its interval."""
     if difference.seen == "no difference seen":
-        return f"{measure} no difference seen ({show_interval(difference, '+')})"
-    return f"{measure} **{difference.seen}** by {show_interval(_without_sign(difference))}"
+        return f"{measure} no difference seen ({difference.shown('+')})"
+    return f"{measure} **{difference.seen}** by {_without_sign(difference).shown()}"
 
 
 def _without_sign(difference: MeanInterval) -> MeanInterval:
@@ -192,14 +190,7 @@ def _section(comparison: RecordedComparison, name: str, level: float) -> Iterato
     yield _methods(result)
     yield f"First minus second, mean over {result.done} seeds, intervals of level {level:.6f}:"
     yield _differences(differences(result, level))
-    yield f"Made with:\n\n```sh\n{comparison.command}\n```"
-    origin = [
-        ("data", comparison.source),
-        ("commit", comparison.commit),
-        *sorted(comparison.versions.items()),
-        *sorted(comparison.machine.items()),
-    ]
-    yield md.bullets([", ".join(f"{key} {md.code(value)}" for key, value in origin if value)])
+    yield made_with("Made with", comparison, ("data", comparison.source))
 
 
 def _setting(result: CompareResult) -> str:
@@ -235,7 +226,7 @@ def _differences(all_differences: Differences) -> str:
     rows = []
     for first, second in PAIRS:
         cells = [all_differences[first, second, measure] for measure in MEASURES]
-        texts = [f"{show_interval(difference, '+')}\n{difference.seen}" for difference in cells]
+        texts = [f"{difference.shown('+')}\n{difference.seen}" for difference in cells]
         rows.append([f"{md.code(first)} − {md.code(second)}", *texts])
     return md.table(["difference", *(HEADS[measure] for measure in MEASURES)], rows)
 
@@ -252,3 +243,12 @@ def _notes(results: Sequence[CompareResult]) -> str:
                 joined.append(note)
         notes |= dict.fromkeys(joined)
     return md.bullets(map(md.prose, notes))
+
+
+def comparison_figures(comparisons: Comparisons) -> dict[str, bytes]:
+    """Draw every comparison; name of the file to content."""
+    named_comparisons = zip(figure_names(comparisons), comparisons.comparisons, strict=True)
+    return {name: svg(comparison.result) for name, comparison in named_comparisons}
+
+
+COMPARISON_PAGE = RecordedPage("comparison", Comparisons, page, comparison_figures)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
-from scipy.special import stdtrit
-
 from dpverify.algorithms.registry import algorithm_named
+from dpverify.compare.intervals import LEVEL, MeanInterval, interval
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.problems.data import is_bundled
@@ -83,6 +83,29 @@ class CompareRequest:
         names = ("epsilon", "delta", "data", "n", "steps", "epochs", "eta", "lam", "scale", "standardise", "seed")
         return Request(**{name: getattr(self, name) for name in names})
 
+    @property
+    def command(self) -> str:
+        """The request as a command line, defaults left out."""
+        words = ["dpverify", "compare"]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "seeds" and value == field.default:
+                continue
+            option = f"--{field.name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(option if value else f"--no-{field.name}")
+            elif isinstance(value, tuple):
+                words += [word for item in value for word in (option, item)]
+            else:
+                words += [option, value.name if isinstance(value, Path) else show_word(value)]
+        return shlex.join(words)
+
+
+def show_word(value: object) -> str:
+    """Write a value with six digits where they say all of it."""
+    is_exact = isinstance(value, float) and float(f"{value:g}") == value
+    return f"{value:g}" if is_exact else str(value)
+
 
 def source_of(data: Path | None) -> str:
     """Say where data are from; of a file its SHA-256."""
@@ -92,24 +115,6 @@ def source_of(data: Path | None) -> str:
 
 
 MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")
-LEVEL = 0.95
-
-Seen = Literal["higher", "lower", "no difference seen"]
-
-
-class MeanInterval(Record, frozen=True, kw_only=True):
-    """A mean over seeds and its two-sided t-interval; ``low`` and ``high`` are None for a single seed."""
-
-    mean: float
-    low: float | None
-    high: float | None
-
-    @property
-    def seen(self) -> Seen:
-        """What the interval of a difference says: it leaves 0 out, or it does not."""
-        if self.low is not None and self.low > 0:
-            return "higher"
-        return "lower" if self.high is not None and self.high < 0 else "no difference seen"
 
 
 class SeedOutcome(Record, frozen=True, kw_only=True):
@@ -161,19 +166,6 @@ class CompareResult(Record, frozen=True, kw_only=True):
     notes: list[str]
 
 
-def interval(
-    values: Sequence[float], level: float = LEVEL, least: float = -math.inf, most: float = math.inf
-) -> MeanInterval:
-    """Mean and t-interval, ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom, cut to what the mean can be."""
-    count = len(values)
-    mean = math.fsum(values) / count
-    if count < 2:
-        return MeanInterval(mean=mean, low=None, high=None)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
-    half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
-    return MeanInterval(mean=mean, low=max(mean - half, least), high=min(mean + half, most))
-
-
 def intervals(outcomes: Sequence[SeedOutcome]) -> dict[str, MeanInterval]:
     """Interval of each measure: none is below 0, and no test error above 1."""
     return {
@@ -194,14 +186,19 @@ def differences(
     return {m: interval([getattr(a, m) - getattr(b, m) for a, b in pairs], level) for m in MEASURES}
 
 
-class RecordedComparison(Record, frozen=True, kw_only=True):
+class Repeatable(Record, frozen=True, kw_only=True):
+    """What it takes to make something again."""
+
+    command: str  # the command line, with the names of files and not their places
+    versions: dict[str, str] = {}  # what it was made with
+    machine: dict[str, str] = {}
+    commit: str = ""  # of the checkout, where there is one
+
+
+class RecordedComparison(Repeatable, frozen=True, kw_only=True):
     """A comparison and how to make it again."""
 
-    command: str  # the command line, with the name of the data file and not its place
     source: str  # where the data are from; of a file its SHA-256
-    versions: dict[str, str]  # what it was made with
-    machine: dict[str, str]
-    commit: str  # of the checkout, where there is one
     result: CompareResult  # what came out
 
 

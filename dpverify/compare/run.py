@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.compare.methods import BASELINE, METHODS, STANDARDISED, Method, prepare
+from dpverify.compare.pieces import run_pieces
 from dpverify.compare.records import (
     CompareRequest,
     CompareResult,
@@ -74,7 +75,7 @@ def compare(
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
     work = Comparison(request, dataset, batch)
     methods = work.methods
-    outcomes, interrupted = _run(work, report, means or Means())
+    outcomes, interrupted = _run(work, report, means)
     base = outcomes[METHODS.index(BASELINE)]
     return CompareResult(
         data=data_info(dataset, problem),
@@ -152,19 +153,15 @@ class Comparison:
         return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
 
 
-def _run(work: Comparison, report: ReportProgress | None, means: Means) -> tuple[list[list[SeedOutcome]], bool]:
+def _run(work: Comparison, report: ReportProgress | None, means: Means | None) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
     count = len(work.names)
-    outcomes = dict[int, SeedOutcome]()
-    interrupted = False
     total = work.request.seeds * count
-    try:
-        for number, outcome in means.outcomes(work, total):
-            outcomes[number] = outcome
-            if report is not None:
-                report(len(outcomes), total, f"seed {outcome.seed}, {work.names[number % count]}")
-    except KeyboardInterrupt:
-        interrupted = True
+
+    def label(number: int, outcome: SeedOutcome) -> str:
+        return f"seed {outcome.seed}, {work.names[number % count]}"
+
+    outcomes, interrupted = run_pieces(work, total, label, report, means)
     done = next((number for number in range(total) if number not in outcomes), total) // count
     if done == 0:
         raise KeyboardInterrupt

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpverify.compare.records import MEASURES, CompareResult, MeanInterval
+from dpverify.compare.records import MEASURES, CompareResult, Repeatable
+from dpverify.report import markdown as md
 from dpverify.report.numbers import show_float
 from dpverify.report.words import plural
 
@@ -39,7 +40,7 @@ def _means(result: CompareResult) -> Iterator[str]:
     yield f"at the last iterate (mean: over iterates), mean over {plural(result.done, 'seed')} with 95% interval"
     yield _row("method", *HEADS.values())
     for method in result.methods:
-        yield _row(method.name, *(show_interval(method.means[measure]) for measure in MEASURES))
+        yield _row(method.name, *(method.means[measure].shown() for measure in MEASURES))
 
 
 def _differences(result: CompareResult) -> Iterator[str]:
@@ -50,18 +51,15 @@ def _differences(result: CompareResult) -> Iterator[str]:
             stars = ["" if difference.seen == "no difference seen" else "*" for difference in all_differences]
             yield _row(
                 method.name,
-                *(
-                    show_interval(difference, "+") + star
-                    for difference, star in zip(all_differences, stars, strict=True)
-                ),
+                *(difference.shown("+") + star for difference, star in zip(all_differences, stars, strict=True)),
             )
 
 
-def show_interval(interval: MeanInterval, sign: str = "") -> str:
-    """Write ``mean [low, high]``; for a single seed ``mean [no interval]``. With four digits after the point."""
-    if interval.low is None or interval.high is None:
-        return f"{interval.mean:{sign}.4f} [no interval]"
-    return f"{interval.mean:{sign}.4f} [{interval.low:{sign}.4f}, {interval.high:{sign}.4f}]"
+def made_with(words: str, made: Repeatable, *origin: tuple[str, str]) -> str:
+    """Write the command and the versions, as markdown."""
+    facts = [*origin, ("commit", made.commit), *sorted(made.versions.items()), *sorted(made.machine.items())]
+    shown = ", ".join(f"{name} {md.code(value)}" for name, value in facts if value)
+    return f"{words}:\n\n```sh\n{made.command}\n```\n\n{md.bullets([shown])}"
 
 
 def _row(name: str, *cells: str) -> str:

@@ -19,7 +19,8 @@ MOST_STEPS = 2000  # the tests look at no later step
 MOST_WALKED = 5 * 10**7  # numbers of gradients on the way to the last step: in large dimensions it is an earlier one
 WINDOW = 8  # steps in a row whose noise is tested: of a long run the first, some in the middle and the last ones
 MOST_GRADIENTS = 2**26  # numbers in a batch, 0.5 GB: larger Poisson samples than the promised size are left out
-TYPICAL = 9  # sizes of Poisson samples between their 5% and 95% quantiles
+TYPICAL = 24  # sizes of Poisson samples between their 5% and 95% quantiles, up to so many of which all are tried
+FEW_TYPICAL = 9  # are tried if there are more
 TAIL = 1e-6  # chance of smaller and of larger samples than are tried, besides those of four times the promised size
 
 
@@ -32,7 +33,9 @@ def batch_sizes(promise: Promise) -> list[int]:
     if promise.sampling == "batches" or batch == examples:
         return [batch]
     law = binom(examples, batch / examples)
-    typical = np.linspace(law.ppf(0.05), law.ppf(0.95), TYPICAL)
+    low = int(law.ppf(0.05))
+    high = int(law.ppf(0.95))
+    typical = np.linspace(low, high, high - low + 1 if high - low < TYPICAL else FEW_TYPICAL)
     tails = [law.ppf(TAIL), law.isf(TAIL), 4 * batch]
     sizes = {int(size) for size in [0, 1, 2, batch - 1, batch, batch + 1, *typical, *tails]}
     largest = max(batch + 1, MOST_GRADIENTS // promise.dimension)

@@ -16,11 +16,12 @@ from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.krylov import solve_noise
 from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested, worst
-from dpverify.conform.rounding import ADDING, INNER, accumulated, unit_roundoff
+from dpverify.conform.rounding import ADDING, INNER, accumulated, longest, unit_roundoff
 
 TOLERANCE = 1e-6  # of the sensitivity, up to which a step releases what it should
 ROUNDINGS = 4.0  # of a release of low precision, up to which it does so
 SIZES = (1.0, 0.2)  # of the gradients of a step, in clip lengths: some are clipped, or none
+CHANGED = (3.0, 1e6)  # length of the changed example beside them: the largest one shows what reacts to outliers only
 FIRST_STEPS = 3  # of each of which an example is changed, besides a middle step and the last but one
 LATER_STEPS = 8  # after it that are looked at
 SMALL_BATCH = 3
@@ -116,7 +117,8 @@ def _case(promise: Promise, seed: int, at: int, size: int, length: float) -> Sta
     later = promise.clip * rng.standard_normal((size, d)) / np.sqrt(d)
     gradients = length * later
     changed = gradients.copy()
-    changed[0] = -3.0 * promise.clip * np.eye(1, d)[0]
+    changed_length = min(CHANGED[SIZES.index(length)], longest(promise.dtype, promise.clip))
+    changed[0] = -changed_length * promise.clip * np.eye(1, d)[0]
     return StateCase(at, gradients, changed, later)
 
 

@@ -28,6 +28,17 @@ def from_text(statement: Statement) -> Derivation:
     return derivation_of(statement)
 
 
+def from_lemma(name: str) -> Build:
+    """Build the chain of a lemma of ``proofs.toml`` for a statement of its paper."""
+
+    def build(statement: Statement) -> Derivation:
+        from dpverify.symbolic.elaborate.proofs import lemma_of
+
+        return lemma_of(statement, name)
+
+    return build
+
+
 def has_text(statement: Statement) -> bool:
     """Whether ``proofs.toml`` has a proof of a statement."""
     return statement.proofs is not None and statement.proofs.find(statement) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -11,7 +11,9 @@ import msgspec
 
 from dpverify.ledger.records import Record, encode
 from dpverify.report.collect import ReportError
+from dpverify.report.files import check_folder
 from dpverify.report.pages.folder import finish, outdated, update
+from dpverify.report.pages.ownership import check_names
 
 RunT = TypeVar("RunT", bound=Record)
 
@@ -23,6 +25,7 @@ class RecordedPage(Generic[RunT]):
     name: str
     kind: type[RunT]
     render: Callable[[RunT], str]
+    figures: Callable[[RunT], Mapping[str, bytes]] = lambda _: {}  # files in figures/
 
     def read(self, folder: Path) -> RunT | None:
         """The run that a report holds; None where it has none."""
@@ -37,8 +40,23 @@ class RecordedPage(Generic[RunT]):
 
     def write(self, run: RunT, folder: Path) -> list[str]:
         """Record a run, and write its page; returns the files that changed."""
-        files = {f"data/{self.name}.json": encode(run), f"{self.name}.md": self.render(run).encode()}
-        return update(folder, files, self.name)
+        try:
+            return update(folder, {f"data/{self.name}.json": encode(run), **self.files(run)}, self.name)
+        except OSError as error:
+            raise ReportError(f"{folder}: must be a folder that can be written ({error})") from error
+
+    def check_target(self, folder: Path) -> None:
+        """Refuse a folder that could not take the page after the run, or whose data cannot be read."""
+        check_folder("report", folder)
+        self.read(folder)
+        check_names(folder, (f"{self.name}.md", f"data/{self.name}.json"))
+        for inside in ("data", "figures"):
+            check_folder("report", folder / inside)
+
+    def files(self, run: RunT) -> dict[str, bytes]:
+        """Make every file but the data; path below the folder to content."""
+        figures = {f"figures/{name}": content for name, content in self.figures(run).items()}
+        return {f"{self.name}.md": self.render(run).encode(), **figures}
 
     def regenerate(self, folder: Path) -> list[str]:
         """Write the page anew, from the data; returns the files that changed."""
@@ -50,4 +68,4 @@ class RecordedPage(Generic[RunT]):
 
     def _rendered(self, folder: Path) -> dict[str, bytes]:
         run = self.read(folder)
-        return {} if run is None else {f"{self.name}.md": self.render(run).encode()}
+        return {} if run is None else self.files(run)

@@ -27,7 +27,7 @@ def account(request: Request, settings: Settings, dataset: Dataset, problem: Reg
     delta = request.delta
     if delta is None:
         return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
-    if settings.sigma == 0.0:
+    if not algorithm.is_noisy(settings):
         return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
     accounted, epsilon = algorithm.account(settings, ProblemSize.of(problem), request.epsilon, delta)
     if algorithm.needs_lipschitz and settings.scale == "none" and not dataset.standardised:

@@ -147,7 +147,7 @@ def _follow(
 def steps_to_measure(request: Request, settings: Settings, problem: Regression) -> list[int]:
     """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
     evaluations = settings.steps * request.algorithm.gradients_per_step(settings, len(problem.x))
-    cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=settings.sigma > 0.0)
+    cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=request.algorithm.is_noisy(settings))
     points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
     return [settings.steps * i // points for i in range(1, points + 1)]
 
@@ -178,7 +178,7 @@ def _notes(request: Request, dataset: Dataset, problem: Regression, settings: Se
         request.algorithm.noise_note,
         "loss and gradient norm are computed from the data without noise: showing them to others is not private",
     ]
-    if settings.sigma == 0:
+    if not request.algorithm.is_noisy(settings):
         notes.append("sigma = 0: no noise was added")
     notes += request.algorithm.notes(request.settings, problem, settings)
     if len(dataset.classes) > 2:

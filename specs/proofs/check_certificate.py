@@ -178,9 +178,10 @@ def put(e, where, memo=None):
             value, args = where.get(args[0], args[0]), [put(a, where, memo) for a in args[1:]]
             need(not isinstance(value, Row) and (isinstance(value, str) or len(args) == 1), f"{e[1]} is no function")
             found = row(op, value, *args) if isinstance(value, str) else put(value[1], {value[0]: args[0]})
-        elif op in RANGES and args[0] in where:
+        elif op in RANGES and any(type(value) is tuple for value in where.values()):
             lo, hi = (put(a, where, memo) for a in args[1:3])
-            found = row(op, args[0], lo, hi, put(args[3], {k: v for k, v in where.items() if k != args[0]}))
+            fresh = letter(f"~{len(ROWS)}")  # the body of a function may have a sum of this index, by the table
+            found = row(op, fresh[1], lo, hi, put(args[3], {**where, args[0]: fresh}))
         else:
             found = row(op, *(put(a, where, memo) if isinstance(a, Row) else a for a in args))
         memo[e] = found

@@ -16,14 +16,6 @@ EXCEPTIONS = {
     # kernels that are timed, in the titles of their cases
     "bench/cases/optimizers.py": 2,
     "bench/cases/recursive.py": 3,
-    # experiments of papers, which have a framework of their own
-    "compare/networks/section_6_2.py": 6,
-    "compare/tables/figure.py": 6,
-    "compare/tables/methods.py": 11,
-    "compare/tables/orderings.py": 5,
-    "compare/tables/run.py": 3,
-    "compare/tables/settings.py": 21,
-    "compare/tables/words.py": 1,
 }
 """Files that still name algorithms, and how often."""
 

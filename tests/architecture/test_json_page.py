@@ -18,9 +18,8 @@ from dpverify.calibrate.growing import GrowingCalibration
 from dpverify.calibrate.of_settings import SettingsCalibration
 from dpverify.calibrate.records import Calibration
 from dpverify.cli.app import GENERATED, build
-from dpverify.compare.networks.records import NetworkResult
+from dpverify.compare.experiments.records import NetworkResult, TableResult
 from dpverify.compare.records import CompareResult
-from dpverify.compare.tables.records import TableResult
 from dpverify.ledger.listing import Listing
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Regime, Severity, Status, Verdict
 from dpverify.ledger.results import Run

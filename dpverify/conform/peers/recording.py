@@ -162,7 +162,7 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
                 target=target,
                 versions=run.versions.get(target, {}),
                 commit=commit(),
-                command=f"dpverify conform {target} --seed {run.seed} --seeds {run.seeds}",
+                command=_seeds_command(target, run.seed, run.seeds),
                 seed=run.seed,
                 seeds=run.seeds,
                 entries=optimizers,
@@ -173,21 +173,22 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
 
 
 def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
-    """Record what was run; what was not, peers or a catalogue, stays as the report has it. Return the written files.
+    """Record a run; the results of targets that it did not test stay in the report. Return the written files.
 
-    What was run on a graphics card is a part of its own, and so is a catalogue without other auditors.
+    What was run on a graphics card is a part of its own, and so is a catalogue without other auditors. Of the latter,
+    seeds that follow the recorded ones are added to them if commit and libraries are the same.
     """
     old = PEERS_PAGE.read(report)
+    made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
     catalogue = old.catalogue if old else None
     card = old.card if old else None
     seeded = old.seeded if old else []
     command = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
     if run.card:
         card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=command, peers=peers, entries=entries)
-        peers = []
+        made = []
     elif entries and not run.auditors:
-        tested = {entry.target for entry in entries}
-        seeded = [*(one for one in seeded if one.target not in tested), *seeded_runs(entries, run)]
+        seeded = _with_new_seeds(seeded, seeded_runs(entries, run))
     elif entries:
         catalogue = Catalogue(
             commit=commit(),
@@ -198,13 +199,15 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
             auditors=run.auditors,
             entries=entries,
         )
-    if peers or old is None:
+    if made or old is None:
+        tested = {peer.target for peer in made}
+        others = [_dated(peer, old) for peer in old.peers if peer.target not in tested] if old else []
         record = PeersRun(
             commit=commit(),
             seed=run.seed,
             alpha=run.alpha,
             command=run.command,
-            peers=peers,
+            peers=[*others, *made],
             catalogue=catalogue,
             seeded=seeded,
             card=card,
@@ -214,15 +217,44 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     return list(PEERS_PAGE.write(record, report))
 
 
-def record(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
-    """Record a run. The results of targets that it did not test stay in the report. Return the written files."""
-    stored = PEERS_PAGE.read(report)
-    made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
-    tested = {peer.target for peer in made}
-    others = [_dated(peer, stored) for peer in stored.peers if peer.target not in tested] if stored and made else []
-    return write_peers(report, made if run.card else [*others, *made], entries, run)
-
-
 def _dated(peer: Peer, run: PeersRun) -> Peer:
     """Name the command and the commit of a stored record, which is kept in a later run."""
     return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)
+
+
+def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[SeededRun]:
+    """Add runs to the stored ones; a run of the same target is replaced, or continued by the seeds that follow it."""
+    new = {run.target: run for run in runs}
+    for run in stored:
+        if run.target in new and _is_continued(run, new[run.target]):
+            new[run.target] = _joined(run, new[run.target])
+    return [*(run for run in stored if run.target not in new), *new.values()]
+
+
+def _is_continued(run: SeededRun, later: SeededRun) -> bool:
+    same = [run.target, run.versions, run.commit, run.seed + run.seeds, [entry.name for entry in run.entries]]
+    return same == [later.target, later.versions, later.commit, later.seed, [entry.name for entry in later.entries]]
+
+
+def _joined(run: SeededRun, later: SeededRun) -> SeededRun:
+    from dpverify.harness.statistics.tails import proportion_limits
+
+    seeds = run.seeds + later.seeds
+    entries = [
+        msgspec.structs.replace(
+            entry,
+            found=entry.found + following.found,
+            by=entry.by if entry.found >= following.found else following.by,
+            untested=sorted({*entry.untested, *following.untested}),
+            seconds=(run.seeds * entry.seconds + later.seeds * following.seconds) / seeds,
+        )
+        for entry, following in zip(run.entries, later.entries, strict=True)
+    ]
+    limits = proportion_limits(sum(entry.found for entry in entries), seeds * len(entries), 0.05)
+    return msgspec.structs.replace(
+        run, command=_seeds_command(run.target, run.seed, seeds), seeds=seeds, entries=entries, limits=list(limits)
+    )
+
+
+def _seeds_command(target: str, seed: int, seeds: int) -> str:
+    return f"dpverify conform {target} --seed {seed} --seeds {seeds}"

@@ -32,11 +32,14 @@ class Example(NamedTuple):
     hidden: Any = 0.0  # of the records that are changed
 
 
-def contribution_tests(runs: Runs, promise: Promise, dimension: int, seed: int) -> Iterator[ConformanceTest]:
-    """Search for the largest change by one record, on each of the kit's models."""
+def contribution_tests(
+    runs: Runs, promise: Promise, dimension: int, seed: int, pool: RunPool
+) -> Iterator[ConformanceTest]:
+    """Search for the largest change by one record, on each of the kit's models, in batches of all sizes of a pool."""
     for model in MODELS:
         search = _ContributionSearch(runs, promise, dimension, seed, model)
         search.run()
+        search.run_sizes(pool)
         yield search.result()
 
 
@@ -65,6 +68,7 @@ class _ContributionSearch:
         self.largest = 0.0
         self.where = ""
         self.steps: set[int] = set()
+        self.sizes: set[int] = set()  # of batches that had a changed record
         self._without: tuple[Any, Any] | None = None  # the last run without the changed records
         self.clipped: dict[float, float] = {}  # largest change by the length of a gradient, both in clip lengths
 
@@ -79,11 +83,29 @@ class _ContributionSearch:
             new = set(np.flatnonzero(run.members[:, changed].any(axis=1)).tolist()) - self.steps
             if number and not new:
                 continue
-            self.steps |= new
-            for example in self._examples(few=number > 0, rng=rng):
-                self._try(run, changed, example)
+            self._try_all(run, changed, few=number > 0, rng=rng)
             if len(self.steps) >= self.promise.steps:
                 break
+
+    def run_sizes(self, pool: RunPool) -> None:
+        """Try the worst examples in batches of sizes that were not tried yet, with the seeds of the pool."""
+        for coded in pool.runs:
+            if self._has_all_sizes(coded):
+                continue
+            (run,) = decoded_runs(self.runs, self.promise, pool.records, self.dimension, [coded.seed], self.model)
+            rng = np.random.default_rng([self.seed, 3, coded.seed])
+            tried = {step for step, size in enumerate(run.members.sum(axis=1).tolist()) if size in self.sizes}
+            self._try_all(run, separate_records(run, tried, rng), few=True, rng=rng)
+
+    def _has_all_sizes(self, run: DecodedRun) -> bool:
+        return set(run.members.sum(axis=1).tolist()) <= {0, *self.sizes}
+
+    def _try_all(self, run: DecodedRun, changed: Sequence[int], *, few: bool, rng: np.random.Generator) -> None:
+        present = run.members[:, changed].any(axis=1)
+        self.steps |= set(np.flatnonzero(present).tolist())
+        self.sizes |= set(run.members[present].sum(axis=1).tolist())
+        for example in self._examples(few=few, rng=rng):
+            self._try(run, changed, example)
 
     def _examples(self, *, few: bool, rng: np.random.Generator) -> Iterator[Example]:
         size = self.promise.examples
@@ -153,7 +175,7 @@ class _ContributionSearch:
         finding = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"
         finding += f" ({self.where}); largest change by the length of its gradient, in clip lengths: {curve}"
         steps = ranges([step + 1 for step in sorted(self.steps)])
-        finding += f"; tested: steps {steps} of {self.promise.steps}"
+        finding += f"; tested: steps {steps} of {self.promise.steps}, batches of {ranges(sorted(self.sizes))}"
         return ConformanceTest(name, self.largest <= 1 + ROUNDING, finding, sees)
 
 

@@ -126,20 +126,31 @@ class RankedRuns:
                 raise ForeignError(f"{NAME} on rank {late}", f"did not return within {limit:g} s")
             for pipe in ready:
                 rank = self._pipes.index(pipe)  # type: ignore[arg-type]  # wait returns what it was given
-                answers[rank] = self._answer(rank)
+                try:
+                    answers[rank] = self._answer(rank)
+                except ForeignError as error:
+                    raise self._cause(rank, error) from None
         return [answers[rank] for rank in range(self._ranks)]
 
     def _answer(self, rank: int) -> Any:
         try:
             kind, value = self._pipes[rank].recv()
         except (EOFError, OSError):
-            process = self._processes[rank]
-            process.join(GRACE)
-            how = f"ended its process with exit code {process.exitcode}"
-            raise ForeignError(f"{NAME} on rank {rank}", how) from None
+            self._processes[rank].join(GRACE)
+            raise self._ended(rank) from None
         if kind == "error":
             raise ForeignError(f"{NAME} on rank {rank}", value)
         return value
+
+    def _ended(self, rank: int) -> ForeignError:
+        how = f"ended its process with exit code {self._processes[rank].exitcode}"
+        return ForeignError(f"{NAME} on rank {rank}", how)
+
+    def _cause(self, rank: int, error: ForeignError) -> ForeignError:
+        """Return the error of a rank, or that another one ended: then this rank has only lost its connection."""
+        others = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
+        ended = wait([*others], GRACE) if self._processes[rank].is_alive() else []
+        return self._ended(min(others[sentinel] for sentinel in ended)) if ended else error
 
     def agreement_test(self) -> ConformanceTest:
         """Whether all ranks released the same updates."""

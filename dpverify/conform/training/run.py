@@ -187,7 +187,7 @@ def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) ->
     if not pool.fewest_steps:
         return
     if same.passed:
-        yield from contribution_tests(runs, promise, dimension, seed)
+        yield from contribution_tests(runs, promise, dimension, seed, pool)
         yield equal_contributions_test(pool)
         yield from size_tests(runs, promise, pool, dimension, part, seed)
         if steps.passed:

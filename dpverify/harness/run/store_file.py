@@ -29,6 +29,7 @@ create table if not exists blocks (
 COLUMNS: Final = "block", "check_of", "evidence", "part", "seconds"
 VERSION: Final = 1  # of the table; blocks of version 0 have no digest, and are dropped
 DIGEST: Final = 16  # bytes
+MAGIC: Final = b"SQLite format 3\0"
 WAL_MAGIC: Final = 0x377F0682, 0x377F0683  # the first four bytes of a log of sqlite's
 
 
@@ -54,6 +55,9 @@ def check_whole(path: Path, seconds: float) -> None:
                 f"{log.name} beside it is damaged; without that file, what was moved into the store counts"
             )
     begun = path.with_name(f"{path.name}-journal").exists()  # a run was killed in its first write: to be taken back
+    with path.open("rb") as file:  # sqlite takes any file that is shorter than a page for a new one, and overwrites it
+        if not begun and file.read(len(MAGIC)) != MAGIC:
+            raise StoreError("it is no database of sqlite")
     source = f"{path.absolute().as_uri()}?mode={'rw' if begun else 'ro'}"
     with closing(sqlite3.connect(source, timeout=seconds, uri=True)) as database:
         _check_tables(database)

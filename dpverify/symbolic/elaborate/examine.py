@@ -17,6 +17,7 @@ from dpverify.symbolic.derive.prepare import prepared
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.shown import shown_relations
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
+from dpverify.symbolic.elaborate.guards import is_guard
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.elaborate.steps import says
 
@@ -103,7 +104,7 @@ def _wrong_links(old: Any, links: Any, lines: Iterator[ChainLine], checker: Chec
             results = checker.cases(old, link, setting, "")
             if results[-1].status != "proved":
                 yield f"line {line.number}: {line.text}: {results[-1].note}"
-        else:
+        elif not is_guard(link):
             line = next(lines)
             if problem := step_problem(old, link, checker, setting):
                 yield f"line {line.number}: {line.text}: {problem}"

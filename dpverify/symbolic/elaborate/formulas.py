@@ -10,17 +10,20 @@ import sympy
 
 from dpverify.ledger.formula import (
     BUILTINS,
+    Bin,
     Call,
     Compare,
     Formula,
     FormulaError,
     Name,
+    Neg,
     Sum,
     free_names,
     parse,
     substitute,
     to_text,
     walk,
+    with_pi,
 )
 from dpverify.ledger.formula.errors import suggest
 from dpverify.symbolic.expressions.functions import Moment
@@ -69,12 +72,22 @@ class Abbreviations:
     def _once(self, node: Formula) -> Formula:
         names = {Name(name): value for name, (letters, value) in self.values.items() if not letters}
         node = substitute(node, {name: value for name, value in names.items() if name.id in free_names(node)})
-        calls: dict[Formula, Formula] = {
-            part: self._applied(part)
-            for part in walk(node)
-            if isinstance(part, Call) and part.name in self.values and part.name not in BUILTINS
-        }
-        return substitute(node, calls) if calls else node
+        return self._opened(node)
+
+    def _opened(self, node: Formula) -> Formula:
+        """The formula with abbreviations that have letters opened, also under the index of a sum."""
+        match node:
+            case Neg(arg):
+                return Neg(self._opened(arg))
+            case Bin(op, left, right):
+                return Bin(op, self._opened(left), self._opened(right))
+            case Call(name, args):
+                call = Call(name, tuple(map(self._opened, args)))
+                return self._applied(call) if name in self.values and name not in BUILTINS else call
+            case Sum(body, index, lo, hi):
+                return type(node)(self._opened(body), index, self._opened(lo), self._opened(hi))
+            case _:
+                return node
 
     def _applied(self, call: Call) -> Formula:
         letters, value = self.values[call.name]
@@ -89,7 +102,7 @@ class Abbreviations:
 
     def expr(self, formula: Formula, symbols: Mapping[str, Any]) -> Any:
         """The sympy expression of a formula; a name that is none of the symbols raises a `FormulaError`."""
-        full = self.expanded(formula)
+        full = with_pi(self.expanded(formula), symbols)
         for name in sorted(free_names(full) - symbols.keys()):
             rule = f"unknown letter {name!r}{suggest(name, symbols)}"
             raise FormulaError(to_text(formula), rule)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import sympy
 from sympy.core.function import AppliedUndef
 
+from dpverify.ledger.formula import Call, Formula, walk
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.define import fixed_names
 from dpverify.symbolic.derive.premise_ranges import range_names
 from dpverify.symbolic.derive.steps import Cases, Derivation, Link
 from dpverify.symbolic.expressions.ranges import Variable
@@ -20,6 +22,13 @@ from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionO
 def function_symbols(statement: Statement) -> dict[str, Any]:
     """The functions that the paper declares, by name."""
     return {name: sympy.Function(name, real=True) for name in statement.functions}
+
+
+def letters_in_definitions(statement: Statement, formulas: Iterable[Formula]) -> frozenset[str]:
+    """Letters on which functions in some formulas depend without showing it: momentum(t) depends on alpha."""
+    names = {part.name for formula in formulas for part in walk(formula) if isinstance(part, Call)}
+    applied = [sympy.Function(name)(0) for name in sorted(names & statement.functions.keys())]
+    return fixed_names(statement, *applied) - statement.functions.keys()
 
 
 def with_functions(derivation: Derivation, statement: Statement) -> Derivation:

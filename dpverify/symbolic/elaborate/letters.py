@@ -9,7 +9,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import Compare, Name, free_names, parse, parse_relation
+from dpverify.ledger.formula import Bin, Compare, Name, Num, free_names, parse, parse_relation, walk
 from dpverify.ledger.proofs.book import LAWS
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.elaborate.formulas import Abbreviations
@@ -26,6 +26,7 @@ from dpverify.symbolic.expressions.to_sympy import symbol_for, to_relations, to_
 from dpverify.symbolic.expressions.whole_functions import AnyFunction
 
 WIDTH = 60  # of a range without an end: of what a sum runs over, points with more terms cost too much
+EXPONENTS = 8  # width for an exponent of 2
 _TURNED = str.maketrans("<>", "><")
 _NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re.DOTALL)
 
@@ -119,14 +120,24 @@ def sampled(
     Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before.
     """
     found: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
+    conditions = list(conditions)
+    exponents = _exponents(conditions)
     ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - found.keys()}
     while waiting := [name for name in domains if name not in found]:
         known = found.keys() | set(drawn)
         # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
         name = min(waiting, key=lambda n: sum(not _names(value) <= known for _, value in ends[n]))
         usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
-        found[name] = _range(domains[name].kind == "integer", usable)
+        width = EXPONENTS if name in exponents else WIDTH
+        found[name] = _range(domains[name].kind == "integer", usable, width)
     return found
+
+
+def _exponents(conditions: Iterable[Compare]) -> set[str]:
+    """Letters in exponents of numbers."""
+    parts = (part for condition in conditions for part in walk(condition))
+    powers = (part for part in parts if isinstance(part, Bin) and part.op == "**" and isinstance(part.left, Num))
+    return set[str]().union(*(free_names(power.right) for power in powers))
 
 
 def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -170,15 +181,15 @@ def _names(expr: Any) -> set[str]:
     return {symbol.name for symbol in expr.free_symbols}
 
 
-def _range(is_whole: bool, ends: list[tuple[str, Any]]) -> Range:
+def _range(is_whole: bool, ends: list[tuple[str, Any]], width: int) -> Range:
     low = [(value, sign == ">") for sign, value in ends if sign in {">", ">=", "=="}]
     high = [(value, sign == "<") for sign, value in ends if sign in {"<", "<=", "=="}]
     lo = sympy.Max(*(value for value, _ in low)) if low else None
     hi = sympy.Min(*(value for value, _ in high)) if high else None
     if lo is None:
-        lo = sympy.Integer(-WIDTH) if hi is None else hi - WIDTH
+        lo = sympy.Integer(-width) if hi is None else hi - width
     if hi is None:
-        hi = lo + WIDTH
+        hi = lo + width
     open_lo = any(is_open for _, is_open in low)
     open_hi = any(is_open for _, is_open in high)
     if is_whole:

@@ -12,6 +12,7 @@ from dpverify.ledger.formula import to_text
 from dpverify.ledger.proofs.chains import ChainLine, parse_chain
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Step
+from dpverify.symbolic.elaborate.guards import is_guard
 from dpverify.symbolic.elaborate.steps import says
 from dpverify.symbolic.elaborate.text import text_of
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions
@@ -37,7 +38,8 @@ def lines_of(statement: Statement, derivation: Derivation) -> list[str]:
     assert proof is not None
     chain = parse_chain(proof.chain)
     lines = [f"     {to_text(chain.start)}"]
-    lines += _links(chain.lines, derivation.steps, derivation, "  ")
+    links = [link for link in derivation.steps if not is_guard(link)]
+    lines += _links(chain.lines, links, derivation, "  ")
     return lines
 
 

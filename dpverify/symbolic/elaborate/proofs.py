@@ -24,7 +24,8 @@ from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premis
 from dpverify.symbolic.elaborate.division import read_division
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.formulas import Abbreviations
-from dpverify.symbolic.elaborate.functions import function_symbols, with_functions
+from dpverify.symbolic.elaborate.functions import function_symbols, letters_in_definitions, with_functions
+from dpverify.symbolic.elaborate.guards import with_guards
 from dpverify.symbolic.elaborate.inductions import InductionParts
 from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
@@ -45,6 +46,11 @@ def derivation_of(statement: Statement) -> Derivation:
     return _Builder(statement, book).proof(proof)
 
 
+def lemma_of(statement: Statement, name: str) -> Derivation:
+    """Build the chain of a lemma for a statement of its paper; raises a `ProofError` that names the line."""
+    return _Builder(statement, statement.proofs or ProofBook()).lemma(name)
+
+
 class _Builder:
     """Builds chains for one statement; each lemma is built once."""
 
@@ -59,12 +65,13 @@ class _Builder:
         name = f"proof of {self.statement.reference}"
         try:
             division = read_division(proof.divide)
-            letters, shared = self._letters(divided(self.statement, division), proof)
+            statement = divided(self.statement, division)
+            letters, shared = self._letters(statement, proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
         own = (*shared, *_own(letters, proof.letters))
-        made = replace(self._chain(name, parse_chain(proof.chain), letters, own), division=division)
-        return self._with_known(made, proof.known)
+        made = with_guards(self._chain(name, parse_chain(proof.chain), letters, own), statement)
+        return self._with_known(replace(made, division=division), proof.known)
 
     def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
         """The letters of a proof, and those among them that only the definition of the claim's quantity has."""
@@ -143,8 +150,11 @@ class _Builder:
         """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
         own = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
         vocabulary = self.book.vocabulary
-        formulas = [chain.start, *formulas_of(chain.lines)]
-        used = [free_names(abbreviations.expanded(formula)) for formula in formulas]
+        formulas = [abbreviations.expanded(formula) for formula in (chain.start, *formulas_of(chain.lines))]
+        used = [
+            *map(free_names, formulas),
+            letters_in_definitions(self.statement, formulas) & vocabulary.domains.keys(),
+        ]
         used += [free_names(condition) for condition in requires]
         used += [domain.names for domain in own.values()]
         names = frozenset[str]().union(*used) - own.keys() - lemma.letters.keys()
@@ -157,8 +167,7 @@ class _Builder:
         first = ChainLine(1, "=", chain.start, "")
         start = elaborator.expr(first, chain.start)
         steps = self._links(elaborator, start, chain.lines)
-        made = elaborator.derivation(start, steps, own)
-        return with_functions(replace(made, variables=_declared(letters, own)), self.statement)
+        return with_functions(elaborator.derivation(start, steps, own), self.statement)
 
     def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
         links: list[Link] = []
@@ -233,11 +242,6 @@ def _asked(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[C
 def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
     """The letters that only the proof has; a function that lists set bits is no letter."""
     return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
-
-
-def _declared(letters: Letters, own: tuple[str, ...]) -> dict[str, Any]:
-    """Ranges of the letters, those of a proof's own last."""
-    return {name: letters.variables[name] for name in (*(n for n in letters.variables if n not in own), *own)}
 
 
 def _names(expr: Any) -> set[str]:

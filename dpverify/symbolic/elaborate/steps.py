@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 import sympy
+from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import FormulaError, parse_relation, to_text
@@ -174,6 +175,8 @@ class Elaborator:
         try:
             plain = self.cite(reason, {name: value for name, value in given.items() if name == QUANTITY})
             names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
+            applied = {str(f.func) for side in (plain.lhs, plain.rhs) for f in side.atoms(AppliedUndef)}
+            names |= applied - self.letters.symbols.keys()
             if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")

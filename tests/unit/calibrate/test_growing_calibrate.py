@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from dpverify.algorithms.baselines import DP_AGD
 from dpverify.calibrate import growing, run_calibrate
 from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, budget_summary, calibrate_budget
-from dpverify.compare.tables.methods import ready
-from dpverify.compare.tables.settings import DELTA
+from dpverify.compare.experiments.experiment import DELTA
+from dpverify.compare.experiments.table_methods import trial_of
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.accounting.growing import agd_parameters
 from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
@@ -48,9 +49,12 @@ def test_a_comparison_spends_the_same() -> None:
     problem = LogisticRegression(rng.normal(size=(50, 3)), (rng.random(50) < 0.5).astype(float))
     found = calibrate_budget(GrowingRequest(**{**ASKED, "n": 50}))
     for noise, name in (("printed", "printed"), ("needed", "exact")):
-        one = ready("dp-agd", problem, noise, 0.5, 360, 0, 8.0)  # type: ignore[arg-type]
+        one = trial_of(DP_AGD, problem, noise, 0.5, 360, 0, 8.0)  # type: ignore[arg-type]
         assert one.epsilon is not None
-        assert (one.noise, one.epsilon.upper) == (float(found.budget[name].rho), float(found.budget[name].epsilon[1]))
+        assert (one.setting["ratio"], one.epsilon.upper) == (
+            float(found.budget[name].rho),
+            float(found.budget[name].epsilon[1]),
+        )
 
 
 @for_each(

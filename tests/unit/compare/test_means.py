@@ -15,8 +15,8 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.compare import CompareRequest, CompareResult, compare
-from dpverify.compare.tables.run import run_table
-from dpverify.compare.tables.settings import TableRequest
+from dpverify.compare.experiments.experiment import ExperimentRequest
+from dpverify.compare.experiments.run import run_experiment
 from dpverify.harness.run import work as module
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
@@ -110,7 +110,7 @@ def test_a_comparison_that_is_killed_goes_on(tmp_path: Path, alone: bytes) -> No
 
 
 def test_tables_are_kept_row_by_row(tmp_path: Path) -> None:
-    request = TableRequest("wang2019:table-3", n=300, seeds=2, budget="smoke")
+    request = ExperimentRequest("wang2019:table-3", n=300, seeds=2, budget="smoke")
     stopped: list[int] = []
 
     def stop(done: int, total: int, label: str) -> None:
@@ -120,11 +120,11 @@ def test_tables_are_kept_row_by_row(tmp_path: Path) -> None:
 
     store = Store(tmp_path / "evidence.sqlite")
     with pytest.raises(KeyboardInterrupt):
-        run_table(request, "", stop, Means(store))
+        run_experiment(request, stop, Means(store))
     means = Means(store)
-    result = run_table(request, "", None, means)
+    result = run_experiment(request, None, means)
     assert means.taken == 4 + 1
-    assert untimed(result.tables) == untimed(run_table(request, "").tables)
+    assert untimed(result.tables) == untimed(run_experiment(request).tables)
     assert sum(len(table.rows) for table in result.tables) == stopped[0]
 
 

@@ -16,11 +16,12 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 from dpverify.cli import main
 from dpverify.compare import CompareRequest, CompareResult, compare, run_compare
 from dpverify.compare import command as compare_command
+from dpverify.compare.command import merged, recorded
 from dpverify.compare.figure import draw
+from dpverify.compare.intervals import corrected_level, interval
 from dpverify.compare.methods import METHODS
-from dpverify.compare.page import PAIRS, QUESTIONS, corrected_level, differences, family, figure_names, page
-from dpverify.compare.records import MEASURES, Comparisons, RecordedComparison, SeedOutcome, interval
-from dpverify.compare.report import check, command, merged, read, recorded, regenerate
+from dpverify.compare.page import COMPARISON_PAGE, PAIRS, QUESTIONS, differences, family, figure_names, page
+from dpverify.compare.records import MEASURES, Comparisons, RecordedComparison, SeedOutcome
 from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report
@@ -75,8 +76,8 @@ def test_the_folder_holds_data_page_and_figure(tmp_path: Path, capsys: Capture) 
     found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     figure = "figures/comparison-breast-cancer-epsilon-2.svg"
     assert found == {"comparison.md", "data/comparison.json", figure}
-    assert check(tmp_path) == []
-    assert regenerate(tmp_path) == []
+    assert COMPARISON_PAGE.check(tmp_path) == []
+    assert COMPARISON_PAGE.regenerate(tmp_path) == []
     text = (tmp_path / "comparison.md").read_text(encoding="utf-8")
     assert dead_links({"comparison.md": text}, found) == []
     assert str(tmp_path) not in text
@@ -92,7 +93,7 @@ def test_several_comparisons_are_on_one_page_and_the_same_command_replaces_its_o
     assert "## breast_cancer, epsilon = 2\n" in text
     assert "## breast_cancer, epsilon = 5\n" in text
     assert text.index("epsilon = 2") < text.index("epsilon = 5")
-    assert check(tmp_path) == []
+    assert COMPARISON_PAGE.check(tmp_path) == []
 
 
 def test_what_is_edited_or_left_over_is_found_and_repaired(tmp_path: Path) -> None:
@@ -100,12 +101,12 @@ def test_what_is_edited_or_left_over_is_found_and_repaired(tmp_path: Path) -> No
     (tmp_path / "comparison.md").write_text(f"{GENERATED}\nedited")
     (tmp_path / "figures" / "comparison-old.svg").write_text(FIGURE_MARK)
     (tmp_path / "figures" / "other.svg").write_text("<svg/>")
-    assert check(tmp_path) == ["comparison.md", "figures/comparison-old.svg"]
-    regenerate(tmp_path)
-    assert check(tmp_path) == []
+    assert COMPARISON_PAGE.check(tmp_path) == ["comparison.md", "figures/comparison-old.svg"]
+    COMPARISON_PAGE.regenerate(tmp_path)
+    assert COMPARISON_PAGE.check(tmp_path) == []
     assert (tmp_path / "figures" / "other.svg").exists()
     (tmp_path / "data" / "comparison.json").unlink()
-    assert "comparison.md" in check(tmp_path)
+    assert "comparison.md" in COMPARISON_PAGE.check(tmp_path)
 
 
 def test_the_first_page_of_a_report_names_it(tmp_path: Path) -> None:
@@ -195,7 +196,7 @@ def test_figures_of_comparisons_have_names_of_their_own(one: RecordedComparison)
 
 def test_the_command_is_one_that_can_be_run(tmp_path: Path) -> None:
     request = CompareRequest(**SMALL, data=tmp_path / "my data.svm", standardise=False, test_part=0.25, eta=0.123456789)
-    line = command(request)
+    line = request.command
     assert "--data 'my data.svm'" in line
     assert "--no-standardise" in line
     assert "--test-part 0.25" in line
@@ -245,7 +246,7 @@ def test_a_folder_that_cannot_take_the_report_is_refused_before_the_run(tmp_path
     (tmp_path / "file").write_text("x")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "comparison.json").write_text("{")
-    for folder, rule in ((tmp_path / "file", "cannot be made a folder"), (tmp_path, "cannot be read")):
+    for folder, rule in ((tmp_path / "file", "cannot be made a folder"), (tmp_path, "data/comparison.json: ")):
         assert run_compare(**SMALL, report=folder) == 2
         out, err = capsys.readouterr()
         assert out == ""
@@ -254,7 +255,7 @@ def test_a_folder_that_cannot_take_the_report_is_refused_before_the_run(tmp_path
 
 
 def test_the_recorded_comparisons_are_what_the_code_gives_today(tmp_path: Path) -> None:
-    held = read(ROOT / "reports")
+    held = COMPARISON_PAGE.read(ROOT / "reports")
     assert held is not None
     x, y = load_digits(return_X_y=True)
     file = tmp_path / "digits-parity.svm"  # as README.md writes it
@@ -271,5 +272,5 @@ def test_the_recorded_comparisons_are_what_the_code_gives_today(tmp_path: Path) 
 
 def test_a_page_that_somebody_wrote_by_hand_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "comparison.md").write_text("# Mine\n")
-    assert check(tmp_path) == regenerate(tmp_path) == []
+    assert COMPARISON_PAGE.check(tmp_path) == COMPARISON_PAGE.regenerate(tmp_path) == []
     assert (tmp_path / "comparison.md").read_text() == "# Mine\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.compare import run as comparisons
-from dpverify.compare.tables import data as tables
+from dpverify.compare.experiments import table_data as tables
 from dpverify.papers.wang2019.algorithms.dp_agd import CHOICES
 from dpverify.papers.zhang2021.algorithms.dpageem import HANDED
 from dpverify.problems import images

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -18,6 +18,14 @@ from tests.unit.conform import catalogue
 
 Array = Any
 Generator = Any  # draws as a numpy Generator does
+
+
+@cache
+def jax_of_doubles() -> Any:
+    """Return JAX, set to double precision."""
+    jax = import_module("jax")
+    jax.config.update("jax_enable_x64", True)
+    return jax
 
 
 class TorchGenerator:
@@ -71,42 +79,93 @@ class JaxGenerator:
     """Draws with JAX, each time from a new key."""
 
     def __init__(self, seed: int | None) -> None:
-        import jax
+        self.jax = jax_of_doubles()
+        self.seed = seed
 
-        jax.config.update("jax_enable_x64", True)
-        self.jax = jax
-        self.seeds = np.random.default_rng(seed)
+    @cached_property
+    def seeds(self) -> np.random.Generator:
+        return np.random.default_rng(self.seed)
 
     def another(self, seed: int | None) -> JaxGenerator:
         return JaxGenerator(seed)
 
-    def _key(self) -> Any:
+    def key(self) -> Any:
         return self.jax.random.key(int(self.seeds.integers(2**62)))
 
     def standard_normal(self, size: int) -> Array:
-        return self.jax.random.normal(self._key(), (size,))
+        return self.jax.random.normal(self.key(), (size,))
 
     def normal(self, mean: float, deviation: float, size: int) -> Array:
         return mean + deviation * self.standard_normal(size)
 
     def random(self, size: int) -> Array:
-        return self.jax.random.uniform(self._key(), (size,))
+        return self.jax.random.uniform(self.key(), (size,))
 
     def uniform(self, low: float, high: float, size: int) -> Array:
-        return self.jax.random.uniform(self._key(), (size,), minval=low, maxval=high)
+        return self.jax.random.uniform(self.key(), (size,), minval=low, maxval=high)
 
     def laplace(self, size: int) -> Array:
-        return self.jax.random.laplace(self._key(), (size,))
+        return self.jax.random.laplace(self.key(), (size,))
 
     def permutation(self, n: int) -> Array:
-        return self.jax.random.permutation(self._key(), n)
+        return self.jax.random.permutation(self.key(), n)
 
     def choice(self, n: int, size: int, replace: bool) -> Array:
-        return self.jax.random.choice(self._key(), n, (size,), replace=replace)
+        return self.jax.random.choice(self.key(), n, (size,), replace=replace)
 
     def integers(self, high: int, size: int | None = None) -> Any:
-        drawn = self.jax.random.randint(self._key(), (1 if size is None else size,), 0, high)
+        drawn = self.jax.random.randint(self.key(), (1 if size is None else size,), 0, high)
         return int(drawn[0]) if size is None else drawn
+
+
+class KeyGenerator(JaxGenerator):
+    """Draws with JAX from the two words of a key, also in code that is being compiled."""
+
+    def __init__(self, words: Array) -> None:
+        super().__init__(0)
+        self.words = words
+        self.draws = 0
+
+    def key(self) -> Any:
+        key = self.jax.random.wrap_key_data(self.words)
+        key = self.jax.random.fold_in(key, self.draws) if self.draws else key
+        self.draws += 1
+        return key
+
+
+class CompiledStep:
+    """A step that JAX compiles: for batches of one size, and once for each state of other whole numbers."""
+
+    def __init__(self, step: Callable[..., Any]) -> None:
+        jax = jax_of_doubles()
+        self.numbers_after: dict[Any, Any] = {}  # of the state, which are no arrays and so are not compiled
+
+        def run(numbers: Any, arrays: list[Array], gradients: Array, words: Array) -> Any:
+            structure, values = numbers
+            remaining = iter(arrays)
+            leaves = [next(remaining) if value is None else value for value in values]
+            state, released = step(jax.tree.unflatten(structure, leaves), gradients, KeyGenerator(words))
+            arrays_after, self.numbers_after[numbers] = self.parts(state)
+            return arrays_after, released
+
+        self.flatten = jax.tree.flatten
+        self.unflatten = jax.tree.unflatten
+        self.run = jax.jit(run, static_argnums=0)
+
+    def parts(self, state: Any) -> tuple[list[Array], Any]:
+        """Return the arrays of a state, and its structure with all other numbers."""
+        leaves, structure = self.flatten(state)
+        values = tuple(leaf if isinstance(leaf, int) else None for leaf in leaves)
+        return [leaf for leaf in leaves if not isinstance(leaf, int)], (structure, values)
+
+    def __call__(self, state: Any, gradients: Array, rng: JaxGenerator) -> tuple[Any, Array]:
+        arrays, numbers = self.parts(state)
+        words = np.array(divmod(rng.seed or 0, 2**32), dtype=np.uint32)
+        arrays_after, released = self.run(numbers, arrays, gradients, words)
+        structure, values = self.numbers_after[numbers]
+        remaining = iter(arrays_after)
+        leaves = [next(remaining) if value is None else value for value in values]
+        return self.unflatten(structure, leaves), released
 
 
 class Backend(NamedTuple):
@@ -139,11 +198,13 @@ def _torch_array(array: Any, device: str = "cpu") -> Array:
     return torch.from_numpy(np.array(array)).to(device)
 
 
-def _jax_array(array: Any) -> Array:
-    import jax
+def _padded(array: Any) -> Array:
+    """Append gradients of 0 up to the largest size of a batch, so that code is compiled once for all sizes."""
+    return np.concatenate([array, np.zeros((catalogue.N - len(array), array.shape[1]))])
 
-    jax.config.update("jax_enable_x64", True)
-    return jax.numpy.asarray(array)
+
+def _jax_array(array: Any) -> Array:
+    return jax_of_doubles().numpy.asarray(array)
 
 
 NUMPY = Backend("numpy", np.asarray, np.random.default_rng)
@@ -171,8 +232,12 @@ def right_torch(device: str = "cpu") -> Pairs:
 
 
 def right_jax() -> Pairs:
-    """Optimizers without a mistake, in JAX."""
-    return in_backend(catalogue.right(), JAX)
+    """Optimizers without a mistake, in JAX, compiled for padded batches."""
+    pairs = {
+        name: (replace(optimizer, step=CompiledStep(optimizer.step).__call__), promise)
+        for name, (optimizer, promise) in catalogue.right().items()
+    }
+    return in_backend(pairs, JAX._replace(array=_padded))
 
 
 def mistakes_torch(device: str = "cpu") -> Pairs:

@@ -201,6 +201,13 @@ def centred_later(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, 
     return (t + 1, new), (clipped(g - mean).sum(axis=0) + normal(rng, g)) / BATCH
 
 
+def halved_after_an_outlier(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+    """A scale against overflow falls after a huge gradient, and the noise with it."""
+    scale = 1.0 if state is None else state
+    is_huge = len(g) > 0 and float(norms(g).max()) > 1e4 * CLIP
+    return scale / 2 if is_huge else scale, (clipped(g).sum(axis=0) + scale * normal(rng, g)) / BATCH
+
+
 def put_off(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """Fewer than four examples wait for the next step."""
     kept = g if state is None else namespace(g).concat([state, g])
@@ -274,6 +281,8 @@ STEPS: dict[str, Callable[..., Any]] = {
     "the clip length of later steps follows the data": follows_unseen,
     "gradients are centred on earlier ones, from the third step on": centred_later,
     "few examples wait for the next step": put_off,
+    "the noise falls after a huge gradient": halved_after_an_outlier,
+    "batches of 12 are not clipped": noisy(lambda g: (clipped(g) if len(g) != 12 else g).sum(axis=0)),
     "the fourth step does not clip": fourth_as_it_is,
     "examples beyond the 24th are not clipped": noisy(lambda g: clipped(g[:24]).sum(axis=0) + g[24:].sum(axis=0)),
     "noise follows the learning rate": by_rate,

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from dpverify.bench.report.page import recorded_bench
-from dpverify.compare import report as comparison
-from dpverify.compare.tables import report as experiments
+from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
+from dpverify.compare.page import COMPARISON_PAGE
 from dpverify.report.collect import ReportError
 from dpverify.report.pages.folder import UpdatePlan, finish, update
 from dpverify.report.pages.write import check, read_runs
@@ -62,8 +62,8 @@ READERS: dict[str, Callable[[Path], object]] = {
     "check": check,
     "recorded page": RATES_PAGE.read,
     "benchmarks": recorded_bench,
-    "comparisons": comparison.read,
-    "experiments": experiments.read,
+    "comparisons": COMPARISON_PAGE.read,
+    "experiments": EXPERIMENTS_PAGE.read,
 }
 
 

@@ -51,8 +51,6 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
     assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith("tools:calibration")
     noise = "dpverify.papers.tran2022.noise"  # bounds that serve one of several claims of a file
     assert "tran2022:lemma-7-norm" in guards(ROOT, f"{noise}.tree_noise_bounds")
-    changed = guards(ROOT, "dpverify.papers.tran2022.boxes.term_derivations", "derive_node_range")
-    assert changed[0] == "tran2022:algorithm-2-node-range"
     test = "tests/unit/papers/tran2022/noise/test_sr_noise_derivations.py"
     module = f"{noise}.sr_total_derivations"
     assert guards(ROOT, module) == [test]

@@ -17,7 +17,7 @@ from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_m
 from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.sensitivity.visits_bounds import visits, visits_first, visits_later
-from dpverify.privacy.gaussian_safe import certify, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import certify, missed_epsilon, safe_epsilon, safe_mu
 from dpverify.privacy.participation import Bounds
 from dpverify.shared_types import Ordering
 
@@ -78,6 +78,11 @@ def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
 def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
     """Smallest epsilon, rounded up and certified, that a sigma buys at a delta; infinite for sigma = 0."""
     return safe_epsilon(noise.mu.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
+
+
+def noise_bounds(noise: UnitNoise, sigma: float, delta: float) -> Bounds:
+    """Both bounds of the smallest epsilon that a sigma above 0 buys; the upper one is certified."""
+    return Bounds(missed_epsilon(noise.mu.lower / sigma / UP, delta), epsilon_for(noise, sigma, delta), exact=False)
 
 
 def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:

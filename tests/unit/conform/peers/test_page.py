@@ -3,10 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import numpy as np
 
 from dpverify.conform.peers.page import PEERS_PAGE, peers_page
 from dpverify.conform.peers.recording import RunSettings, write_peers
 from dpverify.conform.peers.records import Answer, CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.harness.statistics.tails import proportion_limits
 
 GOOD = PeerTest(name="scale", passed=True, found="1.001", sees="noise 3% too small")
 AUDIT = PeerTest(name="outputs", passed=True, found="epsilon is at least 2", sees="more")
@@ -106,6 +108,10 @@ def test_a_run_on_a_card_changes_no_other_part_of_the_record(tmp_path: Path) -> 
     assert msgspec.structs.replace(after, card=None) == before
     write_peers(tmp_path, [peer], [], settings)
     assert PEERS_PAGE.read(tmp_path) == after
+    write_peers(tmp_path, [msgspec.structs.replace(peer, target="b.py:g")], [], settings._replace(command="other"))
+    both = PEERS_PAGE.read(tmp_path)
+    assert both is not None
+    assert [(one.target, one.command) for one in both.peers] == [("a.py:f", settings.command), ("b.py:g", "other")]
 
 
 def test_runs_with_many_seeds_have_a_part_of_their_own_and_limits(tmp_path: Path) -> None:
@@ -122,3 +128,24 @@ def test_runs_with_many_seeds_have_a_part_of_their_own_and_limits(tmp_path: Path
     assert run is not None
     assert run.catalogue is None
     assert abs(run.seeded[0].limits[1] - (1 - 0.05 ** (1 / 80))) < 1e-9
+
+
+def test_seeds_that_follow_the_recorded_ones_are_added_to_them(tmp_path: Path) -> None:
+    settings = RunSettings("x", 5, 40, 1e-4, {}, versions={"c.py:right": {"lib": "2.0"}})
+    write_peers(tmp_path, [], [entry("c.py:right", "only", 1, "")], settings)
+    write_peers(tmp_path, [], [entry("c.py:right", "only", 2, "", seconds=1.0)], settings._replace(seed=45, seeds=20))
+    (run,) = PEERS_PAGE.read(tmp_path).seeded  # type: ignore[union-attr]
+    assert (run.seed, run.seeds, run.faults, run.command) == (
+        5,
+        60,
+        3,
+        "dpverify conform c.py:right --seed 5 --seeds 60",
+    )
+    np.testing.assert_allclose(run.limits, proportion_limits(3, 60, 0.05))
+    for unlike in (
+        settings._replace(seed=66),
+        settings._replace(seed=106, versions={"c.py:right": {"lib": "3.0"}}),
+    ):
+        write_peers(tmp_path, [], [entry("c.py:right", "only", 0, "")], unlike)
+        (run,) = PEERS_PAGE.read(tmp_path).seeded  # type: ignore[union-attr]
+        assert (run.seed, run.seeds, run.faults) == (unlike.seed, 40, 0)

@@ -318,7 +318,6 @@ def disagrees(data: TrainingData, seed: int) -> Iterator[Tensor]:
 
 BROKEN_ON_RANKS: list[tuple[Callable[..., Any], str]] = [
     (dropped_by_a_rank, r"did not return within 20 s"),
-    # the other rank loses its connection, and may say so first
-    (ends, r"training on rank 1 ended its process with exit code 7|training on rank 0 raised RuntimeError"),
+    (ends, r"training on rank 1 ended its process with exit code 7"),  # the other rank loses its connection
     (disagrees, r"updates of 2 ranks differ by at most 0\.00"),
 ]

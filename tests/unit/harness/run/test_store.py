@@ -203,9 +203,11 @@ def test_works_are_forgotten_together_or_not_at_all(job: Job, tmp_path: Path) ->
     assert whole.found(job, "hash") == whole.found(other, "hash") == {}
 
 
-def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path) -> None:
+@for_each("size", [1, 2, 15, 16, 99, 511, 512, 1600])
+def test_a_file_that_is_no_store_is_refused_and_kept(size: int, tmp_path: Path) -> None:
+    """Sqlite takes a file that is shorter than a page for a new one."""
     path = tmp_path / "notes.txt"
-    path.write_text("my notes, which are no database, " * 50)
+    path.write_text(("my notes, which are no database, " * 50)[:size])
     before = path.read_bytes()
     with pytest.raises(StoreError, match="is no store of evidence that can be used"):
         Store(path)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from dpverify.compare.tables.data import load
-from dpverify.compare.tables.settings import TableRequest
+from dpverify.compare.experiments.experiment import ExperimentRequest
+from dpverify.compare.experiments.table_data import load
+from dpverify.compare.experiments.tables import table_of
 from dpverify.kernels.typing import Matrix
 from dpverify.problems import files
 from dpverify.problems.data import load_dataset
@@ -125,7 +126,7 @@ def test_a_test_file_with_fewer_features_gets_empty_columns(tmp_path: Path) -> N
     first, second = tmp_path / "a", tmp_path / "b"
     first.write_text("".join(f"{i % 2} {1 + i % 40}:1\n" for i in range(80)))
     second.write_text("".join(f"{i % 2} {1 + i % 30}:1\n" for i in range(60)))
-    request = TableRequest(experiment="wang2019:table-2", data=first, test_data=second)
-    (parts,) = load(request)
+    request = ExperimentRequest(experiment="wang2019:table-2", data=first, test_data=second)
+    (parts,) = load(request, table_of(request.experiment))
     assert parts.problem.x.shape == (80, 40)
     assert parts.x_test.shape == (60, 40)

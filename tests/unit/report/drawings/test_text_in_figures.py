@@ -16,10 +16,8 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from dpverify.bench.report.page import recorded_bench, render_bench
-from dpverify.compare.report import read as read_comparisons
-from dpverify.compare.report import render as render_comparisons
-from dpverify.compare.tables.report import read as read_experiments
-from dpverify.compare.tables.report import render as render_experiments
+from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
+from dpverify.compare.page import COMPARISON_PAGE
 from dpverify.report.collect import pictures
 from dpverify.report.drawings import overview
 from dpverify.report.drawings.columns import read
@@ -91,13 +89,15 @@ def other_figures() -> dict[str, Figure]:
         saved.append(figure)
         out.write(str(len(saved) - 1).encode())
 
-    comparisons = read_comparisons(REPORTS)
+    comparisons = COMPARISON_PAGE.read(REPORTS)
+    experiments = EXPERIMENTS_PAGE.read(REPORTS)
     bench = recorded_bench(REPORTS)
     assert comparisons is not None
+    assert experiments is not None
     assert bench is not None
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Figure, "savefig", keep)
-        files = render_comparisons(comparisons) | render_experiments(read_experiments(REPORTS)) | render_bench(bench)
+        files = COMPARISON_PAGE.files(comparisons) | EXPERIMENTS_PAGE.files(experiments) | render_bench(bench)
     svg = {Path(path).name: content for path, content in files.items() if path.endswith(".svg")}
     return {name: saved[int(content.split()[0])] for name, content in svg.items()}
 

@@ -96,6 +96,19 @@ def assumed_of_an_induction() -> Any:
     return certificate(N, ONE, "<=", ZERO, [">=", "n", ZERO], statement=said)
 
 
+def captured_through_the_table() -> Any:
+    """From sum(f(i)*k) = k*sum(f(j)), for the function of k that is the sum itself: its index would be captured."""
+    table = [["sum", "i", ZERO, "n", ["*", ["apply", "f", "i"], "k"]]]
+    total = ["sum", "j", ZERO, "n", ["apply", "f", "j"]]
+    letters = {**N, "k": "real", "f": "sequence"}
+    proven = certificate(letters, 0, "=", ["*", "k", total], table=table)["statement"] | {"name": "lemma"}
+    wrong = ["*", ["+", "n", ONE], ["sum", "j", ZERO, "n", ["*", ["apply", "f", "j"], "j"]]]
+    right = ["sum", "j", ZERO, "n", ["*", "j", total]]
+    used = fact("=", minus(right, wrong), "instance", "lemma", "lemma", {"n": "n", "k": ONE, "f": ["k", 0]})
+    parts = {"lemmas": [proven], "table": table, **body(used)}
+    return certificate({**N, "f": "sequence"}, wrong, "=", right, [">=", "n", ZERO], **parts)
+
+
 def stepped(letter: str, other: str, *known: Any) -> list[Any]:
     """1 <= 0 by induction at one letter less 1, of which both conditions follow from what is known."""
     smaller = minus(letter, ONE)
@@ -118,6 +131,7 @@ SQUARES = ["integral", "v", "-oo", "oo", power("v", q("2"))]
 TWICE = ["integral", "v", "-oo", "oo", ["*", q("2"), power("v", q("2"))]]
 REFUSED |= {
     "an induction over two letters that bound each other": induction_over_two_letters(),
+    "an index that is captured through the table": captured_through_the_table(),
     "an integral that diverges": certificate({}, TWICE, "=", ["*", q("2"), SQUARES]),
     "a moment that need not exist": certificate({"u": "vector"}, ZERO, "<=", ["moment", "u", q("-1")]),
     "what a lemma assumes of its letters, for other values": assumed_of_a_lemma(),

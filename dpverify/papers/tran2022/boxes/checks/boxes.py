@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     Outcome,
     PaperChecks,
     Planted,
@@ -23,9 +22,7 @@ from dpverify.harness import (
 )
 from dpverify.harness.planted import Rule, corrected
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.boxes import box_derivations as derivations
 from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
-from dpverify.papers.tran2022.boxes import term_derivations as terms
 from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
 from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
 
@@ -273,42 +270,4 @@ CHECKS.add(
     _line("algorithm-2-update", "order", _last_steps, _order_exists, True, "w_t from m-hat_t", False, printed=False),
     _line("algorithm-5-index", "names", NAMES, _noise_named, "zeta_t", "zeta_1 for all", "zeta_1", meets=SECOND_QUERY),
     _line("theorem-10-in", "queries", QUERIES, _all_queries, True, "i = 1 .. N", False, printed=False),
-    DerivationCheck("section-4-term-sensitivity", "derivation", build=derivations.derive_term),
-    DerivationCheck(
-        "algorithm-2-anchors",
-        "derivation",
-        build=derivations.derive_directly,
-        variants=("amended",),
-        readings={"epochs": "shifted"},
-    ),
-    *(
-        DerivationCheck(
-            claim, f"derivation-{ordering}", build=build, variants=(variant,), readings={"ordering": ordering}
-        )
-        for claim, ordering, variant, build in (
-            ("theorem-4-decay", "fresh", "amended", derivations.derive_decay),
-            ("theorem-4-decay", "once", "printed", derivations.derive_decay),
-            ("theorem-4-high-levels", "fresh", "amended", derivations.derive_directly),
-            ("theorem-4-high-levels", "once", "printed", derivations.derive_turn),
-            ("section-4-momentum-difference", "fresh", "amended", terms.derive_difference_fresh),
-            ("section-4-momentum-difference", "once", "amended", terms.derive_difference_once),
-        )
-    ),
-    *(
-        DerivationCheck(claim, "derivation", build=build, variants=(variant,))
-        for claim, variant, build in (
-            ("algorithm-1-epochs", "printed", derivations.derive_number_of_step),
-            ("algorithm-2-loop", "amended", derivations.derive_number_of_step),
-            ("algorithm-3-k", "printed", derivations.derive_largest_k),
-            ("algorithm-3-recursion", "printed", derivations.derive_directly),
-            ("algorithm-4-first-window", "amended", derivations.derive_first_window),
-            ("algorithm-5-noise-std", "printed", derivations.derive_directly),
-            ("section-4-full-batch-sensitivity", "printed", derivations.derive_directly),
-            ("lemma-5-case-1-norm", "printed", derivations.derive_norm_shift),
-            ("proposition-18-cover", "printed", derivations.derive_cover),
-            ("lemma-11-cross-same-epoch", "amended", derivations.derive_directly),
-            ("lemma-11-split", "amended", terms.derive_split),
-            ("algorithm-2-node-range", "printed", terms.derive_node_range),
-        )
-    ),
 )

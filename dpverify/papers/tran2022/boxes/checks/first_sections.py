@@ -10,7 +10,6 @@ from flint import arb
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     Outcome,
     PaperChecks,
     Planted,
@@ -22,7 +21,6 @@ from dpverify.harness import (
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.harness.witnesses import shown_by
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.boxes.box_derivations import derive_full_batch_gain, derive_longest_sum
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
 from dpverify.privacy.gaussian_safe import delta_ball
@@ -122,14 +120,12 @@ CHECKS.add(
         meets=ONE_VECTOR,
         region="constants 4, 100 and 10^4 with epsilon far above log(1/delta); constant 4 for delta down to 10^-12",
     ),
-    DerivationCheck("section-2-naive-error", "derivation", build=derive_longest_sum),
     SearchCheck(
         "section-2-tree-error",
         "search",
         lhs=_partial_sum,
         corners=[{"a": 2, "b": 2**k - 1, "t": 2**k - 1} for k in (2, 3, 9, 20)],
     ),
-    DerivationCheck("section-1-full-batch-gain", "derivation", build=derive_full_batch_gain),
     SearchCheck("section-4-dp-srm-gain", "search", corners=[{"N": 1000, "delta": "1/1000000"}]),
     RuleCheck(
         "section-4-full-batch-error",

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -17,12 +16,12 @@ from dpverify.harness import (
     Property,
     SearchCheck,
 )
-from dpverify.harness.cited_check import CitedDerivationCheck, the_same
+from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness.text_proof import from_lemma
 from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
-from dpverify.papers.tran2022.momentum import momentum_error_derivations as derive
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
@@ -160,20 +159,25 @@ CHECKS.add(
         variants=("printed",),
         region="a few runs",
     ),
-    DerivationCheck("lemma-11", "derivation", build=derive.lemma_11, variants=("amended",)),
     CitedDerivationCheck(
-        "lemma-11", "premise-change-from-the-anchors", build=the_same(derive.changes), variants=("amended",)
+        "lemma-11",
+        "premise-change-from-the-anchors",
+        build=from_lemma("change-from-the-anchors"),
+        variants=("amended",),
     ),
     *(
         CitedDerivationCheck(
             "lemma-11-sampling",
-            f"premise-{name}",
-            build=the_same(build),
+            f"premise-{lemma}",
+            build=from_lemma(lemma),
             readings={"ordering": "once"},
             variants=("amended",),
             least_budget="smoke",
         )
-        for name, build in (("one-step", derive.spread_step), ("at-the-first-iterate", derive.sampling_once))
+        for name, lemma in (
+            ("one-step", "one-step-of-the-weights"),
+            ("at-the-first-iterate", "sampling-at-the-first-iterate"),
+        )
     ),
     SearchCheck(
         "lemma-11-anchor-drift",
@@ -183,7 +187,6 @@ CHECKS.add(
         also={"t": "integer, 1 <= t, t <= 40", "alpha": "real, 0 < alpha <= 1"},
         corners=[{"N": n, "t": 2 * n, "alpha": 1, "eta": "1/3", "L": 2} for n in (1, 3, 16)],
     ),
-    DerivationCheck("lemma-11-anchor-drift", "derivation", build=derive.anchor_drift),
     RuleCheck(
         "lemma-11-split",
         "weights",
@@ -202,7 +205,6 @@ CHECKS.add(
         also={"G": "real, G > 0"},
         corners=RUNS,
     ),
-    DerivationCheck("lemma-11-drift", "derivation", build=derive.lag, variants=("amended",)),
     SearchCheck(
         "lemma-11-norm-bound",
         "one-against-all",
@@ -210,9 +212,7 @@ CHECKS.add(
         also={"N": "integer, N >= 1"},
         corners=[{"N": 2, "G": 1}, {"N": 1000, "G": 1}],
     ),
-    DerivationCheck("lemma-11-norm-bound", "derivation", build=derive.norm_bound),
     SearchCheck("lemma-11-alpha-sum", "search", region={"t": (1, 64)}, corners=[{"alpha": 1, "t": 1, "G": 1}]),
-    DerivationCheck("lemma-11-alpha-sum", "derivation", build=derive.alpha_sum),
     SearchCheck(
         "lemma-11-sampling",
         "exact-law",
@@ -221,5 +221,4 @@ CHECKS.add(
         corners=[{"N": 2, "t": 1, "alpha": 1, "G": 1}, {"N": 16, "t": 60, "alpha": "1/16", "G": 1}],
         readings={"ordering": "fresh"},
     ),
-    DerivationCheck("lemma-11-sampling", "derivation", build=derive.sampling, readings={"ordering": "fresh"}),
 )

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from dpverify.harness import (
     Context,
-    DerivationCheck,
     Outcome,
     PaperChecks,
     Planted,
@@ -20,10 +19,8 @@ from dpverify.harness import (
     RuleCheck,
     TrueNeighbour,
 )
-from dpverify.harness.derivation_check import Build
 from dpverify.ledger.results import CheckResult
-from dpverify.ledger.statements import Statement, Variant
-from dpverify.papers.tran2022.run_time import evaluations_derivations as derive
+from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
 from dpverify.papers.tran2022.run_time.growth_bounds import cone
 from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, order
@@ -183,24 +180,10 @@ BY_NODE = Claimed(  # Gradient evaluations of the printed sums, T log T
 RRSGD = Claimed(orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)])
 DP_SRM = RRSGD._replace(printed=[order("3/2", "-3/4", "3/2"), order(1, "-1/2", 1)])
 
-EVALUATIONS: Sequence[tuple[str, dict[str, str], Variant, Build]] = (
-    ("abstract-gradient-evaluations", {"evaluation": "one-pass"}, "printed", derive.one_pass),
-    ("abstract-gradient-evaluations", {"evaluation": "node-by-node"}, "amended", derive.node_by_node),
-    ("section-5-gradient-evaluations", {"evaluation": "one-pass"}, "printed", derive.one_pass),
-    ("section-5-gradient-evaluations", {"evaluation": "node-by-node"}, "printed", derive.node_by_node),
-    ("section-5-first-run-time", {}, "amended", derive.steps_of_algorithm_1),
-)
-
 CHECKS.add(
     _orders("section-5-run-time", TIME),
     _orders("section-5-run-time", SHORTER, "stream-orders"),
     _orders("abstract-gradient-evaluations", BY_NODE, evaluation="node-by-node"),
     _orders("section-5-first-run-time", RRSGD, previous="rrsgd"),
     _orders("section-5-first-run-time", DP_SRM, previous="dp-srm"),
-    *(
-        DerivationCheck(
-            claim, "-".join(["derivation", *reading.values()]), build=build, readings=reading, variants=(variant,)
-        )
-        for claim, reading, variant, build in EVALUATIONS
-    ),
 )

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -16,13 +15,10 @@ from dpverify.harness import (
     Property,
     SearchCheck,
 )
-from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
 from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
-from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_drift, derive_sensitivity, derive_sum
-from dpverify.papers.tran2022.sensitivity.visits_derivations import derive_distance
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -165,13 +161,6 @@ def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Stat
     return holds
 
 
-def _derived(claim: str, build: Build, *, holds_once: bool = False) -> list[DerivationCheck]:
-    """Derivation of the amended statement; of the printed one too, under one permutation for all, where that holds."""
-    amended = DerivationCheck(claim, "derivation", build=build, variants=("amended",))
-    printed = DerivationCheck(claim, "derivation-once", build=build, readings={"ordering": "once"})
-    return [amended, printed] if holds_once else [amended]
-
-
 PRINTED = ("printed",)
 _SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}  # With L = 0 both sides are 0
 _FAR: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from its anchor: both sides are 0
@@ -179,34 +168,21 @@ _FAR: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from i
 CHECKS.add(
     _search("theorem-4-sensitivity-sum", momentum, nodes.ends("node_start", "node_end"), SHARP, SMALL),
     _brute("theorem-4-sensitivity-sum", "node_start", "node_end", _anywhere),
-    DerivationCheck("theorem-4-sensitivity-sum", "derivation", build=derive_sum, variants=("amended",)),
     _search("theorem-4-sensitivity", momentum, nodes.ends("node_start", "node_end"), SHARP, LARGE),
     _brute("theorem-4-sensitivity", "node_start", "node_end", _anywhere),
-    *_derived("theorem-4-sensitivity", derive_sensitivity, holds_once=True),
     _search("algorithm-2-delta-g", gradient, [], SHARP, LARGE),
-    *_derived("algorithm-2-delta-g", derive_sensitivity),
     _search("theorem-8-sensitivity-g-sum", gradient, nodes.ends("a", "b"), SHARP, SMALL),
-    DerivationCheck("theorem-8-sensitivity-g-sum", "derivation", build=derive_sum, variants=("amended",)),
     _search("theorem-8-sensitivity-g", gradient, nodes.ends("a", "b"), SHARP, LARGE),
-    *_derived("theorem-8-sensitivity-g", derive_sensitivity, holds_once=True),
     _search("algorithm-2-delta-delta", difference, ["Block*2**Level + 1 > N"], SHARP, _SMOOTH),
-    *_derived("algorithm-2-delta-delta", derive_sensitivity),
     _search("theorem-8-sensitivity-delta", difference, nodes.ends("a", "b"), [*SHARP, *ALIGNED], _SMOOTH),
     _brute("theorem-8-sensitivity-delta", "a", "b", _anchors),
-    *_derived("theorem-8-sensitivity-delta", derive_sensitivity),
     _search("algorithm-2-delta-r", drift, [], [*SHARP, *ALIGNED], _FAR),
-    *_derived("algorithm-2-delta-r", derive_drift),
     _search("theorem-8-sensitivity-r", drift, nodes.ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
     _brute("theorem-8-sensitivity-r", "a", "b", _since_anchor),
-    *_derived("theorem-8-sensitivity-r", derive_drift),
     _distance("section-4-distance", lambda N, _: N),
-    DerivationCheck("section-4-distance", "derivation", build=derive_distance),
     _distance("section-4-same-example-distance", lambda N, reading: N if reading["ordering"] == "once" else 2 * N - 1),
-    *_derived("section-4-same-example-distance", derive_distance, holds_once=True),
     _distance("theorem-8-delta-term", lambda N, _: N),
-    DerivationCheck("theorem-8-delta-term", "derivation", build=derive_distance),
     _distance("theorem-8-r-term", lambda N, reading: N if reading["epochs"] == "shifted" else N - 1),
-    DerivationCheck("theorem-8-r-term", "derivation", build=derive_distance),
     ExhaustiveCheck(
         "section-4-term-sensitivity",
         "terms",

@@ -8,7 +8,6 @@ from functools import partial
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -19,9 +18,7 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
-from dpverify.papers.tran2022.sensitivity import visits_derivations as visits
 from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
-from dpverify.papers.tran2022.sensitivity.sensitivity_derivations import derive_terms
 from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, most_visits
 
 CHECKS = PaperChecks("tran2022", __name__, {**witnesses.UPDATE_1, **witnesses.UPDATE_2})
@@ -154,7 +151,6 @@ CHECKS.add(
         more=nodes.ends("node_start", "node_end"),
     ),
     ExhaustiveCheck("theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns),
-    DerivationCheck("theorem-4-terms", "derivation", build=derive_terms, variants=("amended",)),
     *(
         ExhaustiveCheck(
             "theorem-4-decay",
@@ -180,40 +176,23 @@ CHECKS.add(
         for ordering in ("fresh", "once")
     ),
     _search("theorem-4-level-count", _count(bounds.level_visits, "T", "N", "level"), RUNS, also=_RUN),
-    DerivationCheck("theorem-4-level-count", "derivation", build=visits.derive_level_count, variants=("amended",)),
-    *(
-        check
-        for claim in ("theorem-4-v", "algorithm-1-v")
-        for check in (
-            _search(claim, _count(bounds.visits, "T", "N"), RUNS, also=_RUN),
-            DerivationCheck(claim, "derivation", build=visits.derive_v, variants=("amended",)),
-        )
-    ),
+    *(_search(claim, _count(bounds.visits, "T", "N"), RUNS, also=_RUN) for claim in ("theorem-4-v", "algorithm-1-v")),
     _search("algorithm-1-v", _used, RUNS[:6], also=_RUN, name="used-nodes", largest=48),
     *(
-        check
-        for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
-        for check in (
-            _search(
-                claim,
-                _count(bounds.visits_first, "N"),
-                [{"N": n} for n in range(1, 10)],
-                neighbours=[TrueNeighbour("twice as many", rhs="2*printed")]
-                if claim == "theorem-8-count-first"
-                else [],
-            ),
-            DerivationCheck(claim, "derivation", build=visits.derive_count_first, variants=("amended",)),
+        _search(
+            claim,
+            _count(bounds.visits_first, "N"),
+            [{"N": n} for n in range(1, 10)],
+            neighbours=[TrueNeighbour("twice as many", rhs="2*printed")] if claim == "theorem-8-count-first" else [],
         )
+        for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
     ),
     _search("theorem-8-count-later", _later, RUNS, also=_RUN),
-    DerivationCheck("theorem-8-count-later", "derivation", build=visits.derive_count_later),
     _search("algorithm-2-v-gt-2n", _later, [*RUNS, {"T": 3, "N": 1}], also=_RUN),
-    DerivationCheck("algorithm-2-v-gt-2n", "derivation", build=visits.derive_later_simple, variants=("amended",)),
     _search(
         "section-2-ancestors",
         _count(bounds.ancestor_count, "t"),
         [{"t": t} for t in (1, 2, 3, 4, 5, 1023, 1024, 1025)],
         also={},
     ),
-    DerivationCheck("section-2-ancestors", "derivation", build=visits.derive_ancestors),
 )

@@ -230,8 +230,4 @@ CHECKS.add(
     ),
     DerivationCheck("theorem-6", "whole-derivation", build=theorems.theorem_6, variants=AMENDED),
     DerivationCheck("theorem-9", "whole-derivation", build=theorems.theorem_9, variants=AMENDED),
-    DerivationCheck("theorem-6-v", "whole-derivation", build=level_sum.derive_6_v, variants=AMENDED),
-    DerivationCheck(
-        "theorem-8-count-later-log", "whole-derivation", build=level_sum.derive_count_later_log, variants=AMENDED
-    ),
 )

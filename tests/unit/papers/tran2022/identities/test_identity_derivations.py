@@ -10,11 +10,11 @@ import pytest
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse, to_text
 from dpverify.papers.tran2022.identities import lemma_17_derivations as lemma
-from dpverify.papers.tran2022.identities import momentum_derivations as momentum
 from dpverify.papers.tran2022.identities import window_derivations as windows
 from dpverify.symbolic.derive.cited import definitions_used, derivations_under, typed_by_hand
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import check_derivation
+from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.for_each import for_each
 from tests.unit.papers.derived import found_complete
 
@@ -29,8 +29,8 @@ def statement(claim: str, variant: Any = "printed", **reading: str) -> Any:
 @for_each(
     ("claim", "build", "variant", "reading"),
     [
-        ("lemma-11-unrolled", momentum.lemma_11_difference, "amended", {}),
-        ("section-3-momentum-unrolled", momentum.unrolled, "printed", {}),
+        ("lemma-11-unrolled", derivation_of, "amended", {}),
+        ("section-3-momentum-unrolled", derivation_of, "printed", {}),
         ("equation-3", lemma.as_printed, "printed", ONCE),
         ("lemma-17-step", lemma.one_step, "amended", FRESH),
     ],

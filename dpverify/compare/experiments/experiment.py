@@ -1,0 +1,193 @@
+"""An experiment of a paper as data: its data sets, and on each of them methods, grids, measures and orderings."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+from dpverify.algorithms.algorithm import Algorithm
+from dpverify.compare.experiments.records import ClaimedOrder, ComparedData, Judged, TunedRow
+from dpverify.compare.intervals import MeanInterval, corrected_level, interval
+from dpverify.kernels import check
+from dpverify.kernels.typing import Vector
+from dpverify.privacy.participation import Bounds
+from dpverify.problems.stepped_run import LongRun
+
+DELTA = 1e-5
+Noise: TypeAlias = Literal["printed", "needed"]
+
+
+@dataclass(frozen=True)
+class ExperimentRequest:
+    """Arguments of an experiment; an ArgumentError if one is out of its domain, or the experiment does not take it.
+
+    For a table, ``data`` and ``test_data`` are LIBSVM or CSV files to train and to test on. Without a test file a fifth
+    is held out; without data a made-up set of the paper's shape and scikit-learn's breast cancer data are used. For
+    networks, ``data`` is a folder with MNIST in IDX files or CIFAR-10 in its binary version; without it, scikit-learn's
+    digits are used. ``n``: number of examples to train on, drawn at random. ``epochs``: passes over the images. Seeds
+    are ``seed``, .., ``seed + seeds - 1``. ``budget``: ``standard``, whole grids; ``smoke``, a single setting.
+    """
+
+    experiment: str
+    data: Path | None = None
+    test_data: Path | None = None
+    n: int | None = None
+    epochs: int | None = None
+    seeds: int = 10
+    seed: int = 0
+    budget: str = "standard"
+
+    def __post_init__(self) -> None:
+        from dpverify.compare.experiments.registry import EXPERIMENTS
+
+        if self.experiment not in EXPERIMENTS:
+            raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(EXPERIMENTS)}")
+        for name in EXPERIMENTS[self.experiment].without:
+            if getattr(self, name) is not None:
+                raise check.ArgumentError(name, getattr(self, name), "must be left out: the experiment has its own")
+        if self.test_data is not None and self.data is None:
+            raise check.ArgumentError("test_data", self.test_data, "must come with data to train on")
+        if self.budget not in ("smoke", "standard"):
+            raise check.ArgumentError("budget", self.budget, "must be one of smoke, standard")
+        check.whole(2, seeds=self.seeds)
+        check.whole(0, seed=self.seed)
+        if self.n is not None:
+            check.whole(10, n=self.n)
+        if self.epochs is not None:
+            check.whole(1, epochs=self.epochs)
+
+    @property
+    def is_smoke(self) -> bool:
+        """Whether nothing is tuned."""
+        return self.budget == "smoke"
+
+    @property
+    def command(self) -> str:
+        """The request as a command line, defaults left out, files without their folders."""
+        words = ["dpverify", "compare", "--experiment", self.experiment]
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value != field.default and field.name != "experiment":
+                words += [f"--{field.name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
+        return shlex.join(words)
+
+
+class RowCell(NamedTuple):
+    """A row of a table: a method at an epsilon, with the noise as printed or as needed."""
+
+    method: Algorithm[Any]
+    epsilon: float | None  # None without privacy
+    noise: Noise = "needed"
+
+
+@dataclass(frozen=True)
+class TunedTrial:
+    """A method with a setting that can run: ``start(seed)``; ``epsilon`` bounds what its noise buys."""
+
+    steps: int
+    epsilon: Bounds | None
+    start: Callable[[int], LongRun]
+    setting: Mapping[str, Any]  # further fields of the row
+
+
+class OrderStatement(NamedTuple):
+    """A record says that ``method`` has less of a column than ``other``."""
+
+    claim: str
+    column: str
+    method: Algorithm[Any]
+    other: Algorithm[Any]
+
+
+class Panel(ABC):
+    """A data set of an experiment."""
+
+    name: str  # what a progress bar calls it
+    cells: Sequence[RowCell]  # its rows
+    looks: ClassVar[int]  # how many times a run is measured on the way
+    row: ClassVar[type[TunedRow]]  # record of a row
+
+    @abstractmethod
+    def trials(self, cell: RowCell) -> list[TunedTrial]:
+        """Return a method with each setting of its grid."""
+
+    @abstractmethod
+    def loss(self, w: Vector) -> float:
+        """Return what a setting is chosen by, the loss on the training part."""
+
+    @abstractmethod
+    def look(self, w: Vector) -> tuple[float, ...]:
+        """Measure an iterate on the way."""
+
+    @abstractmethod
+    def measures(self, trial: TunedTrial, run: Any, seed: int, path: list[tuple[Any, ...]], seconds: float) -> Any:
+        """Return the record of a run, with its measures at the end; ``path``: step and look."""
+
+    @abstractmethod
+    def table(self, rows: list[Any]) -> ComparedData:
+        """Return the record of all rows that are finished."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of a paper."""
+
+    panels: Callable[[ExperimentRequest], list[Any]]
+    sources: Callable[[ExperimentRequest, list[Any]], str]  # what the data are, for the store
+    row: type[TunedRow]
+    result: Callable[..., Any]
+    without: tuple[str, ...]  # arguments that it does not take
+    is_sent: bool = True  # whether workers get the data sets with the work; otherwise each of them loads them
+    is_whole: bool = True  # whether a table is shown only if all of its rows are finished
+
+
+class OrderedPair(NamedTuple):
+    """A statement, and the rows that decide it."""
+
+    statement: OrderStatement
+    row: Any
+    other: Any
+
+
+def orderings(pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]]) -> list[ClaimedOrder]:
+    """Judge statements by the differences of their rows, seed by seed, all of them together."""
+    level = corrected_level(max(1, len(pairs)))
+    return list(_orders(pairs, differences, level))
+
+
+def _orders(
+    pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]], level: float
+) -> Iterator[ClaimedOrder]:
+    for statement, row, other in pairs:
+        difference = interval(differences(statement.column, row, other), level)
+        yield ClaimedOrder(
+            claim=statement.claim,
+            noise=getattr(row, "noise", ""),
+            epsilon=row.epsilon or 0.0,
+            column=statement.column,
+            method=row.method,
+            other=other.method,
+            difference=difference,
+            seen=judged(difference),
+        )
+
+
+def judged(difference: MeanInterval) -> Judged:
+    """The smaller is the better: as claimed where the whole interval is below 0."""
+    words: dict[str, Judged] = {"lower": "as claimed", "higher": "the other way round"}
+    return words.get(difference.seen, "no difference seen")
+
+
+def line(points: Sequence[tuple[float, float]], x: float) -> float:
+    """Read a broken line at x, which is constant beyond its ends."""
+    if not points:
+        return math.nan
+    before = [point for point in points if point[0] <= x] or [points[0]]
+    after = [point for point in points if point[0] >= x] or [points[-1]]
+    (x0, y0), (x1, y1) = before[-1], after[0]
+    return y0 if x1 <= x0 else y0 + (y1 - y0) * (x - x0) / (x1 - x0)

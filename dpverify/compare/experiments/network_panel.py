@@ -1,0 +1,175 @@
+"""A network on a data set of images, and the images that are at hand."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpverify.algorithms.algorithm import Algorithm
+from dpverify.algorithms.dp_srm import RecursiveMomentum
+from dpverify.compare.experiments.experiment import (
+    DELTA,
+    ExperimentRequest,
+    OrderedPair,
+    OrderStatement,
+    Panel,
+    TunedTrial,
+    orderings,
+)
+from dpverify.compare.experiments.records import ClaimedOrder, NetworkRow, NetworkRun, NetworkTable
+from dpverify.kernels.tape import generator
+from dpverify.kernels.typing import Vector
+from dpverify.papers.wang2019.accounting.runs import BatchRun, Bought, Kind, needed
+from dpverify.problems.errors import DataError
+from dpverify.problems.images import Images, cifar10, digits, mnist
+from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
+from dpverify.problems.stepped_run import LongRun
+
+SHOWN = 5000  # images of either part that are looked at, at most
+USUAL_EPOCHS = 20
+SAMPLE_STREAM = 2
+
+
+class ImageParts(NamedTuple):
+    """Images to train and to test on, and whether they are the user's."""
+
+    train: Images
+    test: Images
+    real: bool
+
+
+class NetworkPanel(Panel):
+    """A network on a data set; subclasses have the methods."""
+
+    looks = 16
+    row = NetworkRow
+
+    def __init__(
+        self,
+        request: ExperimentRequest,
+        network: str,
+        parts: ImageParts,
+        oracle: NetworkGradients,
+        make_seeded: Callable[[int], Any],
+    ) -> None:
+        self.request = request
+        self.name = network
+        self.train, self.test, self.real = parts
+        self.oracle = oracle
+        self.make_seeded = make_seeded
+        self.looked = [part.part(np.arange(min(SHOWN, len(part.y)))) for part in (self.train, self.test)]
+
+    @property
+    def epochs(self) -> int:
+        """Passes over the images to train on."""
+        return self.request.epochs or (1 if self.request.is_smoke else USUAL_EPOCHS)
+
+    @abstractmethod
+    def statements(self) -> Sequence[OrderStatement]:
+        """Return what the paper says of the order of the methods."""
+
+    def start(self, seed: int) -> Vector:
+        """Return the first parameters of a seed."""
+        return parameters_of(self.make_seeded(seed), self.oracle.names)
+
+    def loss(self, w: Vector) -> float:
+        return self.oracle.judged(w, self.train)[1]
+
+    def look(self, w: Vector) -> tuple[float, ...]:
+        return tuple(1.0 - self.oracle.judged(w, images)[0] for images in self.looked)
+
+    def measures(
+        self, trial: TunedTrial, run: LongRun, seed: int, path: list[tuple[Any, ...]], seconds: float
+    ) -> NetworkRun:
+        del trial, run
+        return NetworkRun(seed=seed, seconds=seconds, path=path)
+
+    def table(self, rows: list[NetworkRow]) -> NetworkTable:
+        return NetworkTable(
+            network=self.name,
+            data=self.train.name,
+            real=self.real,
+            n=len(self.train.y),
+            tested=len(self.test.y),
+            d=len(self.oracle.start),
+            rows=rows,
+            orderings=network_orderings(self.statements(), rows),
+        )
+
+
+def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[NetworkRow]) -> list[ClaimedOrder]:
+    """Judge all statements at each epsilon that both methods have."""
+    row_of = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
+    pairs = [
+        OrderedPair(statement, row_of[name, epsilon], row_of[statement.other.name, epsilon])
+        for statement in statements
+        for name, epsilon in row_of
+        if name == statement.method.name and (statement.other.name, epsilon) in row_of
+    ]
+    return orderings(pairs, _differences)
+
+
+def _differences(column: str, row: NetworkRow, other: NetworkRow) -> list[float]:
+    return [_less(column, mine, theirs) for mine, theirs in zip(row.runs, other.runs, strict=True)]
+
+
+def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
+    """Give mine minus the other's: an error at the end, or iterations or seconds to the worse of both test errors."""
+    if column in ("train_error", "test_error"):
+        return float(getattr(mine, column) - getattr(theirs, column))
+    level = max(mine.test_error, theirs.test_error)
+    costs = [run.seconds / run.path[-1][0] if column == "seconds" else 1.0 for run in (mine, theirs)]
+    return costs[0] * mine.reached(level) - costs[1] * theirs.reached(level)
+
+
+@lru_cache(maxsize=512)
+def network_noise(method: Algorithm[Any], n: int, steps: int, batch: int, batch_0: int, epsilon: float) -> Bought:
+    """Give the least noise that is certified, in units of the sensitivity of the mean over all data."""
+    kind: Kind = "recursive" if isinstance(method, RecursiveMomentum) else "descent"
+    return needed(BatchRun(kind, n, steps, batch, batch_0), epsilon, DELTA)
+
+
+def image_parts(request: ExperimentRequest, name: str, channels: int, side: int) -> ImageParts:
+    """Load the images to train and to test on."""
+    if request.data is None:
+        train, test = (part.sized(channels, side) for part in digits(request.seed))
+    else:
+        if name not in data_sets_in(request.data):
+            raise DataError(request.data, f"has no {name}.")
+        train, test = (mnist if name == "MNIST" else cifar10)(request.data)
+        shape = channels, side, side
+        if train.x.shape[1:] != shape or test.x.shape[1:] != shape:
+            raise DataError(request.data, f"images of shape {train.x.shape[1:]} and {test.x.shape[1:]}, not {shape}.")
+    if request.n is not None:
+        rows = generator(request.seed, SAMPLE_STREAM).choice(len(train.y), min(request.n, len(train.y)), replace=False)
+        train = train.part(np.sort(rows))
+    return ImageParts(train, test, request.data is not None)
+
+
+def data_sets_in(folder: Path) -> list[str]:
+    """Say which data sets a folder has, one at least."""
+    if not folder.is_dir():
+        raise DataError(folder, "must be a folder.")
+    names = [path.name for path in folder.iterdir()]
+    data_sets = ["MNIST"] if any("-idx" in name or ".idx" in name for name in names) else []
+    if any(name.startswith(("data_batch_", "test_batch", "cifar-10-batches")) for name in names):
+        data_sets.append("CIFAR-10")
+    if not data_sets:
+        raise DataError(folder, "has neither train-images-idx3-ubyte (MNIST) nor data_batch_1.bin (binary CIFAR-10).")
+    return data_sets
+
+
+def image_sources(request: ExperimentRequest, panels: list[NetworkPanel]) -> str:
+    """Return the SHA-256 of all images."""
+    del request
+    digest = hashlib.sha256()
+    for panel in panels:
+        for images in (panel.train, panel.test):
+            digest.update(images.x.tobytes() + images.y.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,134 @@
+"""Run an experiment: every method tuned alike, then run on every seed."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from dpverify.compare.experiments.experiment import Experiment, ExperimentRequest, Panel, RowCell, TunedTrial
+from dpverify.compare.experiments.records import NetworkResult, TableResult, TunedRow
+from dpverify.compare.experiments.registry import EXPERIMENTS
+from dpverify.compare.pieces import run_pieces
+from dpverify.harness.run.work import Means
+from dpverify.kernels.check import ArgumentError
+from dpverify.shared_types import ReportProgress
+
+TUNING = 1 << 40  # added to the first seed: on this one settings are chosen, and it is none of those that count
+
+
+class TunedRows:
+    """All rows of an experiment by number: data set by data set, and for each of them cell by cell."""
+
+    label = "an experiment"
+    terms = ()
+
+    def __init__(self, request: ExperimentRequest) -> None:
+        self.request = request
+        self.parts = (self.experiment.row,)
+        same = replace(request, data=None, test_data=None)
+        self.asked = f"compare {same!r} {self.experiment.sources(request, self.panels)}"
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment that is requested."""
+        return EXPERIMENTS[self.request.experiment]
+
+    @cached_property
+    def panels(self) -> list[Panel]:
+        """The data sets."""
+        return self.experiment.panels(self.request)
+
+    @cached_property
+    def cells(self) -> list[tuple[Panel, RowCell]]:
+        """Every row, with its data set."""
+        return [(panel, cell) for panel in self.panels for cell in panel.cells]
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what a worker makes again."""
+        left_out = ("cells",) if self.experiment.is_sent else ("cells", "panels")
+        return {name: value for name, value in vars(self).items() if name not in left_out}
+
+    def run(self, block: int) -> TunedRow:
+        """Make a row: choose the setting whose loss is least on the tuning seed, and run it on every seed."""
+        panel, cell = self.cells[block]
+        request = self.request
+        trials = panel.trials(cell)
+        best = trials[0]
+        if len(trials) > 1:
+            best = min(trials, key=lambda trial: tuning_loss(panel, trial, request.seed + TUNING))
+        else:
+            best.start(request.seed).advance(min(2, best.steps))  # so that nothing is compiled while a clock runs
+        return panel.row(
+            method=cell.method.name,
+            epsilon=cell.epsilon,
+            attained=best.epsilon.lower if best.epsilon else None,
+            certified=best.epsilon.upper if best.epsilon else None,
+            steps=best.steps,
+            tried=len(trials),
+            runs=[measured(panel, best, request.seed + index) for index in range(request.seeds)],
+            **best.setting,
+        )
+
+
+def tuning_loss(panel: Panel, trial: TunedTrial, seed: int) -> float:
+    """Return the loss at the end of a run; infinite if the iterates leave the finite numbers."""
+    run = trial.start(seed)
+    try:
+        run.advance()
+    except ArgumentError:  # too long a step
+        return math.inf
+    loss = panel.loss(run.w)
+    return loss if math.isfinite(loss) else math.inf
+
+
+def measured(panel: Panel, trial: TunedTrial, seed: int) -> Any:
+    """Run a setting, and measure it on the way and at its end."""
+    run = trial.start(seed)
+    path = list[tuple[Any, ...]]()
+    seconds = 0.0
+    for step in sorted({trial.steps * look // panel.looks for look in range(panel.looks + 1)}):
+        began = time.process_time()
+        run.advance(step - run.t)
+        seconds += time.process_time() - began
+        path.append((step, *panel.look(run.w)))
+    return panel.measures(trial, run, seed, path, seconds)
+
+
+def run_experiment(
+    request: ExperimentRequest, report: ReportProgress | None = None, means: Means | None = None
+) -> TableResult | NetworkResult:
+    """Make an experiment again; after Ctrl-C, or where the cluster was lost, return what was finished.
+
+    ``report(done, total, label)`` is called after each row; ``means``: where rows are made and kept. A DataError if the
+    data cannot be used, a KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of
+    zhang2021.
+    """
+    began = time.perf_counter()
+    work = TunedRows(request)
+    experiment = work.experiment
+
+    def label(number: int, row: TunedRow) -> str:
+        return f"{work.cells[number][0].name}, {row.method}"
+
+    finished, interrupted = run_pieces(work, len(work.cells), label, report, means)
+    tables = []
+    for panel in work.panels:
+        numbers = [number for number, cell in enumerate(work.cells) if cell[0] is panel and number in finished]
+        if numbers and (len(numbers) == len(panel.cells) or not experiment.is_whole):
+            tables.append(panel.table([finished[number] for number in numbers]))
+    if not tables:
+        raise KeyboardInterrupt
+    result: TableResult | NetworkResult = experiment.result(
+        experiment=request.experiment,
+        command=request.command,
+        seeds=request.seeds,
+        done=request.seeds,
+        budget=request.budget,
+        interrupted=interrupted,
+        seconds=time.perf_counter() - began,
+        tables=tables,
+    )
+    return result

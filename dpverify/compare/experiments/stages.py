@@ -1,0 +1,119 @@
+"""Figures 1 and 2 of zhang2021: all eight methods of section 4.1 with the two-layer CNN, or ResNet-20.
+
+Printed are the networks, the data, ELU, epsilon and the methods. Chosen here: L = 1 by clipping, delta, B = 64, three
+stages of 2 T^0, 4 T^0 and 8 T^0 steps (one stage of as many for the others), rho = 0.9, early momentum in the first
+half of a stage, stages that hand on their last iterate, and one grid of step sizes for all methods. The noise is the
+least that is certified, the same for all of them, since all draw as many batches of the same size.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NamedTuple
+
+from dpverify.algorithms.dpageem import (
+    DEFAULT_RHO,
+    DEFAULT_STAGES,
+    DP_SGD,
+    DP_SGD_LINEAR,
+    DP_SGD_ROOT,
+    DP_SGDEM,
+    DP_SGDM,
+    DPAGEEM,
+    DPAGES,
+    SGD_STAGES,
+    StagedAlgorithm,
+)
+from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial
+from dpverify.compare.experiments.network_panel import NetworkPanel, image_parts, network_noise
+from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule, stagewise
+from dpverify.problems.networks.oracle import NetworkGradients
+
+PRIVATE: Final[tuple[StagedAlgorithm, ...]] = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_LINEAR, DP_SGD_ROOT, DP_SGDM, DP_SGDEM)
+
+
+class PrintedFigure(NamedTuple):
+    """What is printed of a figure, and the word for its data in the names of its claims."""
+
+    data: str
+    word: str
+    network: str
+    epsilon: float
+    channels: int
+    side: int
+
+
+FIGURES: Final = {
+    "zhang2021:figure-1": PrintedFigure("MNIST", "mnist", "cnn2", 8.0, 1, 28),
+    "zhang2021:figure-2": PrintedFigure("CIFAR-10", "cifar", "resnet20", 10.0, 3, 32),
+}
+SMALL: Final = (1, 8)  # of digits, which stay as they are
+BATCH = 64
+CLIP: Final = 1.0
+RHO: Final = DEFAULT_RHO
+STAGES: Final = DEFAULT_STAGES
+SIZES: Final = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+
+ORDERS: Final[dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]]] = {
+    "stages": [(DPAGES, other) for other in PRIVATE if other is not DPAGES],
+    "early": [(DPAGEEM, DP_SGDM), (DPAGEEM, DP_SGDEM)],
+    "sgdm": [(DPAGEEM, DP_SGDM), (DP_SGDEM, DP_SGDM)],
+    "momentum": [(DP_SGD, DPAGEEM), (DP_SGD, DP_SGDEM)],
+}
+"""Records ``section-4-2-<this>-<mnist or cifar>-<training or testing>``, and which method is better than which."""
+
+
+class FigurePanel(NetworkPanel):
+    """The network of a figure on its data, or on digits."""
+
+    def __init__(self, request: ExperimentRequest) -> None:
+        from dpverify.problems.networks import make_network
+
+        self.printed = printed = FIGURES[request.experiment]
+        parts = image_parts(request, printed.data, *((printed.channels, printed.side) if request.data else SMALL))
+        make_seeded = partial(make_network, printed.network, parts.train.x.shape[1:])
+        oracle = NetworkGradients(make_seeded(request.seed), parts.train, CLIP)
+        super().__init__(request, printed.network, parts, oracle, make_seeded)
+        self.cells = [RowCell(SGD_STAGES, None), *(RowCell(method, printed.epsilon) for method in PRIVATE)]
+
+    def statements(self) -> list[OrderStatement]:
+        return [
+            OrderStatement(f"section-4-2-{key}-{self.printed.word}-{part}ing", f"{part}_error", better, worse)
+            for key, pairs in ORDERS.items()
+            for part in ("train", "test")
+            for better, worse in pairs
+        ]
+
+    def trials(self, cell: RowCell) -> list[TunedTrial]:
+        return [self.trial(cell, eta) for eta in (SIZES[5:6] if self.request.is_smoke else SIZES)]
+
+    def trial(self, cell: RowCell, eta: float) -> TunedTrial:
+        """Set a method up with a first step size."""
+        method = cell.method
+        assert isinstance(method, StagedAlgorithm)
+        n = len(self.train.y)
+        batch = min(BATCH, n)
+        parts = 2 ** (STAGES + 1) - 2
+        first = max(1, self.epochs * n // batch // parts)
+        bought = None if cell.epsilon is None else network_noise(DP_SGD, n, first * parts, batch, batch, cell.epsilon)
+        numbers = schedule(method, first, eta, batch, 2.0 * CLIP * bought.noise / n if bought else 0.0)
+
+        def start(seed: int) -> StagedDescent:
+            return StagedDescent(self.oracle, n, self.start(seed), numbers, seed=seed)
+
+        setting = {"setting": f"B = {batch}, first step {eta:g}"}
+        return TunedTrial(first * parts, bought.epsilon if bought else None, start, setting)
+
+
+def schedule(method: StagedAlgorithm, first: int, eta: float, batch: int, std: float) -> StageSchedule:
+    """Give the stages of a method: ``first`` is T^0, and all take the same number of steps."""
+    stages = stagewise(STAGES, first, method.momentum_steps(first), eta)
+    if not method.has_stages:
+        steps = sum(stage.steps for stage in stages)
+        stages = (Stage(steps, method.momentum_steps(steps), eta, method.decay),)
+    return StageSchedule(stages, batch, RHO if method.has_momentum else 0.0, std, "last")
+
+
+def figure_panels(request: ExperimentRequest) -> list[FigurePanel]:
+    """Make the network of a figure."""
+    return [FigurePanel(request)]

@@ -1,0 +1,160 @@
+"""A method of the tables with one setting: its run, its noise, and what that noise buys.
+
+A noise is its deviation over the sensitivity, s, the same at each step. *Printed*: as section 6.1 and the methods' own
+papers have it. *Needed*: the least that the accountants of ``dpverify.privacy`` certify, for replacing one example.
+DP-AGD spends a budget of zero-concentrated DP instead (``privacy.growing_budget``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from dpverify.algorithms.algorithm import Algorithm
+from dpverify.algorithms.baselines import AgdSettings, DpAgdAlgorithm
+from dpverify.algorithms.dp_srm import DEFAULT_CHANGE_CLIP, RecursiveMomentum
+from dpverify.algorithms.settings import Settings, options
+from dpverify.compare.experiments.experiment import DELTA, Noise, TunedTrial
+from dpverify.compare.methods import full_batch_std, step_length
+from dpverify.kernels import check
+from dpverify.papers.wang2019.accounting.growing import spends
+from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
+from dpverify.privacy.batches import BatchSteps, batch_epsilon, least_factor
+from dpverify.privacy.gaussian import epsilon_of
+from dpverify.privacy.growing_budget import shared_epsilon
+from dpverify.privacy.participation import Bounds
+from dpverify.privacy.sampled import sampled_std
+from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.regression import recursive_gradient
+from dpverify.problems.sampled_run import DescentParameters, NoisyDescent, SampledRun
+from dpverify.problems.sparse.logistic import SparseLogistic
+
+CLIP: Final = 1.0
+CHANGE_CLIP: Final = DEFAULT_CHANGE_CLIP
+GAMMA: Final = 0.01
+PARTIES: Final = 10
+"""C_1, C_2, gamma and m of section 6.1."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How a method reads the data: T steps on b of n examples."""
+
+    examples: int
+    batch: int
+    steps: int
+
+    @property
+    def rate(self) -> float:
+        """Part of the data that a step reads."""
+        return self.batch / self.examples
+
+
+@lru_cache(maxsize=256)
+def ratio(method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: float) -> float:
+    """Choose s, or refuse an epsilon that nothing certifies."""
+    n = sampling.examples
+    T = sampling.steps
+    if noise == "printed":
+        return method.printed_ratio(n, sampling.batch, T, epsilon, DELTA)
+    if sampling.batch == n:
+        return full_batch_std(n, T, 0.5 * n, epsilon, DELTA)
+    start = sampled_std(n, sampling.batch, T, 0.5 * sampling.batch, epsilon, DELTA)
+    if not math.isfinite(start):
+        raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={DELTA!r}: nothing could be certified")
+    return start * least_factor(lambda factor: [BatchSteps(sampling.rate, factor * start, T)], epsilon, DELTA)
+
+
+@lru_cache(maxsize=256)
+def bought(sampling: Sampling, s: float) -> Bounds:
+    """Bound the epsilon of this noise: the upper end is certified, the lower one is reached on some data."""
+    if sampling.batch == sampling.examples:
+        epsilon = epsilon_of(math.sqrt(sampling.steps) / s, DELTA)
+        return Bounds(epsilon, epsilon, exact=True)
+    return batch_epsilon([BatchSteps(sampling.rate, s, sampling.steps)], DELTA)
+
+
+def lemma_holds(sampling: Sampling, s: float) -> bool:
+    """Whether the conditions of Lemma 3.7 hold at the order that Lemma 3.9 likes best."""
+    order = 1.0 + s * math.sqrt(math.log(1.0 / DELTA) / (3.5 * sampling.steps)) / sampling.rate
+    inside = sampling.rate * order * (1.0 + s * s)
+    return s * s >= 0.7 and inside < 1.0 and order - 1.0 <= 2.0 / 3.0 * s * s * math.log(1.0 / inside)
+
+
+def has_batches(method: Algorithm[Any]) -> bool:
+    """Whether a user of a method chooses its batch size."""
+    return "batch" in options(method.settings)
+
+
+def settings_for(method: Algorithm[Any], examples: int, batch: int, data_passes: int) -> tuple[Settings, int]:
+    """Return settings with T steps, as many as the gradients of the passes allow, and the batch size."""
+    settings: Settings = method.complete({"batch": batch} if has_batches(method) else {}, examples)
+    cost = method.gradients_per_step(settings, examples)
+    steps = max(1, int(Fraction(data_passes * examples, cost)))
+    return msgspec.structs.replace(settings, steps=steps), batch if has_batches(method) else min(cost, examples)
+
+
+def trial_of(
+    method: Algorithm[Any],
+    problem: LogisticRegression | SparseLogistic,
+    noise: Noise,
+    epsilon: float,
+    data_passes: int,
+    batch: int,
+    scale: float,
+) -> TunedTrial:
+    """Set a method up on a problem; ``batch`` and ``scale`` as in ``tables.grid``."""
+    n = len(problem.x)
+    settings, b = settings_for(method, n, batch, data_passes)
+    T = settings.steps
+    conditions = None
+    budget = None
+    s = 0.0
+    if not method.is_private:
+        start = _seeded(method, problem, msgspec.structs.replace(settings, k=scale))
+    elif isinstance(settings, AgdSettings):
+        assert isinstance(method, DpAgdAlgorithm)
+        settings = method.budgeted(settings, epsilon, DELTA, scale, printed=noise == "printed")
+        budget = shared_epsilon(spends(method.parameters(settings), n), DELTA)
+        s = settings.rho
+        start = _seeded(method, problem, settings)
+    else:
+        parties = PARTIES if "parties" in options(method.settings) else 1
+        sampling = Sampling(n // parties * parties, b, T)  # each party draws b/m of its own, at least floor(n/m)
+        s = ratio(method, noise, sampling, epsilon)
+        budget = bought(sampling, s)
+        conditions = lemma_holds(sampling, s) if noise == "printed" and 1 < b < n else None
+        recursive = isinstance(method, RecursiveMomentum)
+        start = _recursive(problem, T, b, s, scale, parties) if recursive else _descent(problem, T, b, s, scale)
+    setting = {"passes": data_passes, "batch": b, "scale": float(scale), "ratio": s, "conditions": conditions}
+    return TunedTrial(T, budget, start, setting | {"noise": noise if method.is_private else "none"})
+
+
+Start: TypeAlias = Callable[[int], SampledRun]
+
+
+def _seeded(method: Algorithm[Any], problem: LogisticRegression | SparseLogistic, settings: Settings) -> Start:
+    return lambda seed: method.start(problem, msgspec.structs.replace(settings, seed=seed))  # type: ignore[return-value]  # each of these methods has an output
+
+
+def _recursive(
+    problem: LogisticRegression | SparseLogistic, T: int, b: int, s: float, scale: float, parties: int
+) -> Start:
+    oracle = recursive_gradient(problem, CLIP, CHANGE_CLIP)
+    std = s * 2.0 * CLIP / b
+    later = s * 2.0 * (GAMMA * CLIP + (1.0 - GAMMA) * CHANGE_CLIP) / b
+    numbers = SrmParameters(T, b, b, GAMMA, CHANGE_CLIP, problem.smoothness / scale, std, later, parties)
+    return lambda seed: DpSrm(oracle, len(problem.x), problem.start, numbers, seed=seed)
+
+
+def _descent(problem: LogisticRegression | SparseLogistic, T: int, b: int, s: float, scale: float) -> Start:
+    oracle = recursive_gradient(problem, CLIP, CHANGE_CLIP)
+    std = s * 2.0 * CLIP / b
+    numbers = DescentParameters(T, b, scale * step_length(problem, b, T, std), std)
+    return lambda seed: NoisyDescent(oracle, len(problem.x), problem.start, numbers, seed=seed)
