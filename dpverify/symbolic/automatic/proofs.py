@@ -74,6 +74,8 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
         reason = ""
         try:
             writer = book.proof(header, plain, strict=True)
+            if not writer.setting.points.found:  # the conditions may contradict each other
+                return AutomaticProof(None, tried=("no point that meets the conditions was found",))
             if way(search, writer, open_goals):
                 writer.ended()
                 if accepts(_data(book, writer)):
