@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
     from dpverify.privacy.matrix import MatrixMechanism
+    from dpverify.symbolic.laws.mechanism import Mechanism
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ __all__ = [
     "ConditionError",
     "Explanation",
     "MatrixMechanism",
+    "Mechanism",
     "OneRunAudit",
     "PrivateOptimizer",
     "Promise",
@@ -89,6 +91,7 @@ _HOMES = {
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
     "privacy.matrix": "MatrixMechanism",
+    "symbolic.laws.mechanism": "Mechanism",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -202,7 +202,7 @@ class CheckItem(ClaimItem):
 
     def runtest(self) -> None:
         """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
-        from dpverify.ledger.records import HOLDS
+        from dpverify.ledger.records import HOLDS, SHOWN
 
         result = self.evidence.check(self.job, self.case)
         figures = ("status", "n", "alpha", "power", "detects", "seconds")
@@ -217,7 +217,7 @@ class CheckItem(ClaimItem):
         # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
         refuted = result.status == "refuted"
         holds = pinned in HOLDS
-        if (refuted and holds) or (result.status in HOLDS[:-1] and pinned == "refuted"):
+        if (refuted and holds) or (result.status in SHOWN and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
         against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
         if against:

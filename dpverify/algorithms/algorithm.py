@@ -72,8 +72,6 @@ class Algorithm(ABC, Generic[SettingsT]):
         Number of classes that it can tell apart.
     needs_lipschitz : bool
         Whether its noise rests on the Lipschitz constant of the loss, rather than on clipping.
-    is_trainable : bool
-        Whether it can be run on data.
     noise_note : str
         What the accounting leaves out of how its noise is drawn.
 
@@ -89,7 +87,6 @@ class Algorithm(ABC, Generic[SettingsT]):
     settings: type[SettingsT]
     most_classes: int = MOST_CLASSES
     needs_lipschitz: bool = False
-    is_trainable: bool = True
     noise_note: str = "not accounted for: noise is drawn as floats, by a generator that is not cryptographic"
 
     @property

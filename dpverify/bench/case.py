@@ -155,7 +155,7 @@ class GroupError(ValueError):
 
     def __init__(self, name: str) -> None:
         near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
-        self.name, self.rule = name, f"is no group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}"
+        self.name, self.rule = name, f"is not a group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}"
         super().__init__(f"{name!r} {self.rule}")
 
 

@@ -299,7 +299,15 @@ def _advice(result: BatchCalibration) -> str:
     later = f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
     if "proof" not in result.noise:
         length = show_float(result.lipschitz)
-        return f"Add {later} the mean gradient of each batch, with each example's gradient clipped to norm {length}."
+        multiplier = _show(float(row.std) * result.batch / result.lipschitz)
+        advice = f"Add {later} the mean gradient of each batch, with each example's gradient clipped to norm {length}."
+        poisson = result.noise.get("poisson")
+        sampled = (
+            ""
+            if poisson is None
+            else f", with Poisson samples {_show(float(poisson.std) * result.batch / result.lipschitz)}"
+        )
+        return f"{advice}\nOn the sum of the clipped gradients, this is the noise multiplier {multiplier}{sampled}."
     first = f"Gaussian noise with standard deviation {_show(row.std_0)} to each coordinate of the first estimate"
     return f"Add {first}, and {later} each later estimate, with clipped gradients and gradient changes."
 

@@ -17,6 +17,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import Record, encode
 from dpverify.report.files import STDOUT, answer, write_json
 from dpverify.report.numbers import show_float
+from dpverify.report.text.paragraphs import prose_wrapped
 
 
 def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **run: Any) -> int:
@@ -29,7 +30,7 @@ def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **ru
         sigma = run.pop("sigma", None)
         result = calibration(algorithm, **run) if sigma is None else noise_epsilon(algorithm, sigma, **run)
         if json != STDOUT:
-            sys.stdout.write(_told(result) + "\n")
+            sys.stdout.write(prose_wrapped(_told(result)) + "\n")
         if json is not None:
             write_json("json", json, encode(result))
         if json not in (None, STDOUT):
@@ -79,18 +80,18 @@ def epsilon_summary(result: NoiseEpsilon) -> str:
     low, high = map(_show, result.epsilon)
     given = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
     return (
-        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n"
+        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n{UNIT}\n"
         "The upper bound is certified. Replacing one example; real arithmetic, not floats."
     )
 
 
+UNIT = (
+    "The unit of sigma is that of --sigma (see --help). With sampled batches it is the standard deviation of the noise "
+    "of the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
+)
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
 
-ROWS = {
-    "printed": "as the paper prints it",
-    "proof": "as its proof can support it",
-    "exact": "as the accountant certifies it",
-}
+ROWS = {"printed": "as printed", "proof": "proof supports", "exact": "certified"}
 
 
 def summary(result: Calibration) -> str:
@@ -110,7 +111,7 @@ def _run(result: Calibration) -> Iterator[str]:
 
 def _table(result: Calibration) -> Iterator[str]:
     nodes = list(result.node_std)
-    header = ["", "sigma", *(f"deviation of {node}" for node in nodes), "epsilon it buys", "certified"]
+    header = ["", "sigma", *nodes, "epsilon", "ok"]
     rows = [header]
     for name, words in ROWS.items():
         deviations = [_show(getattr(result.node_std[node], name)) for node in nodes]
@@ -128,12 +129,14 @@ def _ending(result: Calibration) -> Iterator[str]:
     theorem = result.theorem
     name = theorem.claim.partition(":")[2].replace("-", " ").capitalize()
     alpha = _show(theorem.alpha)
-    yield f"{name} prints T = {theorem.steps:.6g}, and for the T above alpha = {alpha}, eta = {_show(theorem.eta)}"
+    yield f"{name} prints T = {theorem.steps:.6g}, and for the T above alpha = {alpha}, eta = {_show(theorem.eta)}."
+    nodes = ", ".join(result.node_std)
+    yield f"sigma: noise multiplier; {nodes}: standard deviation of the noise of such a node; ok: sigma is certified."
     for warning in result.warnings:
-        yield f"warning: {warning}"
+        yield f"warning: {warning}."
     if not result.certified["printed"]:
         at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
-        yield f"warning: the printed sigma is NOT enough: {at}"
+        yield f"warning: the printed sigma is NOT enough: {at}."
     yield from _gap(result)
     noises = ", ".join(f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items())
     sigma = _show(result.sigma.exact)

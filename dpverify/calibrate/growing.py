@@ -102,17 +102,19 @@ def budget_summary(result: GrowingCalibration) -> str:
         f"{result.algorithm}: N = {result.n}, at most T = {result.steps} steps, full gradients",
         f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
         "",
-        f"{'':34}{'rho':>14}{'epsilon at least':>18}{'and at most':>14}{'choices':>9}  certified",
+        f"{'':31}{'rho':>11}{'epsilon >=':>12}{'<=':>10}{'choices':>9}  ok",
     ]
     for name, row in result.budget.items():
-        numbers = "".join(f"{_show(v):>{w}}" for v, w in zip((row.rho, *row.epsilon), (14, 18, 14), strict=True))
-        lines.append(f"{ROWS[name]:34}{numbers}{row.choices:>9}  {'yes' if row.certified else 'NO'}")
+        numbers = "".join(f"{_show(v):>{w}}" for v, w in zip((row.rho, *row.epsilon), (11, 12, 10), strict=True))
+        lines.append(f"{ROWS[name]:31}{numbers}{row.choices:>9}  {'yes' if row.certified else 'NO'}")
     lines += [
         "",
-        f"The noise of a first direction has standard deviation {_show(result.direction_std)} in each coordinate. The",
-        f"noise of a choice has scale {_show(result.choice_scale)}. The budget is counted in zero-concentrated DP.",
-        "The lower bound is for releasing all measurements and choices on one data set, where choices reveal less",
-        "than their budget allows. Replacing one example; real arithmetic, not floats.",
+        "epsilon >=, <=: bounds of the smallest epsilon; ok: the noise is certified.",
+        f"The noise of a first direction has standard deviation {_show(result.direction_std)} in each coordinate.",
+        f"The noise of a choice has scale {_show(result.choice_scale)}.",
+        "The budget is counted in zero-concentrated DP.",
+        "The lower bound is for all releases on one data set, where choices reveal less than their budget allows.",
+        "Replacing one example; real arithmetic, not floats.",
     ]
     return "\n".join(lines)
 

@@ -91,7 +91,8 @@ def audit(
         What is assumed of the outputs. gaussian: they are Gaussian with one covariance; any: nothing. Default: any;
         for kernels gaussian.
     score
-        module:function of outputs that is large if the second data set is likely. Default: scores that are learned.
+        module:function that maps outputs to scores, large where the second data set is likely. Default: learned
+        scores.
     seed
         Seed of the random numbers; the same seed gives the same result.
     json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,8 @@ def explain(
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     report
-        Folder that holds a report, whose run is the evidence. Default: the run that comes with dpverify, or, if that
-        has no verdict on the claim, what verify kept in its store.
+        Folder with a report. Its run is shown as evidence. Default: the run that comes with dpverify. If it has no
+        verdict on the claim, the last run of verify in the store is shown.
     figure
         Draw the figure of the claim to this *.svg file. Further figures get a number.
     at
@@ -86,27 +87,36 @@ def explain(
     return OK
 
 
+OUTCOMES = {True: "true", False: "false", None: "undecided"}
+
+
 def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
     """Print both sides of every statement of a claim at a point, those that come out alike once."""
     from dpverify.api.judged_today import checks_of
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
     from dpverify.report.numbers import show_side
-    from dpverify.report.words import claim_with_reading
+    from dpverify.report.premises import VARIANTS
+    from dpverify.report.words import reading_words
 
     try:
         point = read_point(text)
     except NoValueError as error:
         raise BadInput("--at", repr(text), str(error)) from error
     checks = checks_of(spec, source)
+    readings_by_outcome: dict[tuple[str, str], list[str]] = {}
     for statement in spec.statements():
-        name = f"{claim_with_reading(spec.key, statement.reading)} {statement.variant}"
         try:
             probe = at_point(statement, point, checks)
         except NoValueError as error:
-            print(f"{name}: {error}")
-            continue
-        holds = {True: "holds", False: "is false", None: "is not decided"}[probe.holds]
-        print(f"{name} {holds}: left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}")
+            outcome = f"no answer: {error}"
+        else:
+            sides = f"left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}"
+            outcome = f"{OUTCOMES[probe.holds]}: {sides}"
+        readings_by_outcome.setdefault((statement.variant, outcome), []).append(reading_words(statement.reading))
+    variants = Counter(variant for variant, _ in readings_by_outcome)
+    for (variant, outcome), readings in readings_by_outcome.items():
+        which = f" ({' and '.join(readings)})" if variants[variant] > 1 else ""
+        print(f"{spec.key}, {VARIANTS[variant]}{which}: {outcome}")
 
 
 def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:

@@ -203,15 +203,16 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
 def _notes(standardise: bool) -> list[str]:
     """What a reader should know."""
     notes = [
-        "intervals: 95% each, t, over splits and noise on this data set; nothing is said of other data sets",
-        "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation each epoch, as train has them",
-        "no step length was tuned to the data: for nsgd 1/sqrt(N T), which Theorems 6 and 9 print, or the one given;",
-        "  for dp-gd and dp-sgd what makes 2R/(eta T) + L eta V smallest, at most 1/L; other choices, other orders",
-        "  for dp-srm zeta = gamma = C_2 as Theorem 4.4 of wang2019 chooses zeta, its constant being 1",
-        "gradient, loss and test error are those of the last iterate; 'mean' is the mean of the gradient's norm over",
-        "  iterates (50 at most, evenly spaced): what Theorems 6 and 9 bound is that mean",
+        "each interval is a 95% t-interval over splits and noise on this data set, and says nothing about other data",
+        "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation in each epoch, as in train",
+        "no step length was tuned to the data; other choices may change the order of the methods",
+        "step length of nsgd: 1/sqrt(N T), as Theorems 6 and 9 print, or the given one",
+        "step length of dp-gd and dp-sgd: minimizes 2R/(eta T) + L eta V, at most 1/L",
+        "step length of dp-srm: zeta = gamma = C_2 as in Theorem 4.4 of wang2019, with the constant 1",
+        "gradient, loss and test error are those of the last iterate",
+        "mean: the mean gradient norm over at most 50 evenly spaced iterates, which Theorems 6 and 9 bound",
         "not accounted for: noise is drawn as floats, by a generator that is not cryptographic",
-        "what is measured is computed from the data without noise: showing it to others is not private",
+        "the values are computed from the data without noise: showing them to others is not private",
     ]
     if standardise:
         notes.append(f"{STANDARDISED}, which no guarantee covers")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from dpverify.compare.records import MEASURES, CompareResult, Repeatable
 from dpverify.report import markdown as md
 from dpverify.report.numbers import show_float
+from dpverify.report.text.paragraphs import terminal_width
 from dpverify.report.words import plural
 
 HEADS = {
@@ -38,21 +39,32 @@ def _setting(result: CompareResult) -> Iterator[str]:
 
 def _means(result: CompareResult) -> Iterator[str]:
     yield f"at the last iterate (mean: over iterates), mean over {plural(result.done, 'seed')} with 95% interval"
-    yield _row("method", *HEADS.values())
-    for method in result.methods:
-        yield _row(method.name, *(method.means[measure].shown() for measure in MEASURES))
+    rows = {method.name: [method.means[measure].shown() for measure in MEASURES] for method in result.methods}
+    yield from _table(rows)
 
 
 def _differences(result: CompareResult) -> Iterator[str]:
-    yield "minus dp-nsgd, seed by seed on the same splits; * the interval leaves 0 out"
+    yield "minus dp-nsgd, seed by seed on the same splits; * the interval excludes 0"
+    rows: dict[str, list[str]] = {}
     for method in result.methods:
         if method.minus_dp_nsgd:
-            all_differences = [method.minus_dp_nsgd[measure] for measure in MEASURES]
-            stars = ["" if difference.seen == "no difference seen" else "*" for difference in all_differences]
-            yield _row(
-                method.name,
-                *(difference.shown("+") + star for difference, star in zip(all_differences, stars, strict=True)),
-            )
+            differences = [method.minus_dp_nsgd[measure] for measure in MEASURES]
+            stars = ["" if difference.seen == "no difference seen" else "*" for difference in differences]
+            pairs = zip(differences, stars, strict=True)
+            rows[method.name] = [difference.shown("+") + star for difference, star in pairs]
+    yield from _table(rows)
+
+
+def _table(rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a row for each method, or a block of lines for each where the terminal is too narrow for rows."""
+    head = _row("method", *HEADS.values())
+    if len(head) <= terminal_width():
+        yield head
+        yield from (_row(name, *cells) for name, cells in rows.items())
+        return
+    for name, cells in rows.items():
+        yield f"  {name}"
+        yield from (f"    {measure:<{WIDTH}}  {cell}" for measure, cell in zip(HEADS.values(), cells, strict=True))
 
 
 def made_with(words: str, made: Repeatable, *origin: tuple[str, str]) -> str:

@@ -24,6 +24,7 @@ from dpverify.symbolic.exact.work import Meter, WorkLimitError
 
 PRECISIONS = (256, 1024, 2048)
 SHARP_BITS = 40
+COARSE_BITS = 6  # of a side that is known from both sides only, such as the divergence of a composition
 MOST_OPEN = 1000  # points without a value that are remembered
 
 LeftSide = Callable[[Point, Statement], Exact]
@@ -99,9 +100,12 @@ class Prober:
                 measured = None if side is None else side(bits)  # first: what is wrong with it must not stay unseen
                 left, right = evaluate_statement(self.statement, point, precision=bits)
                 left = left if measured is None else measured
-                if left is not None and _is_sharp(left) and _is_sharp(right):
-                    relation = self.statement.relation
-                    return left, right, None if relation is None else compare(to_value(left), relation, to_value(right))
+                if left is None or not (_is_sharp(left, COARSE_BITS) and _is_sharp(right, COARSE_BITS)):
+                    continue
+                relation = self.statement.relation
+                is_true = None if relation is None else compare(to_value(left), relation, to_value(right))
+                if is_true is not None or (_is_sharp(left) and _is_sharp(right)):
+                    return left, right, is_true
         raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
 
 
@@ -120,11 +124,11 @@ def _measured(lhs: LeftSide, point: Point, statement: Statement) -> Callable[[in
     return side
 
 
-def _is_sharp(value: Exact) -> bool:
-    """Whether a value is known to more than ``SHARP_BITS`` bits, or is exact, infinite or as good as 0."""
+def _is_sharp(value: Exact, bits: int = SHARP_BITS) -> bool:
+    """Whether a value is known to so many bits, or is exact, infinite or as good as 0."""
     if isinstance(value, int | Fraction) or not value.is_finite() or value.is_exact():
         return True
-    return bool(value.rel_accuracy_bits() >= SHARP_BITS)
+    return bool(value.rel_accuracy_bits() >= bits)
 
 
 def used_up(lhs: Number, relation: str, rhs: Number) -> float:

@@ -20,7 +20,7 @@ from dpverify.ledger.records import Amendment, Claim, Regime, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
 
-_SILENT: dict[str, object] = {"hides": [], "assumes": None, "corrects": True, "only_restates": False}
+_SILENT: dict[str, object] = {"hides": [], "witnesses": [], "assumes": None, "corrects": True, "only_restates": False}
 """Fields of which most records say nothing, with what they then are: these are not hashed."""
 
 

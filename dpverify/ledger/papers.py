@@ -14,7 +14,7 @@ from dpverify.ledger.formula import Compare, check_names, parse_relation
 from dpverify.ledger.proofs.book import book_of, book_problems
 from dpverify.ledger.proofs.records import ProofsFile
 from dpverify.ledger.reading import StatementReader, amended_wording, held_wording, printed_wording
-from dpverify.ledger.records import SEVERITIES, Claim, ClaimsFile, Edge, Kind, PaperInfo, Verdict, VerdictsFile
+from dpverify.ledger.records import HOLDS, SEVERITIES, Claim, ClaimsFile, Edge, Kind, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.vocabulary import Vocabulary, read_vocabulary
 
@@ -92,6 +92,11 @@ class PaperReader:
     def check_verdicts(self, spec: ClaimSpec) -> None:
         """Check the readings and amendments of a claim's verdicts."""
         place = self.verdicts_place.of(spec.record.id)
+        pins = [each.status for verdict in spec.verdicts for each in (verdict, *verdict.beside)]
+        for pin in pins if spec.record.witnesses else ():
+            if pin in HOLDS[:-1]:
+                rule = f"a claim about all mechanisms that is judged on some of them is at best {HOLDS[-1]!r}"
+                self.problems.append(place.at("status").error(shown(pin), rule))
         faults = [p for v in spec.verdicts for p in reading_problems(spec.record, v.reading, place.at("reading"))]
         self.problems.extend(faults or _tied_verdicts(spec, place))
         for verdict in spec.verdicts:
@@ -125,6 +130,9 @@ def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
     if not _ID.fullmatch(record.id):
         rule = "an id is kind-number-slug in small letters, digits and dots, such as lemma-12 or theorem-4-dp"
         yield place.at("id").error(shown(record.id), rule)
+    for witness in record.witnesses:
+        if not witness.strip():
+            yield place.at("witnesses").error(shown(witness), "a witness is named in words")
     for name in _twice(reading.name for reading in record.reading):
         yield place.at("reading").error(shown(name), "a reading is given once, this one twice")
     for i, reading in enumerate(record.reading):

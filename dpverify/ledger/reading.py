@@ -154,6 +154,7 @@ class StatementReader:
             functions=vocabulary.functions,
             measured=self.measured(),
             hides=hides,
+            witnesses=tuple(claim.witnesses) if claim else (),
         )
 
     def check_size(self, let: Iterable[tuple[str, Formula]], sides: Iterable[Formula]) -> None:

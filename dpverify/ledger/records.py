@@ -21,7 +21,17 @@ Kind = Literal[
     "tool",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
-Status = Literal["proved", "proved given", "derived", "argued", "not refuted", "refuted", "inconclusive", "untested"]
+Status = Literal[
+    "proved",
+    "proved given",
+    "derived",
+    "argued",
+    "not refuted",
+    "not refuted on witnesses",
+    "refuted",
+    "inconclusive",
+    "untested",
+]
 SourceText = Literal["full", "main", "both"]
 Severity = Literal["privacy", "utility", "constant", "boundary", "proof", "misprint"]
 
@@ -39,8 +49,11 @@ SEVERITIES: dict[Severity, str] = {
 ORDERS: tuple[Relation, ...] = ("O", "O~")
 """The left side is at most a constant times the right one; with the tilde, times a power of logarithms as well."""
 
-HOLDS: tuple[Status, ...] = ("proved", "proved given", "derived", "argued", "not refuted")
+HOLDS: tuple[Status, ...] = ("proved", "proved given", "derived", "argued", "not refuted", "not refuted on witnesses")
 """What is said of a statement that nothing speaks against, the strongest word first."""
+
+SHOWN: tuple[Status, ...] = HOLDS[:4]
+"""Those that rest on more than on a search or a simulation that found nothing."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -132,6 +145,8 @@ class Claim(Record, frozen=True, kw_only=True):
     let: list[Let] = []
     reading: list[Reading] = []
     uses: list[str] = []
+    # The mechanisms for which its formulas are, if the claim is about all mechanisms: it is judged on these only.
+    witnesses: list[str] = []
     transcription: str = ""
 
 

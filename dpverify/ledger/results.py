@@ -182,6 +182,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str]
     status: Status
+    witnesses: list[str] = []  # mechanisms on which a claim about all mechanisms was judged; no others were
     given: list[str] = []
     definitions: list[str] = []
     reason: str

@@ -66,6 +66,7 @@ class Statement:
     measured: Quantity | None = None  # the paper's record of ``quantity``
     # The paper's claims by id: where references to other statements are looked up. They are not what it says.
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
+    witnesses: tuple[str, ...] = ()  # the mechanisms that its formulas are about, if it is about all mechanisms
     hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
     glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
     edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)  # where nobody runs it

@@ -13,7 +13,7 @@ from dpverify.ledger.display import display
 from dpverify.ledger.records import SEVERITIES, PaperInfo
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import said_alike
-from dpverify.report.counterexamples import KINDS, example_words, meaning_words, side_names, telling
+from dpverify.report.counterexamples import SENTENCES, example_words, meaning_words, side_names, telling
 from dpverify.report.terminal import print_lines, readable
 from dpverify.report.text.evidence import evidence_lines
 from dpverify.report.text.formulas import formula_text, prose_text
@@ -166,7 +166,7 @@ def _correction(amendment: AmendmentResult) -> Iterator[str]:
 
 def _example(example: Counterexample, result: Result) -> str:
     words = example_words(example, side_names(result, formula_text), meaning=meaning_words(example, result.kind))
-    return f"{KINDS[example.kind]}: {words}"
+    return f"{SENTENCES[example.kind]}: {words}"
 
 
 def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:

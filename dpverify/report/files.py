@@ -13,6 +13,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.errors import printable
 from dpverify.problems.errors import DataError
 from dpverify.report.collect import ReportError
+from dpverify.report.text.paragraphs import prose_wrapped
 
 STDOUT = "-"  # the target that stands for stdout
 
@@ -89,7 +90,7 @@ def write_json(name: str, target: str, content: bytes) -> None:
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
     """Print what a person reads, and write the files; the text comes first, so that nothing done is lost."""
     out = sys.stderr if json == STDOUT else sys.stdout
-    out.write(text + "\n")
+    out.write(prose_wrapped(text) + "\n")
     out.flush()
     if json is not None:
         write_json("json", json, record)

@@ -8,6 +8,7 @@ from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report import markdown as md
 
 LONGEST_DEFINITION = 60  # characters of a definition that a page shows
+GIVEN = "Given: "  # how the line of the premises begins
 VARIANTS = {"printed": "as printed", "amended": "corrected", "held": "where it holds"}
 
 _STATEMENT = re.compile(r"[a-z0-9_]+:(?P<claim>[a-z0-9-]+) \((?P<about>.*)\)")
@@ -28,7 +29,7 @@ def given_line(source: Result | AmendmentResult) -> str:
     for text in source.given:
         (of_letters if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text) else premises).append(_premise(text, source))
     premises += [f"of letters that only the derivation has, {', '.join(of_letters)}"] if of_letters else []
-    return f"Given: {'; '.join(premises)}." if premises else ""
+    return f"{GIVEN}{'; '.join(premises)}." if premises else ""
 
 
 def definitions_line(source: Result | AmendmentResult) -> str:

@@ -193,8 +193,14 @@ def readings_block(results: Sequence[Result], page: str | None = None) -> str:
     texts_of = {about: [text for text, meaning in lines.items() if meaning == about] for about in meanings if about}
     named = {about: [*map(md.prose, texts)] for about, texts in texts_of.items()}
     mentioned = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
-    lines_text = md.bullets(f"{' or '.join(texts)}: {md.explanation(about)}" for about, texts in mentioned.items())
+    lines_text = md.bullets(f"{_choices(texts)}: {md.explanation(about)}" for about, texts in mentioned.items())
     return f"Readings of the paper:\n\n{lines_text}" if lines_text else ""
+
+
+def _choices(readings: Sequence[str]) -> str:
+    """Return the choices of one reading in words: ``ordering = fresh or once``."""
+    name = readings[0].partition(" = ")[0]
+    return f"{name} = {' or '.join(text.removeprefix(f'{name} = ') for text in readings)}"
 
 
 def _belongs(lines: Sequence[Line]) -> str:

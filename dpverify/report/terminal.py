@@ -47,6 +47,7 @@ STYLES: dict[Status, str] = {
     "derived": "blue",
     "argued": "cyan",
     "not refuted": "cyan",
+    "not refuted on witnesses": "cyan",
     "inconclusive": "yellow",
     "refuted": "bold red",
     "untested": "dim",

@@ -18,6 +18,7 @@ MARKS: Mapping[Status, str] = {
     "derived": "→",
     "argued": "◐",
     "not refuted": "○",
+    "not refuted on witnesses": "◌",
     "inconclusive": "?",
     "refuted": "✗",
     "untested": "·",
@@ -29,6 +30,7 @@ ASCII_MARKS: Mapping[Status, str] = {
     "derived": ">",
     "argued": "~",
     "not refuted": "o",
+    "not refuted on witnesses": "w",
     "inconclusive": "?",
     "refuted": "x",
     "untested": ".",
@@ -44,6 +46,8 @@ MEANINGS: Mapping[Status, str] = {
     "argued": "Exact arithmetic found no violation at finitely many points. A quoted argument in prose says why these "
     "points suffice. This is not counted as proved.",
     "not refuted": "A search or a simulation found no violation. This is not a proof.",
+    "not refuted on witnesses": "The claim is about all mechanisms. A search found no violation for the named ones. "
+    "Others were not judged.",
     "inconclusive": "The budget was too small for the planned power, or our sources disagree.",
     "refuted": "A concrete counterexample exists, with exact values of both sides, or, for a statistical claim, with a "
     "confidence bound that violates it.",

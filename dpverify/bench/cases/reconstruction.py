@@ -126,7 +126,7 @@ CASES: tuple[BenchCase, ...] = (
             parameters={"N": 1024, "d": 64},
             item="step",
             targets=[
-                Target(STREAM, at_most=_state_bytes(1024, 64), kind="memory", words="4 N d numbers and half as much"),
+                Target(STREAM, at_most=_state_bytes(1024, 64), kind="memory", words="6 N d numbers"),
                 Target(STREAM, at_most=0.2, kind="memory-exponent", words="nothing that grows with T"),
             ],
         ),

@@ -26,7 +26,7 @@ def train_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:
     """Return the settings with which an algorithm is trained."""
     from dpverify.algorithms.settings import options
 
-    return options(algorithm.settings) if algorithm.is_trainable else None
+    return options(algorithm.settings)
 
 
 def calibrate_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:

@@ -26,8 +26,8 @@ SAYS = {
 def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = False) -> int:
     """Prove one claim from its proof as text, and print each step.
 
-    The proof is in the file proofs.toml of the paper's records. Below each line stand what its rule says there and
-    the conditions that are proved. If a line does not follow, the reason and a point where it is false are printed.
+    The proof is in the file proofs.toml of the paper's records. Below each line, its rule's statement and the
+    proved conditions are printed. If a line does not follow, the reason and a point where it is false are printed.
     A claim of two formulas that has no proof as text is proved by a search, which prints what it used or tried.
     The exit code is 1 if the stand-alone checker does not accept a certificate.
 

@@ -13,7 +13,7 @@ from dpverify.harness.finished.exit_code import contradicts
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.records import HOLDS, Status, Verdict
+from dpverify.ledger.records import HOLDS, SHOWN, Status, Verdict
 from dpverify.ledger.results import (
     INTERRUPTED,
     AmendmentResult,
@@ -38,7 +38,7 @@ def disagreements(checks: Sequence[CheckResult], form: Form) -> Iterator[Disagre
             yield Disagreement(
                 form=form, checks=[check.name], what=what, where=check.region, n=check.n, alpha=check.alpha
             )
-    proved = [check for check in checks if check.status in HOLDS[:-1]]
+    proved = [check for check in checks if check.status in SHOWN]
     refuted = [check for check in checks if check.status == "refuted"]
     if proved and refuted:
         against = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
@@ -62,7 +62,7 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
     kernels = [check.name for check in checks if check.kernel_disagrees]
     if kernels:
         return f"sources disagree: the kernel does not follow the exact law ({', '.join(kernels)})"
-    proved = [check.name for check in checks if check.status in HOLDS[:-1]]
+    proved = [check.name for check in checks if check.status in SHOWN]
     refuted = [check.name for check in checks if check.status == "refuted"]
     if proved and refuted:
         return f"sources disagree: proved by {', '.join(proved)} and refuted by {', '.join(refuted)}"
@@ -79,7 +79,7 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     if checks and all(check.message == INTERRUPTED for check in checks):
         return "inconclusive", f"not reached: {INTERRUPTED}"
     unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
-    sums = HOLDS[:-1] if any(check.message == INTERRUPTED for check in checks) else HOLDS
+    sums = SHOWN if any(check.message == INTERRUPTED for check in checks) else HOLDS
     for status in ("refuted", *sums):
         if names := [check.name for check in checks if check.status == status]:
             rests = given(checks)
@@ -87,7 +87,7 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
             if rests:
                 words = f"{status.removesuffix(' given')} given {', '.join(rests)}"
                 names = [check.name for check in checks if check.status == status and check.given == rests]
-            if status == "not refuted":
+            if status not in (*SHOWN, "refuted"):
                 names = [_with_window(check) for check in checks if check.status == status]
             return status, "; ".join([f"{words} by {', '.join(names)}", *unsure])
     if any(check.status == "inconclusive" for check in checks):
@@ -142,6 +142,7 @@ def judge(
         claim=claim.key,
         reading=reading,
         status=status,
+        witnesses=record.witnesses,
         given=given(printed),
         definitions=definitions(printed),
         reason=reason,
@@ -186,6 +187,17 @@ def without_proof(check: CheckResult, sides: str) -> CheckResult:
         return check
     message = f"both sides are {sides}: identical sides prove nothing"
     return replace_fields(check, status="untested", message=message, given=[], references=[])
+
+
+def on_witnesses(check: CheckResult, witnesses: Sequence[str]) -> CheckResult:
+    """What a check of some mechanisms found of a statement about all of them: that it holds is not shown."""
+    if check.status not in HOLDS:
+        return check
+    window = f"for {' and '.join(witnesses)} only{f'; {check.window}' if check.window else ''}"
+    message = f"{check.status} for {' and '.join(witnesses)} only; {check.message}"
+    return replace_fields(
+        check, status="not refuted on witnesses", message=message, window=window, given=[], references=[]
+    )
 
 
 def _narrowed(printed: Statement, amended: Statement) -> list[str]:

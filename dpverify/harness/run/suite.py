@@ -14,7 +14,7 @@ from dpverify.harness.context import Context
 from dpverify.harness.evidence.hashes import evidence_hash
 from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.recorded_proof import RecordedRun
-from dpverify.harness.run.judge import judge, without_proof
+from dpverify.harness.run.judge import judge, on_witnesses, without_proof
 from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
@@ -80,9 +80,19 @@ class JudgedReading:
 
 
 def _judgeable(jobs: Sequence[Job], results: Sequence[CheckResult]) -> Sequence[CheckResult]:
-    """What the jobs of one statement found; that it holds is left out where both of its sides are the same formula."""
-    sides = identical_sides(jobs[0].context.statement) if jobs else ""
-    return [without_proof(check, sides) for check in results] if sides else results
+    """What the jobs of one statement found.
+
+    That it holds is left out where both of its sides are the same formula, and weakened where it is about all
+    mechanisms.
+    """
+    if not jobs:
+        return results
+    statement = jobs[0].context.statement
+    sides = identical_sides(statement)
+    judged_results = [without_proof(check, sides) for check in results] if sides else results
+    if not statement.witnesses:
+        return judged_results
+    return [on_witnesses(check, statement.witnesses) for check in judged_results]
 
 
 class Suite:

@@ -32,7 +32,9 @@ def shown(value: object) -> str:
 
 def suggest(word: str, allowed: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known words nearest to `word`, or nothing."""
-    near = difflib.get_close_matches(word[:64], sorted(allowed), n=3, cutoff=0.6)
+    words = sorted(allowed)
+    longer = sorted((name for name in words if name.startswith(f"{word}-")), key=len)
+    near = [*dict.fromkeys([*longer, *difflib.get_close_matches(word[:64], words, n=3, cutoff=0.6)])][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 

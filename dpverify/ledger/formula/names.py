@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpverify.ledger.formula.errors import FormulaError, suggest
+from dpverify.ledger.formula.kinds import check_kinds
 from dpverify.ledger.formula.tree import BUILTINS, Call, Compare, Formula, Sum, children, free_names, walk
 
 WRITTEN = {  # names from elsewhere, and how the language writes what they mean
@@ -27,6 +28,26 @@ WRITTEN = {  # names from elsewhere, and how the language writes what they mean
     "cosh": "(exp(x) + exp(-x))/2",
     "ceiling": "ceil(x)",
     "pow": "x**y",
+    "Laplace": "laplace_law(m, b)",
+    "Lap": "laplace_law(m, b)",
+    "Normal": "normal_law(m, s)",
+    "Gaussian": "normal_law(m, s)",
+    "Binomial": "binomial_law(n, p)",
+    "Bin": "binomial_law(n, p)",
+    "Bernoulli": "binomial_law(1, p)",
+    "Uniform": "uniform_law(a, b)",
+    "Exponential": "exponential_law(m, b)",
+    "Geometric": "discrete_laplace_law(m, b)",
+    "randomized_response": "response_law(k, epsilon, v)",
+    "expectation": "mean_of(P)",
+    "mean": "mean_of(P)",
+    "variance": "variance_of(P)",
+    "KL": "kl(P, Q)",
+    "TV": "total_variation(P, Q)",
+    "D_alpha": "renyi(P, Q, z)",
+    "compose": "self_composed(M, k)",
+    "subsampled": "poisson_sampled(M, q)",
+    "shuffle": "shuffled(M, R, n)",
 }
 
 
@@ -38,6 +59,7 @@ def _unknown(name: str, what: str, known: frozenset[str]) -> str:
 
 def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
     """Check that a tree uses only what a paper declares."""
+    check_kinds(text, node)
     for name in sorted(free_names(node) - symbols):
         raise FormulaError(text, _unknown(name, "symbol", symbols))
     for part in walk(node):

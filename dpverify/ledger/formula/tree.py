@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from dpverify.ledger.formula.signatures import ARITIES
+
 Operator: TypeAlias = Literal["+", "-", "*", "/", "**"]
 Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "=="]
 
@@ -49,10 +51,11 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "norm": (1, 1),  # of a vector, in definitions
     "dot": (2, 2),
     "density": (2, 2),  # density(x, s): of a normal law with mean 0 and deviation s
+    **ARITIES,
 }
 
 #: Words that neither a symbol nor a bound index nor a paper's function may take.
-RESERVED = (frozenset(BUILTINS) | {"sum", "integral", "oo"}) - {"pi", "gamma"}
+RESERVED = (frozenset(BUILTINS) | {"sum", "integral", "oo"}) - {"pi", "gamma"} - ARITIES.keys()
 
 PI = "pi"
 

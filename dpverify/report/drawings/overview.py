@@ -17,6 +17,7 @@ FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (tells them apa
     "derived": (BLUE, "////", "white"),
     "argued": (SKY, "....", BLACK),
     "not refuted": (SKY, "", BLACK),
+    "not refuted on witnesses": (SKY, "////", BLACK),
     "inconclusive": (LIGHT, "----", BLACK),
     "untested": (LIGHT, "", BLACK),
     "misprint": ("#fff3d6", "", BLACK),

@@ -18,8 +18,11 @@ from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out
 from dpverify.report.pages.questions import PAGE, has_questions, questions
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
+from dpverify.report.premises import GIVEN
 from dpverify.report.statements import letters_of_page, readings_block, shared_letters
 from dpverify.report.typeset.formulas import typeset
+
+LONG_PREMISES = 120  # characters of premises, or of the reason of a correction, that a page shows once
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
@@ -111,6 +114,7 @@ def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
     drawn_figures = figures_in(chapters)
     quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
+    premises: dict[str, str] = {}  # long premises to the first claim of the page that has them
     several = [*groups]
     letters = shared_letters(several)
     head = letters_of_page(several, letters)
@@ -118,8 +122,28 @@ def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters
     for group in several:
         first = quoted.setdefault(group[0].quote, claim_id(group[0]))
         above = "" if first == claim_id(group[0]) else first
-        sections.append(claim_section(group, run.run.budget, figures, drawn_figures, above, letters))
+        section = claim_section(group, run.run.budget, figures, drawn_figures, above, letters)
+        sections.append(_premises_once(_without_told(section, group, chapters), claim_id(group[0]), premises))
     return "\n".join(sections)
+
+
+def _without_told(section: str, group: Sequence[Result], chapters: str) -> str:
+    """Leave out why a corrected statement holds where the chapters of the page say it."""
+    amendments = [amendment for result in group for amendment in result.beside]
+    for why in {md.explanation(amendment.why) for amendment in amendments}:
+        if len(why) > LONG_PREMISES and why in chapters:
+            section = section.replace(why, "The top of this page says why.")
+    return section
+
+
+def _premises_once(section: str, claim: str, premises: dict[str, str]) -> str:
+    """Replace long premises that an earlier claim of the page has by a link to this claim."""
+    lines = section.split("\n")
+    for place, line in enumerate(lines):
+        if line.startswith(GIVEN) and len(line) > LONG_PREMISES:
+            first = premises.setdefault(line, claim)
+            lines[place] = line if first == claim else f"{GIVEN}as for {md.link(md.code(first), f'#{first}')}."
+    return "\n".join(lines)
 
 
 def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places, drawn: Collection[str]) -> str:

@@ -44,7 +44,8 @@ def _lines(result: Result) -> Iterator[str]:
     yield f"Severity {result.severity}: {SEVERITIES[result.severity]}" if result.severity else ""
     yield from (f"Premise that is not proved: {prose_text(premise)}" for premise in result.given)
     yield from (f"By definition: {prose_text(definition)}" for definition in result.definitions)
-    yield f"Compared with the pinned verdict: {pin}" if (pin := pin_words(result)) else ""
+    pin = pin_words(result)
+    yield "The pinned verdict is confirmed." if pin == "as pinned" else f"{pin[:1].upper()}{pin[1:]}"
     yield from (f"Finding: {prose_text(finding)}" for finding in result.findings)
     names = side_names(result, formula_text)
     yield from (f"{SENTENCES[example.kind]}: {example_words(example, names)}" for example in telling(result))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 CUT = " ..."
+ENDLESS = 10**6  # columns of an output without a terminal
+_GAP = re.compile(" {2,}")
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,29 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
         break_on_hyphens=False,
     )
     return [line.rstrip() for line in lines]
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, or what COLUMNS says; a pipe or a file gets whole lines."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else ENDLESS
+
+
+def prose_wrapped(text: str) -> str:
+    """Wrap the lines of an output at the width of the terminal.
+
+    A line with one gap of two or more blanks inside is a label with its text, which keeps its place. A line with more
+    gaps is the row of a table and stays whole.
+    """
+    width = terminal_width()
+    lines: list[str] = []
+    for line in text.splitlines():
+        _, *texts = _GAP.split(line.strip())
+        if len(line) <= width or len(texts) > 1:
+            lines.append(line)
+            continue
+        start = line.index(texts[0]) if texts else len(line) - len(line.lstrip())
+        lines += wrapped(line[start:], width, first=line[:start], indent=" " * (start if texts else start + 2))
+    return "\n".join(lines)
 
 
 def cut(lines: list[str], line_limit: int, width: int) -> list[str]:

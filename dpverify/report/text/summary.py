@@ -18,6 +18,7 @@ from dpverify.report.words import ASCII_MARKS, MARKS, exactly_if, kind_words, pi
 
 LINES = 15
 REASONS = {  # how a reason of a run begins, and what a reader sees instead; the names of checks follow
+    "not refuted on witnesses by ": "No violation was found. Checks: ",
     "not refuted by ": "No violation was found. Checks: ",
     "argued by ": "No violation was found at finitely many points. Checks: ",
 }
@@ -30,6 +31,8 @@ _TRUE: dict[Status, str] = {
     "derived": "True {stated} by a derivation without a certificate (derived)",
     "argued": "True {stated} at the points that were computed; argued in prose beyond them (argued)",
     "not refuted": "No counterexample was found (not refuted). This is not a proof",
+    "not refuted on witnesses": "No counterexample was found for {witnesses}; no other mechanism was judged "
+    "(not refuted on witnesses). This is not a proof",
     "inconclusive": "Undecided (inconclusive)",
     "untested": "Not judged (untested)",
 }
@@ -99,7 +102,7 @@ def verdict_words(result: Result) -> str:
         "; our sources disagree" if result.sources_disagree else f"; {pin_words(result)}" if result.contradicts else ""
     )
     if result.status != "refuted":
-        return _TRUE[result.status].format(stated=stated) + f"{loud}."
+        return _TRUE[result.status].format(stated=stated, witnesses=" and ".join(result.witnesses)) + f"{loud}."
     severity = f", {result.severity}" if result.severity else ""
     return f"False {stated} (refuted{severity}){loud}."
 

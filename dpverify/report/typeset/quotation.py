@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dpverify.report.text.tex import tex_text
+
 _DELIMITER = re.compile(r"(?<!\\)(\$\$?)")
 _COMMAND = re.compile(r"\\[a-zA-Z]+|[_^]\{")
 _MARKED_WORDS = re.compile(r"\\(?:text\w*|math[a-z]+|operatorname\*?|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
@@ -41,10 +43,10 @@ def with_formulas_marked(text: str) -> str:
 
 
 def _delimited(piece: str, delimiter: str) -> str:
-    """A formula between delimiters, or as code if its transcription is damaged, so that nothing can typeset it."""
+    """A formula between delimiters, or readable text as code if its transcription is damaged and cannot be typeset."""
     formula = mended(piece)
     is_damaged = formula.count("{") - formula.count(r"\{") != formula.count("}") - formula.count(r"\}")
-    return f"`{piece.strip()}`" if is_damaged else f"{delimiter}{formula}{delimiter}"
+    return f"`{tex_text(piece.strip())}`" if is_damaged else f"{delimiter}{formula}{delimiter}"
 
 
 def _misread(pieces: Sequence[str], *, starts_inside: bool) -> int:

@@ -84,7 +84,7 @@ def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
         raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
     facts = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
     if not all(condition.met(facts, {}) for condition in symbol_conditions(letter)):
-        raise DerivationError(f"not proven that {letter} is what it is assumed to be, from {start} on.")
+        raise DerivationError(f"the assumptions about {letter} are not proved from {start} on.")
     sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
     bound = {limit[0].name for node in sums for limit in node.limits}
     if shadowed := sorted(bound & (_names(start) | {letter.name})):
@@ -112,7 +112,7 @@ def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> N
     if derivation.relation not in {"=", hypothesis.relation}:
         raise DerivationError(f"{derivation.name} goes by {derivation.relation}, not by {hypothesis.relation}.")
     if derivation.local:
-        raise DerivationError(f"{derivation.name} has letters of its own, {', '.join(derivation.local)}.")
+        raise DerivationError(f"{derivation.name} must not have local symbols: {', '.join(derivation.local)}.")
 
 
 def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:

@@ -26,6 +26,7 @@ from dpverify.symbolic.exact.numbers import (
 )
 from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
 from dpverify.symbolic.exact.work import counted, spend
+from dpverify.symbolic.laws import functions as of_laws
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": elementary.log2,
@@ -59,6 +60,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "renyi_epsilon": conversions.renyi_epsilon,
     "zcdp_delta": conversions.zcdp_delta,
     "zcdp_epsilon": conversions.zcdp_epsilon,
+    **of_laws.FUNCTIONS,
 }
 
 #: Functions that derivations use beyond the formula language; ``#`` cannot occur in a printed name.
@@ -139,6 +141,10 @@ class _Compiler:
         if name.startswith("#if"):
             return self.choice(name.removeprefix("#if"), args)
         closures = tuple(self.node(arg) for arg in args)
+        if of_laws.of_law(name):
+            closures = tuple(map(of_laws.shared, args, closures))
+        elif name in of_laws.FUNCTIONS:
+            return of_laws.sharing(of_laws.FUNCTIONS[name], closures)
         if name in _METHODS:
             return _method(_METHODS[name], closures)
         function = self.log if name == "log" else _FUNCTIONS.get(name) or INTERNAL.get(name)

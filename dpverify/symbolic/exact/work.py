@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from dpverify.symbolic.exact.numbers import UnsupportedError
 
@@ -30,6 +30,7 @@ class Meter:
 
     def __init__(self, limit: int) -> None:
         self.left = limit
+        self.paid = set[tuple[object, ...]]()  # what was computed in the block: to use it again there is free
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -49,6 +50,36 @@ def spend(parts: int) -> None:
             raise WorkLimitError(f"a value that takes {parts} steps, where {max(meter.left, 0)} are left.")
     for meter in _meters:
         meter.left -= parts
+
+
+_charged: dict[tuple[object, ...], tuple[object, int]] = {}  # results with their work, by function and arguments
+_MOST_CHARGED = 1024
+
+
+def charged(function: Callable[..., T], *arguments: object) -> T:
+    """Compute under all open meters, and charge the same work again where a result is used inside of another meter.
+
+    Arguments without a hash, such as balls that are not exact, are computed anew.
+    """
+    key = (function, *arguments)
+    try:
+        earlier = _charged.get(key)
+    except (TypeError, ValueError):
+        return function(*arguments)
+    paid = _meters[-1].paid if _meters else set()
+    if earlier is not None:
+        value, work = earlier
+        spend(0 if key in paid else work)
+        paid.add(key)
+        return cast("T", value)
+    meter = Meter(UNLIMITED)
+    with meter.running():
+        result = function(*arguments)
+    if len(_charged) >= _MOST_CHARGED:
+        _charged.clear()
+    _charged[key] = (result, UNLIMITED - meter.left)
+    paid.add(key)
+    return result
 
 
 def counted(compute: Callable[[], T]) -> tuple[T, int]:

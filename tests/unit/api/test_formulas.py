@@ -152,7 +152,7 @@ def test_readings_that_differ_must_be_chosen(specs: Specs) -> None:
 
 
 def test_what_a_claim_does_not_have_is_an_error(specs: Specs) -> None:
-    with pytest.raises(ValueError, match=r"nothing is amended of it .ordering = once.; there is printed"):
+    with pytest.raises(ValueError, match=r"no amended statement is recorded .ordering = once.; available: printed"):
         dv.formula("tran2022:theorem-4-sensitivity", "amended", specs=specs, ordering="once")
     with pytest.raises(ValueError, match="variant must be one of printed, amended, held"):
         dv.formula("tran2022:lemma-12", "corrected", specs=specs)  # type: ignore[arg-type]  # what a user might write

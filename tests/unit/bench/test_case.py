@@ -71,7 +71,7 @@ def test_every_group_is_there_and_its_forms_are_told(name: str) -> None:
 
 
 def test_an_unknown_group_is_told_what_is_near() -> None:
-    with pytest.raises(GroupError, match=r"'nois' is no group; near: noise"):
+    with pytest.raises(GroupError, match=r"'nois' is not a group; near: noise"):
         select(["nois"])
     with pytest.raises(GroupError, match="there are: scaling, noise"):
         select(["zzz"])

@@ -216,7 +216,7 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert "as the accountant certifies it" in text
     result = msgspec.json.decode(target.read_bytes(), type=BatchCalibration)
-    assert batch_summary(result) in text
+    assert " ".join(batch_summary(result).split()) in " ".join(text.split())
     assert run_calibrate(**asked, alpha=0.5) == 2
     assert "alpha does not belong to dp-srm" in capsys.readouterr().err
     assert run_calibrate(algorithm="dp-nsgd", n=5, d=2, epsilon=1.0, delta=0.1, batch=3) == 2
@@ -227,11 +227,12 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_summary_fits_in_80_columns_and_ends_with_what_to_implement() -> None:
     result = calibrate_batches(question("dp-sgd", 1000, 1.0, 1e-4, epochs=3, batch=50, lipschitz=2.0))
-    *table, advice = batch_summary(result).splitlines()
+    *table, advice, multiplier = batch_summary(result).splitlines()
     assert all(len(line) <= 80 for line in table if not line.endswith("."))
     std = float(result.noise["exact"].std)
     assert f"standard deviation {std:.5g} to each coordinate of the mean gradient" in advice
     assert "clipped to norm 2" in advice
+    assert f"noise multiplier {std * 50 / 2.0:.5g}, with Poisson samples " in multiplier
 
 
 def test_poisson_samples_are_calibrated_for_one_example_more_or_less() -> None:

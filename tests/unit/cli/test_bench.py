@@ -205,7 +205,7 @@ def test_a_file_that_is_no_run_is_refused(content: bytes, said: str, tmp_path: P
 
 def test_bad_words_are_refused(tmp_path: Path, capsys: Capture) -> None:
     for words, said in (
-        (["nois"], "GROUP nois: is no group; near: noise"),
+        (["nois"], "GROUP nois: is not a group; near: noise"),
         (["--seed", "-1"], "--seed -1: must be at least 0"),
         (["--against", str(tmp_path / "absent")], "cannot be read (no such file or directory)"),
         (["--against", str(tmp_path)], "cannot be read (is a directory)"),

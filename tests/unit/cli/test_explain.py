@@ -91,3 +91,12 @@ def test_explain_shows_what_verify_stored(
     claims.write_text(claims.read_text().replace("n**2/2", "n**2/3"))
     assert main(["explain", "lemma-2", *words]) == 0
     assert "No run is recorded or stored" in capsys.readouterr().out, "it was judged before a change of the record"
+
+
+def test_readings_with_one_outcome_at_a_point_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    point = "N=1000, T=100000, alpha=1/1000000, depth=17, sigma=1, z=2"
+    assert main(["explain", "tran2022:theorem-4", "--at", point]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": ")[2].partition(":")[0] for line in lines] == ["false", "no answer", "false"]
+    assert "as printed (depth = levels, ordering = fresh and depth = height, ordering = fresh)" in lines[0]
+    assert "corrected: no answer: outside the domain" in lines[1]

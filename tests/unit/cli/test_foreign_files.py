@@ -99,7 +99,7 @@ def test_a_figure_that_nobody_named_does_not_replace_a_file_of_somebody_else(
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(b"<svg/>\n")
     assert main(words) == 2
-    assert f"--figure {name}: exists, and is no figure of dpverify" in capsys.readouterr().err
+    assert f"--figure {name}: exists and is not a figure of dpverify" in capsys.readouterr().err
     assert state(tmp_path) == {name: b"<svg/>\n"}
 
 
@@ -129,7 +129,7 @@ def test_certificates_are_not_written_beside_files_of_somebody_else(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     assert main(["certify", "tran2022:lemma-12-count", "--out", str(tmp_path)]) == 2
-    assert f"holds {name}, which is no certificate of dpverify" in capsys.readouterr().err
+    assert f"holds {name}, which is not a certificate of dpverify" in capsys.readouterr().err
     assert state(tmp_path) == {name: content}
 
 
@@ -140,7 +140,7 @@ def test_certificates_are_not_written_through_a_link(tmp_path: Path, capsys: Cap
     victim.write_bytes(MINE)
     (out / "tran2022-lemma-12-count-amended.json").symlink_to(victim)
     assert main(["certify", "tran2022:lemma-12-count", "--out", str(out)]) == 2
-    assert "which is no certificate of dpverify" in capsys.readouterr().err
+    assert "which is not a certificate of dpverify" in capsys.readouterr().err
     assert victim.read_bytes() == MINE
 
 

@@ -150,7 +150,7 @@ def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(how: dict[st
 @for_each(
     ("how", "message"),
     [
-        ({"sampling": "batches"}, "asks for sizes"),
+        ({"sampling": "batches"}, "needs sizes"),
         ({"sampling": "tree", "rate": 0.5}, "must be left out for a tree"),
         ({"sigma": 0.0}, "sigma"),
         ({"rate": 1.5}, "rate"),

@@ -46,10 +46,10 @@ def test_privacy_is_certified_and_noise_follows_the_constants(tmp_path: Path) ->
     file = table(tmp_path)
     three = train(Request(data=file, epsilon=2.0, delta=1e-5, epochs=2))
     assert three.epsilon == 2.0
-    assert any("the classes are those that occur" in note for note in three.notes)
+    assert any("the classes are read from the data" in note for note in three.notes)
     lines = [line for line in file.read_text().splitlines() if not line.endswith("c2")]
     file.write_text("\n".join(lines) + "\n")
-    assert not any("classes" in note for note in train(Request(data=file, sigma=1.0, epochs=2)).notes)
+    assert not any("the classes" in note for note in train(Request(data=file, sigma=1.0, epochs=2)).notes)
 
 
 def test_a_comparison_counts_wrong_classes(tmp_path: Path) -> None:

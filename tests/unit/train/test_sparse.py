@@ -108,7 +108,7 @@ def test_a_file_is_trained_on_without_being_written_out(tmp_path: Path) -> None:
     found = train(request)
     assert np.allclose(found.w, dense.w, rtol=1e-9, atol=1e-12)
     assert train(request.changed(standardise=True)).notes != found.notes, "standardised rows are dense"
-    with pytest.raises(ArgumentError, match="standardise must be left out for data that are given"):
+    with pytest.raises(ArgumentError, match="standardise must be left out for data given as arrays"):
         train(request.changed(standardise=True), None, load_dataset(file))
     with pytest.raises(DataError, match=r"300 examples with 2000 features need 14\.4 MB of memory, more than the 1 MB"):
         load_dataset(file, standardise=True, limit=10**6)

@@ -20,8 +20,6 @@ CASES: list[tuple[str, Variant, str]] = [
     ("lemma-11-sampling", "amended", "0.99*alpha*G**2/(2-alpha)"),
     ("gaussian-divergence-multi", "printed", "z*mu_norm**2/(3*sigma**2)"),
     ("theorem-10-factor", "printed", "exp((z-1)*rho**2*query_gap**2/(2*query_sensitivity**2))"),
-    ("theorem-10-integration", "printed", "touched*z*rho**2/3"),
-    ("theorem-10-rdp-to-dp", "printed", "delta/2"),
     ("theorem-8-condition", "amended", "epsilon/2"),
     ("theorem-8-count-first-log", "amended", "2*log2(N)"),
     ("theorem-10-factor-bound", "printed", "exp((z-1)*rho**2/2)"),

@@ -1,0 +1,321 @@
+"""Laws and pairs of neighbours from the numbers that a formula gives."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import pairwise
+
+from flint import acb, arb, fmpq
+
+from dpverify.symbolic.exact import elementary
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    DomainError,
+    UnsupportedError,
+    Value,
+    to_ball,
+    working_precision,
+)
+from dpverify.symbolic.exact.work import WorkLimitError, spend
+from dpverify.symbolic.laws import law
+from dpverify.symbolic.laws.components import (
+    Component,
+    DiscreteLaplace,
+    DiscreteNormal,
+    Exponential,
+    Finite,
+    Laplace,
+    Normal,
+    Uniform,
+)
+from dpverify.symbolic.laws.divergences import BITS
+from dpverify.symbolic.laws.law import Law, LawPair, as_line, check_positive, check_probability, line
+
+MOST_HISTOGRAMS = 100_000
+_PARTS_OF_AN_OUTCOME = 3000
+
+
+def laplace_law(mean: Value, scale: Value) -> Law:
+    """Laplace law."""
+    check_positive("the scale of a law", scale)
+    return line(Laplace(mean, scale))
+
+
+def normal_law(mean: Value, deviation: Value) -> Law:
+    """Normal law."""
+    check_positive("the deviation of a law", deviation)
+    return line(Normal(mean, deviation))
+
+
+def exponential_law(start: Value, scale: Value) -> Law:
+    """Exponential law from a start on."""
+    check_positive("the scale of a law", scale)
+    return line(Exponential(start, scale))
+
+
+def uniform_law(low: Value, high: Value) -> Law:
+    """Uniform law."""
+    check_positive("the width of a uniform law", high - low)
+    return line(Uniform(low, high))
+
+
+def discrete_normal_law(mean: Value, deviation: Value) -> Law:
+    """Discrete normal law around an integer."""
+    check_positive("the deviation of a law", deviation)
+    return line(DiscreteNormal(fmpq(elementary.as_int("discrete_normal_law", "m", mean)), deviation))
+
+
+def discrete_laplace_law(mean: Value, scale: Value) -> Law:
+    """Discrete Laplace law around an integer."""
+    check_positive("the scale of a law", scale)
+    return line(DiscreteLaplace(fmpq(elementary.as_int("discrete_laplace_law", "m", mean)), scale))
+
+
+def binomial_law(count: Value, chance: Value) -> Law:
+    """Binomial law."""
+    coins = elementary.as_int("binomial_law", "n", count)
+    if coins < 0:
+        raise DomainError(f"binomial_law needs n >= 0, got {coins}.")
+    check_probability("p of binomial_law", chance)
+    return line(Finite(tuple(map(fmpq, range(coins + 1))), tuple(_binomial_masses(coins, chance))))
+
+
+def _binomial_masses(coins: int, chance: Value) -> list[Value]:
+    if chance in (ZERO, ONE):
+        return [ONE if i == coins * chance else ZERO for i in range(coins + 1)]
+    spend(8 * (coins + 1))
+    failure = ONE - chance
+    exact = isinstance(chance, fmpq) and coins * chance.height_bits() <= BITS
+    mass = failure**coins if exact else to_ball(failure) ** coins
+    masses = [mass]
+    for i in range(coins):
+        mass = mass * (coins - i) * chance / ((i + 1) * failure)
+        masses.append(mass)
+    return masses
+
+
+def response_law(choices: Value, epsilon: Value, answer: Value) -> Law:
+    """Report of randomized response with k choices, 0 .. k - 1, on a true answer."""
+    count = elementary.as_int("response_law", "k", choices)
+    true_answer = elementary.as_int("response_law", "v", answer)
+    if not 2 <= count <= law.MOST_POINTS or not 0 <= true_answer < count:
+        raise DomainError(f"response_law needs k >= 2 and 0 <= v < k, got k={count} and v={true_answer}.")
+    odds = elementary.exp(epsilon)
+    total = odds + (count - 1)
+    spend(count)
+    masses = [odds / total if i == true_answer else ONE / total for i in range(count)]
+    return line(Finite(tuple(map(fmpq, range(count))), tuple(masses)))
+
+
+def finite_law(*weights: Value) -> Law:
+    """Law on 0, 1, 2, ... with probabilities proportional to these weights."""
+    for weight in weights:
+        if weight < 0:
+            raise DomainError(f"a weight of finite_law must be at least 0, got {weight}.")
+    total = sum(weights, start=ZERO)
+    check_positive("the sum of the weights of finite_law", total)
+    return line(Finite(tuple(map(fmpq, range(len(weights)))), tuple(weight / total for weight in weights)))
+
+
+def point_law(place: Value) -> Law:
+    """Law of a number that is not random."""
+    if not isinstance(place, fmpq):
+        raise DomainError(f"point_law needs a fraction, got {place}.")
+    return line(Finite((place,), (ONE,)))
+
+
+def shifted(base: Law, shift: Value) -> Law:
+    """Law of the number plus a shift."""
+    shifted_law = as_line(base)
+    if shifted_law.is_discrete and not isinstance(shift, fmpq):
+        raise DomainError(f"a discrete law is shifted by a fraction, got {shift}.")
+    if not shifted_law.is_finite and shifted_law.is_discrete:
+        shift = fmpq(elementary.as_int("shifted", "a", shift))
+    return shifted_law.map("moved", shift)
+
+
+def scaled(base: Law, factor: Value) -> Law:
+    """Law of the number times a factor above 0."""
+    check_positive("the factor of scaled", factor)
+    scaled_law = as_line(base)
+    if scaled_law.is_discrete and not (scaled_law.is_finite and isinstance(factor, fmpq)):
+        raise DomainError("of the discrete laws only finite ones are scaled, by fractions.")
+    return scaled_law.map("stretched", factor)
+
+
+def repeated(base: Law, times: Value) -> Law:
+    """So many independent numbers with the same law."""
+    return law.repeated(base, _at_least_1("repeated", "k", times))
+
+
+def _at_least_1(function: str, name: str, value: Value) -> int:
+    count = elementary.as_int(function, name, value)
+    if count < 1:
+        raise DomainError(f"{function} needs {name} >= 1, got {count}.")
+    return count
+
+
+def poisson_sampled(pair: LawPair, rate: Value) -> LawPair:
+    """Poisson sampling: the example takes part with a probability; the neighbours are with and without it."""
+    check_probability("the rate of poisson_sampled", rate)
+    return LawPair(law.mixture(rate, pair.first, pair.second), pair.second)
+
+
+def batch_sampled(pair: LawPair, size: Value, examples: Value) -> LawPair:
+    """A batch of b of n examples without replacement; one of them is replaced, all others are like its replacement."""
+    whole = _at_least_1("batch_sampled", "n", examples)
+    drawn = _at_least_1("batch_sampled", "b", size)
+    if drawn > whole:
+        raise DomainError(f"batch_sampled needs b <= n, got b={drawn} and n={whole}.")
+    return poisson_sampled(pair, fmpq(drawn, whole))
+
+
+def self_composed(pair: LawPair, times: Value) -> LawPair:
+    """So many outputs of the mechanism on the same data."""
+    count = _at_least_1("self_composed", "k", times)
+    return LawPair(law.repeated(pair.first, count), law.repeated(pair.second, count))
+
+
+def joined(*pairs: LawPair) -> LawPair:
+    """The outputs of several mechanisms on the same data."""
+    return LawPair(law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs)))
+
+
+def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
+    """Histogram of n reports, of which one is that of the pair and all others have another law.
+
+    With R the law of the others, a histogram has ``sum of h_j*P(j)/R(j)`` over n times its probability under n reports
+    of R. Answers with equal ratios are counted together, as the sum does not tell them apart.
+    """
+    count = _at_least_1("shuffled", "n", reports)
+    masses = [as_line(report).atoms(0, 0) for report in (pair.first, pair.second, others)]
+    if not all(as_line(report).is_finite for report in (pair.first, pair.second, others)):
+        raise DomainError("shuffled needs reports with finitely many values.")
+    groups: list[tuple[Value, Value, Value]] = []
+    for point in sorted({*masses[0], *masses[1]} | set(masses[2])):
+        first, second, other = (mass.get(point, ZERO) for mass in masses)
+        if other == 0 and not (first == 0 and second == 0):
+            raise UnsupportedError("shuffled needs others who may report whatever the pair does.")
+        if other != 0:
+            _add_to_group(groups, first, second, other)
+    size = math.comb(count + len(groups) - 1, len(groups) - 1)
+    if size > MOST_HISTOGRAMS:
+        raise WorkLimitError(f"shuffled takes {size} histograms; at most {MOST_HISTOGRAMS} are summed.")
+    spend(20 * size * len(groups))
+    with working_precision(BITS):
+        return _histograms(groups, count)
+
+
+def _add_to_group(groups: list[tuple[Value, Value, Value]], first: Value, second: Value, other: Value) -> None:
+    """Count an answer together with those whose masses under the three laws are the same."""
+    for i, (a, b, c) in enumerate(groups):
+        times = c / other
+        if _same_ratio(a, first, times) and _same_ratio(b, second, times):
+            groups[i] = (a + first, b + second, c + other)
+            return
+    groups.append((first, second, other))
+
+
+def _same_ratio(total: Value, part: Value, times: Value) -> bool:
+    if isinstance(total, fmpq) and isinstance(part, fmpq) and isinstance(times, fmpq):
+        return bool(total == part * times)
+    difference = to_ball(total) - to_ball(part) * to_ball(times)
+    return bool(abs(difference) <= abs(to_ball(total)) * arb(2) ** -60)
+
+
+def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair:
+    ratios = [(to_ball(first / other), to_ball(second / other)) for first, second, other in groups]
+    chances = [to_ball(other) for _, _, other in groups]
+    results: list[tuple[Value, Value]] = []
+    powers = [[arb(1)] for _ in chances]
+    for chance, column in zip(chances, powers, strict=True):
+        for i in range(1, count + 1):
+            column.append(column[-1] * chance / i)
+    # (n - 1)!, as n! over the n of the formula; answers that were counted together have ratios within 2**-60
+    scale = arb(count).gamma() * arb(1, count * arb(2) ** -58)
+
+    def extend(group: int, left: int, product: arb, sums: tuple[arb, arb]) -> None:
+        first, second = ratios[group]
+        if group == len(groups) - 1:
+            weight = product * powers[group][left] * scale
+            results.append((weight * (sums[0] + left * first), weight * (sums[1] + left * second)))
+            return
+        for used in range(left + 1):
+            totals = (sums[0] + used * first, sums[1] + used * second)
+            extend(group + 1, left - used, product * powers[group][used], totals)
+
+    extend(0, count, arb(1), (arb(0), arb(0)))
+    points = tuple(map(fmpq, range(len(results))))
+    laws = (line(Finite(points, tuple(column))) for column in zip(*results, strict=True))
+    return LawPair(*laws)
+
+
+def above_threshold_law(count: Value, low: Value, last: Value, threshold: Value, query: Value) -> Law:
+    """Which of k noisy answers is the first above a noisy threshold around 0: 1 .. k, or 0 for none.
+
+    All answers are ``low`` but the last one. Both noises are Laplace, with these scales; ``query`` may be 0.
+    """
+    answers = _at_least_1("above_threshold_law", "k", count)
+    check_positive("the scale of the threshold's noise", threshold)
+    if query < 0:
+        raise DomainError(f"the scale of the answers' noise must be at least 0, got {query}.")
+    with working_precision(BITS):
+        noise = Laplace(ZERO, threshold)
+        if query == 0:
+            masses = _without_query_noise(noise, answers, to_ball(low), to_ball(last))
+        else:
+            masses = _with_query_noise(noise, answers, Laplace(low, query), Laplace(last, query))
+    return line(Finite(tuple(map(fmpq, range(answers + 1))), tuple(masses)))
+
+
+def _without_query_noise(noise: Component, answers: int, low: arb, last: arb) -> list[Value]:
+    first = noise.below(low) if answers > 1 else arb(0)
+    final = noise.below(last) if answers == 1 else (noise.below(last) - first).max(arb(0))
+    middle = [ZERO] * max(answers - 2, 0)
+    return [1 - first - final, *([first] if answers > 1 else []), *middle, final]
+
+
+def _with_query_noise(noise: Laplace, answers: int, low: Laplace, last: Laplace) -> list[Value]:
+    """Integrate the chances over the threshold t: ``F(t)**(j-1)*(1 - F(t))`` for the j-th answer, and so on."""
+    spend(_PARTS_OF_AN_OUTCOME * answers)
+    kinks = sorted({arb(0).mid(), *(to_ball(kink).mid() for kink in (low.mean, last.mean))}, key=float)
+    ends = noise.reach(BITS)
+    cuts = [ends[0], *kinks, ends[1]]
+    outside = arb(2) ** (1 - BITS) * arb(0.5, 0.5)
+    masses: list[Value] = []
+    for outcome in range(answers + 1):
+        total = outside
+        for left, right in pairwise(cuts):
+            inside = ((left + right) / 2).mid()
+            chance = partial(_chance, outcome, answers, inside, (noise, low, last))
+            total += acb.integral(chance, acb(left), acb(right), abs_tol=arb(2) ** -100, rel_tol=arb(2) ** -70).real
+        masses.append(total)
+    return masses
+
+
+def _chance(outcome: int, answers: int, inside: arb, laws: tuple[Laplace, Laplace, Laplace], t: acb, _: bool) -> acb:
+    """Density of the threshold at t times the chance of an outcome, on the piece that holds ``inside``."""
+    noise, low, last = laws
+    density = noise.quadratic(inside)
+    if density is None:
+        raise AssertionError("a Laplace law has a density everywhere")
+    below, above = _tails(low, inside, t)
+    last_below, last_above = _tails(last, inside, t)
+    value = (acb(to_ball(density.a)) + acb(to_ball(density.b)) * t).exp()
+    if outcome == 0:
+        return value * below ** (answers - 1) * last_below
+    if outcome == answers:
+        return value * below ** (answers - 1) * last_above
+    return value * below ** (outcome - 1) * above
+
+
+def _tails(noise: Laplace, inside: arb, t: acb) -> tuple[acb, acb]:
+    """Probabilities of at most t and of above t, on the piece that holds ``inside``, for a complex t."""
+    x = (t - acb(to_ball(noise.mean))) / acb(to_ball(noise.scale))
+    if inside > noise.mean:
+        tail = (-x).exp() / 2
+        return 1 - tail, tail
+    tail = x.exp() / 2
+    return tail, 1 - tail

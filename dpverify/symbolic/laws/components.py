@@ -1,0 +1,387 @@
+"""Laws on the line and on the integers whose log density is a quadratic between kinks, and finite laws.
+
+A density (or a mass on the integers) is ``exp(a + b*x + c*x**2)`` on each piece between two kinks, or 0 there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from flint import arb, ctx, fmpq
+
+from dpverify.symbolic.exact.numbers import OO, ZERO, DomainError, UndecidedError, Value, to_ball
+from dpverify.symbolic.exact.work import charged, spend
+
+_PARTS_OF_A_TERM = 4
+
+
+class LogDensity(NamedTuple):
+    """``a + b*x + c*x**2`` of a scale; of one scale the c are one number, and, on one side of straight ones, the b."""
+
+    a: arb
+    b: Value
+    c: Value
+    scale: Value
+    side: int = 0  # of a straight one; 0 for a curved one
+
+    def at(self, x: arb) -> arb:
+        """Value at a point."""
+        return self.a + x * (self.b + x * self.c)
+
+    def slope(self, x: arb) -> arb:
+        """Derivative at a point or over an interval."""
+        return self.b + 2 * self.c * x
+
+    def minus(self, other: LogDensity) -> LogDensity:
+        """Difference of two quadratics."""
+        is_parallel = self.side == other.side and same(self.scale, other.scale)
+        c = ZERO if is_parallel else self.c - other.c
+        b = ZERO if is_parallel and self.side else self.b - other.b
+        return LogDensity(self.a - other.a, b, c, self.scale)
+
+    def tilted(self, other: LogDensity, z: arb) -> LogDensity:
+        """``z`` times the quadratic plus ``1 - z`` times another one."""
+        change = self.minus(other)
+        return LogDensity(other.a + z * change.a, other.b + z * change.b, other.c + z * change.c, self.scale)
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether two values are certainly the same number: one object, or equal fractions."""
+    return left is right or bool(left == right)
+
+
+@dataclass(frozen=True)
+class Component:
+    """A law from a family that is closed under shifts and changes of scale."""
+
+    is_discrete: ClassVar[bool] = False
+
+    def kinks(self) -> tuple[Value, ...]:
+        """Points at which the quadratic changes, the ends of the support among them."""
+        return ()
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """LogDensity of the piece that holds a point; None where the density is 0."""
+        raise NotImplementedError
+
+    def below(self, x: arb) -> arb:
+        """Probability of at most x."""
+        raise NotImplementedError
+
+    def above(self, x: arb) -> arb:
+        """Probability of at least x."""
+        raise NotImplementedError
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """Ends outside of which less than ``2**-bits`` of the probability lies on each side."""
+        raise NotImplementedError
+
+    def moved(self, shift: Value) -> Component:
+        """Law of the number plus a shift."""
+        raise NotImplementedError
+
+    def stretched(self, factor: Value) -> Component:
+        """Law of the number times a factor above 0."""
+        raise NotImplementedError
+
+    def between(self, left: arb, right: arb) -> arb:
+        """Probability of an interval, from the tail on whose side it lies."""
+        if self.below(left) < 0.5:
+            return self.below(right) - self.below(left)
+        return self.above(left) - self.above(right)
+
+
+@dataclass(frozen=True)
+class Normal(Component):
+    """Normal law."""
+
+    mean: Value
+    deviation: Value
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """One piece."""
+        c = -1 / (2 * self.deviation**2)
+        constant = to_ball(c * self.mean**2) + (-c / arb.pi()).log() / 2
+        return LogDensity(constant, -2 * c * self.mean, c, self.deviation)
+
+    def below(self, x: arb) -> arb:
+        """By the error function."""
+        return ((to_ball(self.mean) - x) / (to_ball(self.deviation) * arb(2).sqrt())).erfc() / 2
+
+    def above(self, x: arb) -> arb:
+        """By the error function."""
+        return ((x - to_ball(self.mean)) / (to_ball(self.deviation) * arb(2).sqrt())).erfc() / 2
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """As the tail is at most ``exp(-x**2/2)``."""
+        return _around(self.mean, to_ball(self.deviation) * (2 * bits * arb.const_log2()).sqrt())
+
+    def moved(self, shift: Value) -> Component:
+        """Another mean."""
+        return Normal(self.mean + shift, self.deviation)
+
+    def stretched(self, factor: Value) -> Component:
+        """Another mean and deviation."""
+        return Normal(self.mean * factor, self.deviation * factor)
+
+
+@dataclass(frozen=True)
+class Laplace(Component):
+    """Laplace law of density ``exp(-|x - m|/b)/(2*b)``."""
+
+    mean: Value
+    scale: Value
+
+    def kinks(self) -> tuple[Value, ...]:
+        """The mean."""
+        return (self.mean,)
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """Two pieces."""
+        side = 1 if x > self.mean else -1
+        slope = -side / self.scale
+        return LogDensity(-slope * self.mean - (2 * to_ball(self.scale)).log(), slope, ZERO, self.scale, side)
+
+    def below(self, x: arb) -> arb:
+        """Half of an exponential below the mean."""
+        return _laplace_tail((to_ball(self.mean) - x) / to_ball(self.scale))
+
+    def above(self, x: arb) -> arb:
+        """Half of an exponential above the mean."""
+        return _laplace_tail((x - to_ball(self.mean)) / to_ball(self.scale))
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """The tail is ``exp(-x)/2``."""
+        return _around(self.mean, to_ball(self.scale) * bits * arb.const_log2())
+
+    def moved(self, shift: Value) -> Component:
+        """Another mean."""
+        return Laplace(self.mean + shift, self.scale)
+
+    def stretched(self, factor: Value) -> Component:
+        """Another mean and scale."""
+        return Laplace(self.mean * factor, self.scale * factor)
+
+
+@dataclass(frozen=True)
+class Exponential(Component):
+    """Exponential law from ``start`` on, of density ``exp(-(x - start)/b)/b``."""
+
+    start: Value
+    scale: Value
+
+    def kinks(self) -> tuple[Value, ...]:
+        """The start."""
+        return (self.start,)
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """Nothing below the start."""
+        if not x > self.start:
+            return None
+        slope = -1 / self.scale
+        return LogDensity(-slope * self.start - to_ball(self.scale).log(), slope, ZERO, self.scale, 1)
+
+    def below(self, x: arb) -> arb:
+        """Zero up to the start."""
+        return -(-_positive((x - to_ball(self.start)) / to_ball(self.scale))).expm1()
+
+    def above(self, x: arb) -> arb:
+        """One up to the start."""
+        return (-_positive((x - to_ball(self.start)) / to_ball(self.scale))).exp()
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """From the start."""
+        start = to_ball(self.start)
+        return start.lower(), (start + to_ball(self.scale) * bits * arb.const_log2()).upper()
+
+    def moved(self, shift: Value) -> Component:
+        """Another start."""
+        return Exponential(self.start + shift, self.scale)
+
+    def stretched(self, factor: Value) -> Component:
+        """Another start and scale."""
+        return Exponential(self.start * factor, self.scale * factor)
+
+
+@dataclass(frozen=True)
+class Uniform(Component):
+    """Uniform law between two ends."""
+
+    low: Value
+    high: Value
+
+    def kinks(self) -> tuple[Value, ...]:
+        """The ends."""
+        return (self.low, self.high)
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """A constant between the ends."""
+        low = to_ball(self.low)
+        high = to_ball(self.high)
+        return LogDensity(-(high - low).log(), ZERO, ZERO, OO, 1) if low < x < high else None
+
+    def below(self, x: arb) -> arb:
+        """Share of the interval below."""
+        width = to_ball(self.high) - to_ball(self.low)
+        return _positive((x - to_ball(self.low)) / width).min(arb(1))
+
+    def above(self, x: arb) -> arb:
+        """Share of the interval above."""
+        width = to_ball(self.high) - to_ball(self.low)
+        return _positive((to_ball(self.high) - x) / width).min(arb(1))
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """The ends."""
+        return to_ball(self.low).lower(), to_ball(self.high).upper()
+
+    def moved(self, shift: Value) -> Component:
+        """Other ends."""
+        return Uniform(self.low + shift, self.high + shift)
+
+    def stretched(self, factor: Value) -> Component:
+        """Other ends."""
+        return Uniform(self.low * factor, self.high * factor)
+
+
+@dataclass(frozen=True)
+class OnIntegers(Component):
+    """A law on the integers; its mass at i is that of its quadratic."""
+
+    mean: fmpq  # an integer
+    scale: Value
+
+    is_discrete: ClassVar[bool] = True
+
+    def kinks(self) -> tuple[Value, ...]:
+        """The mean."""
+        return (self.mean,)
+
+    def mass(self, point: fmpq) -> Value:
+        """Probability of a point."""
+        if (point - self.mean).q != 1:
+            return ZERO
+        quadratic = self.quadratic(arb(point))
+        return ZERO if quadratic is None else quadratic.at(arb(point)).exp()
+
+    def moved(self, shift: Value) -> Component:
+        """Another mean; the shift is an integer."""
+        return type(self)(_exact(self.mean + shift), self.scale)
+
+
+@dataclass(frozen=True)
+class DiscreteNormal(OnIntegers):
+    """Mass proportional to ``exp(-(i - m)**2/(2*s**2))``."""
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """One piece."""
+        c = -1 / (2 * self.scale**2)
+        return LogDensity(c * self.mean**2 - _theta(self.scale).log(), -2 * c * self.mean, c, self.scale)
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """As the tail from i on is at most that of a normal law from i - 1 on."""
+        return _around(self.mean, to_ball(self.scale) * (2 * bits * arb.const_log2()).sqrt() + 2)
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(OnIntegers):
+    """Mass proportional to ``exp(-|i - m|/b)``."""
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """Two pieces."""
+        side = 1 if x > self.mean else -1
+        slope = -side / self.scale
+        weight = (1 / (2 * to_ball(self.scale))).tanh().log()
+        return LogDensity(weight - slope * self.mean, slope, ZERO, self.scale, side)
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """The tail is below ``exp(-i/b)``."""
+        return _around(self.mean, to_ball(self.scale) * bits * arb.const_log2() + 2)
+
+
+@dataclass(frozen=True)
+class Finite(Component):
+    """Finitely many points with their masses."""
+
+    points: tuple[fmpq, ...]
+    masses: tuple[Value, ...]
+
+    is_discrete: ClassVar[bool] = True
+
+    def kinks(self) -> tuple[Value, ...]:
+        """The largest point and the smallest: nothing lies beyond."""
+        return (min(self.points), max(self.points))
+
+    def quadratic(self, x: arb) -> LogDensity | None:
+        """Nothing outside of the points."""
+        return None
+
+    def mass(self, point: fmpq) -> Value:
+        """Probability of a point."""
+        return sum((m for p, m in zip(self.points, self.masses, strict=True) if p == point), start=ZERO)
+
+    def reach(self, bits: int) -> tuple[arb, arb]:
+        """The ends."""
+        return arb(min(self.points)).lower(), arb(max(self.points)).upper()
+
+    def moved(self, shift: Value) -> Component:
+        """Other points."""
+        return Finite(tuple(_exact(point + shift) for point in self.points), self.masses)
+
+    def stretched(self, factor: Value) -> Component:
+        """Other points."""
+        return Finite(tuple(_exact(point * factor) for point in self.points), self.masses)
+
+
+def _theta(scale: Value) -> arb:
+    """Sum of ``exp(-i**2/(2*s**2))`` over all integers."""
+    bits = int(ctx.prec)
+    return charged(_theta_sum, scale, bits)
+
+
+def _theta_sum(scale: Value, bits: int) -> arb:
+    variance = to_ball(scale) ** 2
+    end = whole((to_ball(scale) * (2 * (bits + 8) * arb.const_log2()).sqrt()).upper().ceil()) + 1
+    spend(_PARTS_OF_A_TERM * end)
+    ratio = (-1 / (2 * variance)).exp()
+    square = ratio**2
+    term = arb(1)
+    step = ratio
+    total = arb(0)
+    for _ in range(end):
+        term *= step
+        step *= square
+        total += term
+    tail = term * step / (1 - step)  # the ratio of neighbours falls
+    return 1 + 2 * (total + tail * arb(0.5, 0.5))
+
+
+def _laplace_tail(x: arb) -> arb:
+    """Probability that a standard Laplace number is at least x."""
+    if x > 0:
+        return (-x).exp() / 2
+    if x < 0:
+        return 1 - x.exp() / 2
+    return (1 - x.exp() / 2).union((-x).exp() / 2)
+
+
+def _exact(place: Value) -> fmpq:
+    if isinstance(place, fmpq):
+        return place
+    raise DomainError(f"a point of a discrete law must be a fraction, got {place}.")
+
+
+def whole(x: arb) -> int:
+    """The integer of an exact ball."""
+    value = x.unique_fmpz()
+    if value is None:
+        raise UndecidedError(f"the integer {x}.")
+    return int(value)
+
+
+def _positive(x: arb) -> arb:
+    return x.max(arb(0))
+
+
+def _around(middle: Value, width: arb) -> tuple[arb, arb]:
+    return (to_ball(middle) - width).lower(), (to_ball(middle) + width).upper()

@@ -1,0 +1,95 @@
+"""Functions of laws that formulas may call, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dpverify.ledger.formula import Formula
+from dpverify.ledger.formula.signatures import SIGNATURES
+from dpverify.symbolic.exact.numbers import Value
+from dpverify.symbolic.laws import build, divergences, law, moments
+from dpverify.symbolic.laws.law import LawPair
+
+Closure = Callable[[dict[str, Any]], Any]
+
+
+def delta_of(pair: LawPair, epsilon: Value) -> Value:
+    """Smallest delta at epsilon, in both directions."""
+    return divergences.privacy_delta(pair.first, pair.second, epsilon)
+
+
+def epsilon_of(pair: LawPair, delta: Value) -> Value:
+    """Smallest epsilon, at least 0, at delta, in both directions."""
+    return divergences.privacy_epsilon(pair.first, pair.second, delta)
+
+
+def renyi_of(pair: LawPair, order: Value) -> Value:
+    """The larger Renyi divergence of both directions."""
+    return divergences.privacy_renyi(pair.first, pair.second, order)
+
+
+def zcdp_of(pair: LawPair) -> Value:
+    """Smallest rho of zero-concentrated differential privacy."""
+    return divergences.privacy_zcdp(pair.first, pair.second)
+
+
+def pure_epsilon_of(pair: LawPair) -> Value:
+    """Smallest epsilon with delta = 0."""
+    return divergences.pure_epsilon(pair.first, pair.second)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: getattr(module, name)
+    for module, names in (
+        (build, "laplace_law normal_law exponential_law uniform_law discrete_normal_law discrete_laplace_law"),
+        (build, "binomial_law response_law finite_law point_law above_threshold_law shifted scaled repeated"),
+        (build, "poisson_sampled batch_sampled self_composed joined shuffled"),
+        (law, "mixture product"),
+        (divergences, "hockey_stick total_variation renyi kl zcdp max_divergence"),
+        (moments, "tail_of moment_of absolute_moment_of mean_of variance_of"),
+    )
+    for name in names.split()
+} | {
+    "neighbours": LawPair,
+    "delta_of": delta_of,
+    "epsilon_of": epsilon_of,
+    "renyi_of": renyi_of,
+    "zcdp_of": zcdp_of,
+    "pure_epsilon_of": pure_epsilon_of,
+}
+
+_memos: list[dict[Formula, Any]] = []  # of the divergences and moments that are computed now, the outermost first
+
+
+def of_law(name: str) -> bool:
+    """Whether a function gives a law or a pair: its numbers are one object wherever they are written alike."""
+    return name in SIGNATURES and SIGNATURES[name].value != "number"
+
+
+def shared(node: Formula, closure: Closure) -> Closure:
+    """Compute a number that laws of one divergence have in common once, so that its ball is one object in all."""
+
+    def value(env: dict[str, Any]) -> Any:
+        if not _memos:
+            return closure(env)
+        memo = _memos[-1]
+        if node not in memo:
+            memo[node] = closure(env)
+        return memo[node]
+
+    return value
+
+
+def sharing(function: Callable[..., Any], closures: tuple[Closure, ...]) -> Closure:
+    """Apply a divergence or a moment to laws whose numbers are shared."""
+
+    def value(env: dict[str, Any]) -> Any:
+        _memos.append({})
+        try:
+            arguments = [closure(env) for closure in closures]
+        finally:
+            _memos.pop()
+        return function(*arguments)
+
+    return value

@@ -1,0 +1,187 @@
+"""The log ratio of two continuous laws on intervals: where it rises or falls, its range, and where it has a sign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from flint import arb
+
+from dpverify.symbolic.exact.numbers import to_ball
+from dpverify.symbolic.exact.work import spend
+from dpverify.symbolic.laws.components import LogDensity
+from dpverify.symbolic.laws.law import LineLaw
+
+_PARTS_OF_A_VALUE = 15
+_SMALLEST = 48  # bits to which an interval is cut where a sign is not certain
+_FLAT = 90  # bits to which a ratio is equal to a level
+_SECANTS = 60
+
+
+class RatioCell(NamedTuple):
+    """An interval with exact ends, and exact numbers between which the log ratio is on it."""
+
+    left: arb
+    right: arb
+    lowest: arb = arb.neg_inf()  # infinite where the second density is 0
+    highest: arb = arb.pos_inf()
+
+
+@dataclass(frozen=True)
+class RatioPiece:
+    """An interval without a kink inside: the first density is above 0 on it."""
+
+    left: arb
+    right: arb
+    tops: Sequence[LogDensity]  # with the logarithms of their weights
+    bottoms: Sequence[LogDensity]
+
+    def log_density(self, x: arb) -> arb:
+        """Logarithm of the first density at an exact point."""
+        return _log_sum([top.at(x) for top in self.tops])
+
+    def at(self, x: arb) -> arb:
+        """Log ratio at an exact point."""
+        spend(_PARTS_OF_A_VALUE)
+        base = self.bottoms[0]
+        top = _log_sum([term.minus(base).at(x) for term in self.tops])
+        if len(self.bottoms) == 1:
+            return top
+        return top - _log_sum([term.minus(base).at(x) for term in self.bottoms])
+
+    def slopes(self, left: arb, right: arb) -> tuple[arb, arb]:
+        """Numbers between which the derivative of the log ratio is on an interval: a hull of the slopes of terms."""
+        base = self.bottoms[0]
+        tops = _extremes([term.minus(base).slope(x) for term in self.tops for x in (left, right)])
+        if len(self.bottoms) == 1:
+            return tops
+        bottoms = _extremes([term.minus(base).slope(x) for term in self.bottoms for x in (left, right)])
+        return (tops[0] - bottoms[1]).lower(), (tops[1] - bottoms[0]).upper()
+
+    def over(self, left: arb, right: arb) -> tuple[RatioCell, bool]:
+        """The cell of an interval, and whether the ratio rises or falls on all of it."""
+        slowest, fastest = self.slopes(left, right)
+        if slowest >= 0 or fastest <= 0:
+            return RatioCell(left, right, *_extremes([self.at(left), self.at(right)])), True
+        middle = ((left + right) / 2).mid()
+        half = (right - middle) * abs(slowest).max(abs(fastest))
+        value = self.at(middle)
+        return RatioCell(left, right, (value - half).lower(), (value + half).upper()), False
+
+
+def _log_sum(exponents: Sequence[arb]) -> arb:
+    if len(exponents) == 1:
+        return exponents[0]
+    largest = exponents[0]
+    for exponent in exponents[1:]:
+        largest = exponent if exponent.mid() > largest.mid() else largest
+    largest = largest.mid()
+    return largest + sum(((exponent - largest).exp() for exponent in exponents), start=arb(0)).log()
+
+
+def _extremes(values: Sequence[arb]) -> tuple[arb, arb]:
+    lowest = values[0].lower()
+    highest = values[0].upper()
+    for value in values[1:]:
+        lowest = lowest.min(value.lower())
+        highest = highest.max(value.upper())
+    return lowest, highest
+
+
+def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[RatioPiece | RatioCell]:
+    """Cut an interval at all kinks: pieces, slivers around kinks that no ball hits, and cells without a ratio."""
+    kinks = sorted(map(to_ball, {*first.kinks(), *second.kinks()}), key=lambda ball: ball.mid())
+    left = low
+    for ball in kinks:
+        start = ball.lower().max(left)
+        end = ball.upper().min(high)
+        if start > high or end < left:
+            continue
+        yield from _piece(first, second, left, start)
+        if start < end:
+            yield RatioCell(start, end)
+        left = end.max(left)
+    yield from _piece(first, second, left, high)
+
+
+def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[RatioPiece | RatioCell]:
+    if not left < right:
+        return
+    inside = ((left + right) / 2).mid()
+    tops = terms_at(first, inside)
+    bottoms = terms_at(second, inside)
+    if not tops:
+        return
+    yield RatioPiece(left, right, tops, bottoms) if bottoms else RatioCell(left, right, arb.pos_inf())
+
+
+def terms_at(law: LineLaw, inside: arb) -> list[LogDensity]:
+    """Quadratics of the components on the piece that holds a point, with the logarithms of their weights."""
+    terms = []
+    for weight, component in law.parts:
+        quadratic = component.quadratic(inside)
+        if quadratic is not None:
+            terms.append(quadratic._replace(a=quadratic.a + to_ball(weight).log()))
+    return terms
+
+
+def signed_cells(piece: RatioPiece, level: arb) -> Iterator[RatioCell]:
+    """Cut a piece so that the log ratio is above the level, or below, on each cell, or the cell is tiny."""
+    width = (piece.right - piece.left) * arb(2) ** -_SMALLEST
+    todo = [(piece.left, piece.right)]
+    while todo:
+        left, right = todo.pop()
+        cell, is_monotone = piece.over(left, right)
+        is_flat = max(abs(cell.lowest - level), abs(cell.highest - level), key=arb.mid) < arb(2) ** -_FLAT
+        if cell.lowest >= level or cell.highest <= level or is_flat or right - left <= width:
+            yield cell
+            continue
+        ends = piece.at(left) - level, piece.at(right) - level
+        if is_monotone and ends[0] * ends[1] < 0:
+            yield from _around_root(piece, level, left, right)
+            continue
+        middle = ((left + right) / 2).mid()
+        todo += [(left, middle), (middle, right)]
+
+
+def _around_root(piece: RatioPiece, level: arb, left: arb, right: arb) -> Iterator[RatioCell]:
+    """Cut a cell with opposite signs at its ends at the point where the ratio crosses the level."""
+    low = left
+    high = right
+    at_low = piece.at(low) - level
+    at_high = piece.at(high) - level
+    for turn in range(_SECANTS):
+        small = (abs(low) + abs(high) + 1) * arb(2) ** (-2 * _SMALLEST)
+        if high - low <= small:
+            break
+        cut = ((low + high) / 2).mid()
+        if turn % 3 != 2:
+            cut = (low - at_low * (high - low) / (at_high - at_low)).mid()
+        room = ((high - low) / 2**20 if turn % 3 != 0 else small / 4).mid()
+        for place in ((cut - room).mid(), (cut + room).mid()):
+            if not low < place < high:
+                continue
+            value = piece.at(place) - level
+            if value * at_low > 0:
+                low = place
+                at_low = value
+            elif value * at_high > 0:
+                high = place
+                at_high = value
+    yield from (piece.over(a, b)[0] for a, b in ((left, low), (low, high), (high, right)) if a < b)
+
+
+def narrow_cells(piece: RatioPiece, step: arb) -> Iterator[RatioCell]:
+    """Cut a piece, from left to right, so that the log ratio changes by at most a step, or a 64th of it, on each."""
+    width = (piece.right - piece.left) * arb(2) ** -_SMALLEST
+    todo = [(piece.left, piece.right)]
+    while todo:
+        left, right = todo.pop()
+        cell, _ = piece.over(left, right)
+        size = abs(cell.lowest).max(abs(cell.highest)) / 64
+        if cell.highest - cell.lowest <= step.max(size) or right - left <= width:
+            yield cell
+            continue
+        middle = ((left + right) / 2).mid()
+        todo += [(middle, right), (left, middle)]

@@ -1,0 +1,340 @@
+r"""The privacy loss of many independent outputs from both sides, on a grid of losses.
+
+With the log ratio L of two laws, ``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e - L))_+``, which rises with L and is convex
+in ``exp(-L)``. The losses of independent outputs add up, so the law of their sum is a power of polynomials.
+
+**From above** each output whose loss lies between two points of the grid is split between them so that P and Q keep
+their probabilities (connecting the dots: Doroshenko et al. 2022). The expectation of a convex function rises.
+
+**From below** outputs are put together until the ratio of their probabilities is a point of the grid. That is a
+function of the output, so that no divergence rises.
+
+Probabilities are integers over ``2**UNIT``, rounded up or down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from flint import arb, fmpz_poly
+
+from dpverify.symbolic.exact.numbers import UnsupportedError
+from dpverify.symbolic.exact.work import WorkLimitError, spend
+from dpverify.symbolic.laws.components import whole
+
+UNIT = 96  # bits of a probability
+CUT = 72  # a tail of less than 2**-CUT is moved away after each product
+NEAR = arb(2) ** -60  # a loss that is so near to a point of the grid counts as one there, in units of the grid
+MOST_POINTS = 1 << 20
+ONE = 1 << UNIT
+FEW = 8  # losses for which a grid is looked for on which all of them lie
+LARGEST_COUNT = 64  # points of such a grid up to the smallest loss
+MOST_COMMON = 10_000  # points of such a grid up to the largest loss
+LARGE = 4  # times a pool: an output is then not added to it as a whole
+MOST_DEVIATIONS = 2000  # of the loss, from 0 to the largest one
+
+
+class Atom(NamedTuple):
+    """Probabilities of an event under both laws, and exact numbers between which the log ratio is on it."""
+
+    mass: arb
+    other: arb
+    lowest: arb
+    highest: arb
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Probabilities at the points ``(start + i)*width`` and at an infinite loss, over ``2**UNIT``."""
+
+    start: int
+    masses: tuple[int, ...]
+    infinite: int
+    is_upper: bool
+
+    def times(self, other: Grid) -> Grid:
+        """Law of the sum of two independent losses."""
+        points = len(self.masses) + len(other.masses)
+        if points > MOST_POINTS:
+            raise WorkLimitError(f"a sum of losses takes {points} points of a grid; at most {MOST_POINTS} are kept.")
+        spend(points)
+        left = fmpz_poly(list(self.masses))
+        right = left if other is self else fmpz_poly(list(other.masses))
+        coefficients = (left * right).coeffs()
+        masses = [_shifted(int(coefficient), self.is_upper) for coefficient in coefficients]
+        finite = ONE * ONE - (ONE - min(self.infinite, ONE)) * (ONE - min(other.infinite, ONE))
+        return _trimmed(self.start + other.start, masses, _shifted(finite, self.is_upper), self.is_upper)
+
+    def power(self, times: int) -> Grid:
+        """Law of the sum of so many independent losses."""
+        result: Grid | None = None
+        square = self
+        while True:
+            if times & 1:
+                result = square if result is None else result.times(square)
+            times >>= 1
+            if not times:
+                break
+            square = square.times(square)
+        if result is None:
+            raise ValueError("a composition has at least one part.")
+        return result
+
+
+def _shifted(value: int, is_upper: bool) -> int:
+    return -(-value >> UNIT) if is_upper else value >> UNIT
+
+
+def _trimmed(start: int, masses: list[int], infinite: int, is_upper: bool) -> Grid:
+    """Move the tails to the points next to them: up for an upper bound, down for a lower one."""
+    room = 1 << (UNIT - CUT)
+    low = sum(1 for total in accumulate(masses) if total < room)
+    high = sum(1 for total in accumulate(reversed(masses)) if total < room)
+    if low + high >= len(masses):
+        low = high = 0
+    below = sum(masses[:low])
+    above = sum(masses[len(masses) - high :])
+    kept_masses = masses[low : len(masses) - high]
+    if is_upper and kept_masses:
+        kept_masses[0] += below
+        infinite += above
+    elif kept_masses:
+        kept_masses[-1] += above
+    return Grid(start + low, tuple(kept_masses), infinite, is_upper)
+
+
+def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
+    """Law of one loss, from above; ``outside`` bounds the probability of what no atom holds."""
+    points: dict[int, arb] = {}
+    infinite = outside
+    for mass, other, lowest, highest in atoms:
+        if not highest.is_finite():
+            infinite += mass
+            continue
+        left = whole((lowest / width + NEAR).lower().floor())
+        right = max(whole((highest / width - NEAR).upper().ceil()), left)
+        shares = {left: mass}
+        if right > left:
+            near = (-left * width).exp()
+            far = (-right * width).exp()
+            reduced = other * (1 - 2 * NEAR * width)  # a loss may have been moved to a point that is NEAR
+            share = ((near * mass - reduced) / (near - far)).max(arb(0)).min(mass)
+            shares = {right: share, left: mass - share}
+        for place, share in shares.items():
+            points[place] = points.get(place, arb(0)) + share
+    return _grid(points, infinite, is_upper=True)
+
+
+def lower_grid(atoms: Iterable[Atom], width: arb) -> Grid:
+    """Law of one loss, from below."""
+    infinite = arb(0)
+    finite = []
+    for atom in atoms:
+        if atom.mass.lower() <= 0:
+            continue
+        if atom.other == 0:
+            infinite += atom.mass
+        elif atom.other.lower() > 0:
+            finite.append(atom)
+    pool = _Pool(width)
+    for atom in sorted(finite, key=lambda atom: (atom.mass / atom.other).mid()):
+        pool.add(atom.mass, atom.other)
+    pool.release()
+    return _grid(pool.points, infinite, is_upper=False)
+
+
+class _Pool:
+    """Outputs of rising losses that are put together until the ratio of their probabilities is a point of the grid."""
+
+    def __init__(self, width: arb) -> None:
+        self.width = width
+        self.points: dict[int, arb] = {}
+        self.mass = arb(0)
+        self.other = arb(0)
+        self.target = 0
+
+    def add(self, mass: arb, other: arb) -> None:
+        """Add an output, a part of it to what is in the pool so that it reaches its target, and the remaining part."""
+        if self.mass > 0:
+            share = self._share(mass, other)
+            if share is None and mass <= LARGE * self.mass:
+                self.mass += mass
+                self.other += other
+                return
+            if share is None:
+                self.release()
+            else:
+                self.mass += share * mass
+                self.other += share * other
+                self.release()
+                mass *= 1 - share
+                other *= 1 - share
+        if not mass > 0:
+            return
+        self.mass = mass
+        self.other = other
+        place = self._floor()
+        self.target = place + 1
+        if ((mass / other).log() / self.width - place).upper() <= 2 * NEAR:
+            self.release()
+
+    def _share(self, mass: arb, other: arb) -> arb | None:
+        """The part of an output that lifts the pool to its target; None where all of it does not."""
+        ratio = (self.target * self.width).exp()
+        room = mass - ratio * other
+        if not room > 0:
+            return None
+        share = (((ratio * self.other - self.mass) / room).max(arb(0)) * (1 + arb(2) ** -100)).upper()
+        return share if share < 1 else None
+
+    def _floor(self) -> int:
+        return whole(((self.mass / self.other).log() / self.width + NEAR).lower().floor())
+
+    def release(self) -> None:
+        """Give the pool to the point of the grid at or below its loss."""
+        if self.mass > 0:
+            place = self._floor()
+            self.points[place] = self.points.get(place, arb(0)) + self.mass
+        self.mass = arb(0)
+        self.other = arb(0)
+
+
+def _grid(points: dict[int, arb], infinite: arb, *, is_upper: bool) -> Grid:
+    if not points:
+        return Grid(0, (0,), _integer(infinite, is_upper), is_upper)
+    start = min(points)
+    length = max(points) - start + 1
+    if length > MOST_POINTS:
+        raise WorkLimitError(f"a loss takes {length} points of a grid; at most {MOST_POINTS} are kept.")
+    masses = [0] * length
+    for place, mass in points.items():
+        masses[place - start] = _integer(mass, is_upper)
+    return _trimmed(start, masses, _integer(infinite, is_upper), is_upper)
+
+
+def _integer(mass: arb, is_upper: bool) -> int:
+    scaled = mass * arb(2) ** UNIT
+    return max(whole(scaled.upper().ceil() if is_upper else scaled.lower().floor()), 0)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Delta as a function of epsilon of a sum of losses, on one side."""
+
+    grid: Grid
+    width: arb
+    shift: arb  # what rounding to the grid may have moved the sum by
+
+    def delta(self, epsilon: arb) -> arb:
+        """Bound delta at an epsilon: ``E (1 - exp(epsilon - L))_+``."""
+        moved = epsilon - self.shift if self.grid.is_upper else epsilon + self.shift
+        place = (moved / self.width).lower().floor() - self.grid.start
+        first = whole(place.max(arb(0)).min(arb(len(self.grid.masses))))
+        spend(len(self.grid.masses))
+        step = (-self.width).exp()
+        factor = (moved - (self.grid.start + first) * self.width).exp()
+        total = arb(0)
+        for mass in self.grid.masses[first:]:
+            gain = 1 - factor
+            if mass and not gain < 0:
+                total += mass * gain.max(arb(0))
+            factor *= step
+        return ((total + self.grid.infinite) / arb(2) ** UNIT).max(arb(0)).min(arb(1))
+
+    def epsilon(self, delta: arb) -> arb:
+        """Bound the least epsilon, at least 0, with at most this delta: an upper bound for an upper grid."""
+        step = (-self.width).exp()
+        level = delta * arb(2) ** UNIT - self.grid.infinite
+        spend(2 * len(self.grid.masses))
+        above = 0
+        scaled = arb(0)  # of the masses above a point, each times exp(point - loss)
+        for i in range(len(self.grid.masses) - 1, -2, -1):
+            point = (self.grid.start + i) * self.width
+            if not above - scaled <= level:
+                break
+            if i < 0 or point < 0:
+                return arb(0)
+            above += self.grid.masses[i]
+            scaled = (scaled + self.grid.masses[i]) * step
+        else:
+            return arb(0)
+        if scaled <= 0 or not level >= 0:
+            return arb.pos_inf()
+        place = point + ((above - level) / scaled).log()
+        return (place + self.shift if self.grid.is_upper else place - self.shift).max(arb(0))
+
+
+class Total(NamedTuple):
+    """Both curves of a sum of losses."""
+
+    lower: Curve
+    upper: Curve
+
+    def delta(self, epsilon: arb) -> arb:
+        """A ball around delta."""
+        return self.lower.delta(epsilon).union(self.upper.delta(epsilon))
+
+    def epsilon(self, delta: arb) -> arb:
+        """A ball around epsilon."""
+        return self.lower.epsilon(delta).union(self.upper.epsilon(delta))
+
+
+def total_of(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -> Total:
+    """The sum of independent losses: of each its atoms, what no atom holds, and how often it occurs."""
+    grids: list[tuple[Grid, Grid, int]] = []
+    for atoms, outside, times in parts:
+        spend(60 * len(atoms))
+        grids.append((lower_grid(atoms, width), upper_grid(atoms, width, outside), times))
+    if not grids:
+        raise UnsupportedError("a sum of no losses.")
+    lower = _product([(low, times) for low, _, times in grids])
+    upper = _product([(high, times) for _, high, times in grids])
+    count = sum(times for _, _, times in grids)
+    shift = 4 * NEAR * width * count
+    return Total(Curve(lower, width, shift), Curve(upper, width, shift))
+
+
+def _product(grids: Sequence[tuple[Grid, int]]) -> Grid:
+    result: Grid | None = None
+    for grid, times in grids:
+        power = grid.power(times)
+        result = power if result is None else result.times(power)
+    if result is None:
+        raise UnsupportedError("a sum of no losses.")
+    return result
+
+
+def grid_width(losses: Sequence[tuple[arb, float]], points: int, *, is_discrete: bool) -> arb:
+    """A width of the grid from losses with their probabilities.
+
+    One on which all losses lie if there is one, else a share of the deviation of the loss.
+    """
+    largest = max((abs(loss).mid() for loss, _ in losses), key=arb.mid, default=arb(0))
+    if largest == 0:
+        return arb(1)
+    width = _common_width(sorted((loss for loss, _ in losses), key=arb.mid), largest) if is_discrete else None
+    if width is not None:
+        return width
+    values = [(float(loss.mid()), weight) for loss, weight in losses]
+    total = math.fsum(weight for _, weight in values)
+    mean = math.fsum(weight * loss for loss, weight in values) / total
+    variance = math.fsum(weight * (loss - mean) ** 2 for loss, weight in values) / total
+    deviation = max(math.sqrt(variance), float(largest) / MOST_DEVIATIONS)
+    return largest / math.ceil(float(largest) * points / deviation)
+
+
+def _common_width(losses: Sequence[arb], largest: arb) -> arb | None:
+    """A number of which all losses are multiples, if it is a simple part of a loss or of a difference of two."""
+    gaps = [abs(loss).mid() for loss in losses] + [(b - a).mid() for a, b in pairwise(losses)]
+    least = min((gap for gap in gaps if gap > largest * NEAR), key=arb.mid)
+    if largest > least * MOST_COMMON:
+        return None
+    for count in range(1, LARGEST_COUNT + 1 if len(losses) <= FEW else 3):
+        places = [loss * count / least for loss in losses]
+        if all(abs(place - (place.mid() + arb(0.5)).floor().mid()) < NEAR / 2 for place in places):
+            return least / count
+    return None

@@ -1,0 +1,89 @@
+"""The statements of docs/examples/specs/field: every false one is refuted, no true one is, each within its time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import dpverify as dv
+from dpverify.harness.run.judge import decide_status, on_witnesses
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.results import CheckResult
+
+SPECS = Path(__file__).parents[3] / "docs" / "examples" / "specs"
+CLAIMS = load_specs(SPECS).papers["field"].claims
+PARTS = 6  # so that workers share them
+SECONDS = 20.0  # of the clock, of all checks of one claim; the checks stop by counting their work
+LINES = 12
+TOPICS = {"composition": 10, "sampling": 5, "shuffling": 2, "above-threshold": 3}
+DISCRETE = ("discrete", "geometric", "binomial")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
+def test_false_statements_are_refuted_and_true_ones_are_not(part: int) -> None:
+    names = list(CLAIMS)[part::PARTS]
+    results = dv.verify(*(f"field:{name}" for name in names), specs=SPECS)
+    assert [result.claim for result in results] == [f"field:{name}" for name in names]
+    wrong = [f"{r.claim}: {r.status}, recorded {r.pinned}: {r.reason}" for r in results if r.status != r.pinned]
+    assert wrong == []
+    assert [r.claim for r in results if r.missed_faults] == []
+    named = [r.claim for r in results if r.status == "refuted" and _has_size(r.claim) and not _practical(r)]
+    assert set(named) <= NO_PRACTICAL
+    slow = {r.claim: seconds for r in results if (seconds := sum(check.seconds for check in r.checks)) > SECONDS}
+    assert slow == {}
+
+
+#: False statements whose counterexamples lie where nobody runs them, or whose search finds them elsewhere first.
+NO_PRACTICAL: set[str] = set()
+
+
+def _has_size(claim: str) -> bool:
+    statement = CLAIMS[claim.partition(":")[2]].statement()
+    return any(symbol.role in ("epsilon", "steps", "examples") for symbol in statement.symbols.values())
+
+
+def _practical(result: dv.Result) -> bool:
+    return any(example.kind == "practical" for example in result.counterexamples)
+
+
+def test_there_are_enough_of_each_kind() -> None:
+    assert len(CLAIMS) >= 40
+    counts = Counter(topic for topic in TOPICS for name in CLAIMS if name.startswith(topic))
+    assert all(counts[topic] >= least for topic, least in TOPICS.items()), counts
+    assert sum(name.startswith(DISCRETE) for name in CLAIMS) >= 5
+    pins = [spec.pinned({}) for spec in CLAIMS.values()]
+    proved = pins.count("proved")
+    assert pins.count("refuted") >= 15
+    assert proved >= 14
+
+
+def test_each_is_short_and_has_a_source_and_a_reason() -> None:
+    text = (SPECS / "field" / "claims.toml").read_text(encoding="utf-8")
+    blocks = text.split("[[claim]]")[1:]
+    assert all(len(block.strip().splitlines()) < LINES for block in blocks)
+    for spec in CLAIMS.values():
+        assert spec.record.where.strip()
+        (verdict,) = spec.verdicts
+        assert len(verdict.reason) > 15
+
+
+def test_a_claim_about_all_mechanisms_is_never_proved() -> None:
+    about_all = [spec for spec in CLAIMS.values() if spec.record.witnesses]
+    assert len(about_all) >= 10
+    assert {spec.pinned({}) for spec in about_all} == {"not refuted on witnesses", "refuted"}
+
+
+def test_a_proof_for_witnesses_is_no_proof() -> None:
+    """Of a statement with witnesses, a proof by points of a finite domain becomes a search on these witnesses."""
+    check = CheckResult(name="points", method="exhaustive", status="proved", window="3 points", given=["a premise"])
+    weakened = on_witnesses(check, ["Gaussian noise", "Laplace noise"])
+    assert weakened.status == "not refuted on witnesses"
+    assert weakened.window == "for Gaussian noise and Laplace noise only; 3 points"
+    assert weakened.given == []
+    status, reason = decide_status([weakened])
+    assert (status, "Gaussian noise and Laplace noise only" in reason) == ("not refuted on witnesses", True)
+    refuted = CheckResult(name="search", method="search", status="refuted")
+    assert on_witnesses(refuted, ["Gaussian noise"]) == refuted
