@@ -64,7 +64,7 @@ FALSE = [
     ("proposition-13", "case y <= 1", "case y <= 2", ["exp-chord", "not proven: N*alpha <= 1"]),
     ("proposition-16", "k, 1, top_bit + 1)", "k, 1, top_bit)", ["line 6", "popcount-digits", "false at"]),
     ("theorem-4-geometric", "<= 4*alpha*G", "<= 3*alpha*G", ["line 6", "false at"]),
-    ("algorithm-2-delta-g", "(1 - alpha)*sum", "(1 - alpha)**2*sum", ["line 2", "false at"]),
+    ("algorithm-2-delta-g", "(1 - alpha)*sum", "(1 - alpha)**2*sum", ["line 3", "geometric-sum-bound says"]),
     ("theorem-8-sensitivity-r", "(N - 1)/(1 - exp(-1))", "(N - 2)/(1 - exp(-1))", ["false at"]),
     ("equation-2", "definition r_win", "definition G_win", ["line 4"]),
     ("lemma-11-sampling", "given no-cross-terms", "given no-terms", ["nothing is given as 'no-terms'"]),
