@@ -37,6 +37,7 @@ class Proof(Record, frozen=True, kw_only=True):
     let: dict[str, str] = {}
     divide: str = ""  # a whole letter by its quotient and remainder: ``T = epochs*N + rest``
     known: list[str] = []  # lemmas of which every line may use what they say
+    unused: list[str] = []  # letters of the claim whose conditions no line uses
     chain: str
 
 

@@ -83,7 +83,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     if statement.relation in ORDERS:
         conclusion = _order(last, statement, () if meaning is None else meaning.conditions)
     else:
-        conclusion = _relation(last, printed, statement, clean, granted)
+        conclusion = _relation(last, unguarded(printed, granted), statement, clean, granted)
     if missing and conclusion.relation in {"equal", "weaker"}:
         return Conclusion("undecided", f"not proven that the printed {missing} has a value on the whole domain.")
     void = "; ".join(f"nothing is claimed where {divisor} = 0" for divisor in divisors)

@@ -239,7 +239,7 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
 
 def unguarded(expr: Any, granted: Facts) -> Any:
     """The expression, without a guard against fewer than no terms at every sum that is proven to need none."""
-    if not expr.args:
+    if not expr.has(sympy.Piecewise):
         return expr
     if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
         fresh, place = Occurrence(granted).inside(expr.limits[0])

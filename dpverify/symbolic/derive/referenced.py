@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import sympy
 from sympy import Dummy
 from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.statements import Reference, Statement, Variant
-from dpverify.symbolic.derive.define import fixed_names
+from dpverify.symbolic.derive.define import fixed_names, unguarded
 from dpverify.symbolic.derive.steps import DerivationError, Premise, check_fixed, premise_of
 from dpverify.symbolic.expressions.to_sympy import sympy_sides, sympy_symbols
-from dpverify.symbolic.rules.base import Instance
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.rules.base import Holds, Instance
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,11 @@ def refer(
         free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
-    sides = (premise.lhs if letter is None else letter, premise.relation, premise.rhs, premise.conditions)
+    facts = Facts().given(
+        c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation is not sympy.true
+    )
+    left = unguarded(premise.lhs, facts) if letter is None else letter
+    sides = (left, premise.relation, unguarded(premise.rhs, facts), premise.conditions)
     return Referenced(
         *sides, reference=record.reference, statement=record, where=where, measured=letter is not None, names=names
     )

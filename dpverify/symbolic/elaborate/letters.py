@@ -164,7 +164,9 @@ def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any
     """Yield the end that a product of positive numbers gives a factor: ``x <= (1/c)**2`` from ``c*sqrt(x) <= 1``."""
     factor, power = ratio.as_independent(letter, as_Add=False)
     base, exponent = power.as_base_exp()
-    if factor.is_positive and base == letter and exponent.is_Rational:
+    if base != letter or not exponent.is_Rational or factor.has(sympy.exp):  # an exponential may be too large to draw
+        return
+    if factor.is_positive or (exponent < 0 and factor.is_nonnegative):
         yield (op if exponent > 0 else op.translate(_TURNED)), factor ** (-1 / exponent)
 
 

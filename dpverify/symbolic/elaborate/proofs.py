@@ -65,7 +65,7 @@ class _Builder:
         name = f"proof of {self.statement.reference}"
         try:
             division = read_division(proof.divide)
-            statement = divided(self.statement, division)
+            statement = divided(_without_conditions(self.statement, proof.unused), division)
             letters, shared = self._letters(statement, proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
@@ -233,6 +233,18 @@ class _Builder:
         if reason.cited == "fact":
             return known_fact(self.statement, reason.name, **given)
         return cite(self.lemma(reason.name), letter, **given)
+
+
+def _without_conditions(statement: Statement, unused: list[str]) -> Statement:
+    """The statement without its conditions on some letters."""
+    if unknown := sorted(set(unused) - statement.domains.keys()):
+        raise ValueError(f"unused: the claim has no letter {unknown[0]}{suggest(unknown[0], statement.domains)}")
+
+    def used(conditions: tuple[Compare, ...]) -> tuple[Compare, ...]:
+        return tuple(one for one in conditions if free_names(one).isdisjoint(unused))
+
+    domains = {name: replace(one, constraints=used(one.constraints)) for name, one in statement.domains.items()}
+    return replace(statement, requires=used(statement.requires), domains=domains)
 
 
 def _asked(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[Compare]:

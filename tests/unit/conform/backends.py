@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -234,7 +234,7 @@ def right_torch(device: str = "cpu") -> Pairs:
 def right_jax() -> Pairs:
     """Optimizers without a mistake, in JAX, compiled for padded batches."""
     pairs = {
-        name: (replace(optimizer, step=CompiledStep(optimizer.step).__call__), promise)
+        name: (replace(optimizer, step=cast("Any", CompiledStep(optimizer.step).__call__)), promise)
         for name, (optimizer, promise) in catalogue.right().items()
     }
     return in_backend(pairs, JAX._replace(array=_padded))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpverify.ledger.proofs.book import ProofBook
 from dpverify.ledger.proofs.records import Proof
 from dpverify.ledger.statements import Statement
 
@@ -15,4 +14,4 @@ def with_chain(statement: Statement, chain: str, **fields: object) -> Statement:
     assert book is not None
     claim = statement.key.partition(":")[2]
     proof = Proof(of=claim, variant=statement.variant, chain=chain, **fields)  # type: ignore[arg-type]  # a test names them
-    return replace(statement, proofs=ProofBook(book.vocabulary, book.let, book.lemmas, (proof,)))
+    return replace(statement, proofs=replace(book, proofs=(proof,)))

@@ -8,26 +8,14 @@ from fractions import Fraction
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     PaperChecks,
     Point,
     Property,
     SearchCheck,
 )
-from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.privacy.binomial_derivations import derive_binomial, derive_terms
-from dpverify.papers.wang2019.privacy.derivations import (
-    derive_conditions,
-    derive_gaussian,
-    derive_larger_log,
-    derive_last,
-    derive_min,
-)
-from dpverify.papers.wang2019.privacy.lemma_derivations import derive_lemma
 from dpverify.papers.wang2019.privacy.subsampling_bounds import pair_divergence
-from dpverify.papers.wang2019.privacy.sum_derivations import derive_c_2, derive_geometric, derive_ratio
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -95,7 +83,6 @@ PAIR = {
 }
 
 CHECKS.add(
-    DerivationCheck("lemma-3-7-gaussian", "derivation", build=derive_gaussian),
     SearchCheck("lemma-3-7-gaussian", "search", lhs=_gaussian, region={"Delta": (0, 20), "sigma": (0, 20)}),
     ExhaustiveCheck(
         "lemma-3-7",
@@ -107,7 +94,6 @@ CHECKS.add(
         region="sigma/Delta(q) 1, 0.84 and 2, Delta(q) from 1 to 10, orders from 2 to 80, tau from 1e-6 to 1/69",
         leaves_out=ONE_PAIR,
     ),
-    DerivationCheck("lemma-3-7", "derivation", build=derive_lemma, variants=("amended",)),
     SearchCheck(
         "lemma-3-7",
         "search",
@@ -135,19 +121,17 @@ CHECKS.add(
         region=GRID,
         leaves_out="the theorem is cited; it is tried on one pair of neighbours",
     ),
-    *derived_and_searched("lemma-3-7-min", derive_min),
-    *derived_and_searched(
-        "lemma-3-7-sum-terms", derive_terms, region={"order": (2, 40), "sigma": ("1/3", 32)}, seconds_each=0.02
-    ),
-    *derived_and_searched("lemma-3-7-binomial", derive_binomial, region={"order": (3, 200), "chosen": (3, 200)}),
-    *derived_and_searched(
+    SearchCheck("lemma-3-7-min", "search"),
+    SearchCheck("lemma-3-7-sum-terms", "search", region={"order": (2, 40), "sigma": ("1/3", 32)}, seconds_each=0.02),
+    SearchCheck("lemma-3-7-binomial", "search", region={"order": (3, 200), "chosen": (3, 200)}),
+    SearchCheck(
         "lemma-3-7-sum-geometric",
-        derive_geometric,
+        "search",
         region={"order": (2, 40)},
         corners=[{"order": 3, "tau": "1/100", "sigma": 1}, {"order": 40, "tau": "1/1000", "sigma": 20}],
     ),
-    *derived_and_searched("lemma-3-7-c-2", derive_c_2, corners=CORNERS, region=SMALL, seconds_each=0.02),
-    *derived_and_searched("lemma-3-7-c-2-ratio", derive_ratio, corners=CORNERS, region=SMALL, seconds_each=0.02),
+    SearchCheck("lemma-3-7-c-2", "search", corners=CORNERS, region=SMALL, seconds_each=0.02),
+    SearchCheck("lemma-3-7-c-2-ratio", "search", corners=CORNERS, region=SMALL, seconds_each=0.02),
     ExhaustiveCheck(
         "lemma-3-7-conditions",
         "points",
@@ -155,7 +139,6 @@ CHECKS.add(
         points=_end_only,
         region="four points inside the condition",
     ),
-    DerivationCheck("lemma-3-7-conditions", "derivation", build=derive_conditions, variants=("amended",)),
     SearchCheck(
         "lemma-3-7-conditions",
         "search",
@@ -163,9 +146,7 @@ CHECKS.add(
         corners=[{"order": order, "tau": tau, "sigma": "27/20"} for order, tau in ((2, "1/22"), (6, "1/1200"))],
         region=SMALL,
     ),
-    *derived_and_searched("lemma-3-7-last-log", derive_larger_log),
+    SearchCheck("lemma-3-7-last-log", "search"),
     ExhaustiveCheck("lemma-3-7-last-linear", "points", points=_inside, region="four points inside the conditions"),
-    DerivationCheck("lemma-3-7-last-linear", "derivation", build=derive_last, variants=("amended",)),
     SearchCheck("lemma-3-7-last", "search", region=SMALL),
-    DerivationCheck("lemma-3-7-last", "derivation", build=derive_last),
 )

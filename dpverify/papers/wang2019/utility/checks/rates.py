@@ -8,7 +8,6 @@ from functools import partial
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -18,11 +17,7 @@ from dpverify.harness import (
     SearchCheck,
     TrueNeighbour,
 )
-from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.privacy.derivations import derive_by_algebra
-from dpverify.papers.wang2019.utility import derivations as derive
-from dpverify.papers.wang2019.utility import order_derivations as order
 from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import ball
 from dpverify.symbolic.exact.statements import evaluate_statement
@@ -74,57 +69,20 @@ def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
     yield from ({"n_party": 10**k, **base} for k in (3, 9, 15, 30))
 
 
-for claim in (
-    "section-1-complexity",
-    "section-1-factor",
-    "table-1-dp-gd-gradients",
-    "table-1-dp-srm-gradients",
-    "table-1-distributed-gradients",
-    "theorem-4-4-iterations-order",
-    "theorem-4-4-b-0-order",
-    "theorem-4-4-b-order",
-    "equation-b-20-root",
-    "theorem-4-4-last",
-    "theorem-5-2-gradients",
-    "remark-4-5-rrpsgd",
-    "remark-4-5-dp-gd",
-):
-    CHECKS.add(DerivationCheck(claim, "derivation", build=order.derive_as_it_stands))
-for claim, build in (
-    ("remark-4-3-variance", derive_by_algebra),
-    ("section-5-1-inside", derive_by_algebra),
-    ("theorem-5-2-iterations", derive_by_algebra),
-    ("section-4-1-change", derive.derive_changes),
-    ("algorithm-1-step-half", derive.derive_half),
-    ("section-1-factor-most", order.derive_first_term_below),
-):
-    CHECKS.add(DerivationCheck(claim, "derivation", build=build))
-
 AT: Values = {"n": 10**4, "d": 123, "epsilon": "1/2", "delta": "1/100000", "G": 2, "L": 1, "gap": 1, "beta": "1/2"}
-REFUTED: tuple[tuple[str, str, Values, Build], ...] = (
-    ("section-1-rrpsgd-utility", "n d epsilon delta", {"n": 2, "delta": "3/4"}, derive.derive_slightly_worse),
-    ("theorem-4-4-gamma", "n d epsilon delta G L gap", {"n": 10, "L": 9}, derive.derive_by_sign),
-    ("theorem-4-4-b-most", "n d epsilon delta G L gap", {"n": 100, "G": 50}, derive.derive_by_sign),
-    ("theorem-4-4-b-0-most", "n d epsilon delta G L gap", {"gap": "1/100"}, derive.derive_by_sign),
-    ("algorithm-1-estimates", "T", {"T": 7}, derive_by_algebra),
-    ("section-6-1-objective", "margin", {"margin": "1/3"}, derive_by_algebra),
-    (
-        "algorithm-2-batches",
-        "b_1 b_2 full_1 full_2",
-        {"b_1": 3, "b_2": 5, "full_1": "1/2", "full_2": 4},
-        derive_by_algebra,
-    ),
+REFUTED: tuple[tuple[str, str, Values], ...] = (
+    ("section-1-rrpsgd-utility", "n d epsilon delta", {"n": 2, "delta": "3/4"}),
+    ("theorem-4-4-gamma", "n d epsilon delta G L gap", {"n": 10, "L": 9}),
+    ("theorem-4-4-b-most", "n d epsilon delta G L gap", {"n": 100, "G": 50}),
+    ("theorem-4-4-b-0-most", "n d epsilon delta G L gap", {"gap": "1/100"}),
+    ("algorithm-1-estimates", "T", {"T": 7}),
+    ("section-6-1-objective", "margin", {"margin": "1/3"}),
+    ("algorithm-2-batches", "b_1 b_2 full_1 full_2", {"b_1": 3, "b_2": 5, "full_1": "1/2", "full_2": 4}),
 )
-for claim, letters, change, derived in REFUTED:
+for claim, letters, change in REFUTED:
     points = points_at({**AT, **change}, letters)
-    CHECKS.add(
-        ExhaustiveCheck(claim, "points", points=points, region="one point", variants=PRINTED),
-        DerivationCheck(claim, "derivation", build=derived, variants=CORRECTED),
-    )
+    CHECKS.add(ExhaustiveCheck(claim, "points", points=points, region="one point", variants=PRINTED))
 CHECKS.add(
-    DerivationCheck("section-2-factor", "derivation", build=order.derive_root_apart),
-    DerivationCheck("remark-4-5-factor", "derivation", build=order.derive_root_apart, variants=CORRECTED),
-    DerivationCheck("remark-4-5-factor", "two-examples", build=order.derive_root_below, variants=("held",)),
     SearchCheck("remark-4-5-factor", "search", variants=CORRECTED),
     RuleCheck(
         "remark-4-5-factor",
@@ -146,7 +104,6 @@ CHECKS.add(
         )
         for name, d, variants in (("points", 1000, PRINTED), ("few-dimensions", 320, CORRECTED))
     ),
-    DerivationCheck("theorem-4-4-ratio", "derivation", build=order.derive_ratio, variants=CORRECTED),
     *(
         RuleCheck(
             claim,
@@ -158,15 +115,6 @@ CHECKS.add(
             variants=PRINTED,
         )
         for claim in ("equation-b-20-later", "equation-b-20-start", "equation-b-20-start-root")
-    ),
-    *(
-        DerivationCheck(claim, "derivation", build=order.derive_later_noise)
-        for claim in ("equation-b-20-first", "equation-b-20-first-root")
-    ),
-    DerivationCheck("equation-b-20-later", "derivation", build=order.derive_whole_steps, variants=CORRECTED),
-    *(
-        DerivationCheck(claim, "derivation", build=order.derive_as_it_stands, variants=CORRECTED)
-        for claim in ("equation-b-20-start", "equation-b-20-start-root")
     ),
     *(
         RuleCheck(
@@ -183,8 +131,6 @@ CHECKS.add(
             ("section-1-rrpsgd-time", _more_dimensions, "growing d, everything else held fixed"),
         )
     ),
-    DerivationCheck("table-1-dp-gd-utility", "derivation", build=order.derive_small_budget, variants=("held",)),
-    DerivationCheck("section-1-rrpsgd-time", "derivation", build=derive.derive_by_sign, variants=CORRECTED),
     RuleCheck(
         "section-5-1-local",
         "growing",

@@ -101,8 +101,6 @@ def _by_party(budget: Budget) -> Iterator[dict[str, Any]]:
 
 
 CHECKS.add(
-    DerivationCheck("note-utility", "derivation", build=derive.derive_utility),
-    DerivationCheck("note-choices", "derivation", build=derive.derive_choices),
     DerivationCheck("note-printed-choices", "derivation", build=derive.derive_printed_choices),
     *(
         RuleCheck(
@@ -122,10 +120,6 @@ CHECKS.add(
             *((restated, _together) for restated in TOGETHER),
             *((restated, _by_party) for restated in BY_PARTY),
         )
-    ),
-    *(
-        DerivationCheck(claim, "derivation", build=derive.derive_theorem, variants=("amended",))
-        for claim in ("theorem-4-4", "theorem-5-2")
     ),
     *(DerivationCheck(claim, "regime", build=derive_regime, variants=("held",)) for claim in TOGETHER),
 )

@@ -11,12 +11,11 @@ import numpy as np
 from flint import arb
 from scipy import special
 
-from dpverify.harness import Budget, Context, DerivationCheck, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import Budget, Context, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.context import as_point
 from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
-from dpverify.papers.zhang2021.empirical import stage_derivations as stage
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
 from dpverify.problems.waves import Waves
 from dpverify.shared_types import Values
@@ -201,7 +200,6 @@ CHECKS.add(
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",
         leaves_out="other losses than quadratics of one curvature",
     ),
-    DerivationCheck("note-stages", "derivation", build=stage.next_stage),
     SearchCheck("theorem-3-2-half", "search", seconds_each=0.01),
     SearchCheck("theorem-3-2-gives", "search", seconds_each=0.01),
 )

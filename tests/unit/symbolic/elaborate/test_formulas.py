@@ -1,0 +1,45 @@
+"""Abbreviations are expanded, within sums as well, and conditions that a proof does not use are left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from dpverify.ledger import load_specs
+from dpverify.ledger.formula import parse, to_text
+from dpverify.symbolic.elaborate.errors import ProofError
+from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.elaborate.proofs import derivation_of
+from tests.for_each import for_each
+
+LET = Abbreviations.read({"weight(k)": "(1 - g**k)**2", "before": "sum(weight(s), s, 1, T - 1)"})
+
+
+@for_each(
+    ("text", "full"),
+    [
+        ("weight(T)", "(1 - g**T)**2"),
+        ("before", "sum((1 - g**s)**2, s, 1, T - 1)"),
+        ("sum(sum(weight(i + j), i, 0, j), j, 1, T)", "sum(sum((1 - g**(i + j))**2, i, 0, j), j, 1, T)"),
+    ],
+)
+def test_a_call_in_a_sum_becomes_a_formula_in_its_index(text: str, full: str) -> None:
+    assert to_text(LET.expanded(parse(text))) == to_text(parse(full))
+
+
+def test_conditions_on_unused_letters_are_not_assumed() -> None:
+    spec = load_specs().claim("wang2019:theorem-4-1-order")
+    statement = spec.statement(spec.readings()[0])
+    (proof,) = spec.proofs.of("theorem-4-1-order")
+
+    def assumed(unused: list[str]) -> set[str]:
+        changed = msgspec.structs.replace(proof, unused=unused)
+        made = derivation_of(replace(statement, proofs=replace(spec.proofs, proofs=(changed,))))
+        return {name for relation in made.assumptions for name in map(str, relation.free_symbols)}
+
+    assert "iterations" in assumed([])
+    assert "iterations" not in assumed(["iterations"])
+    with pytest.raises(ProofError, match="no letter iteration"):
+        assumed(["iteration"])
