@@ -140,7 +140,6 @@ def _of_case(case: JudgedReading, stored: Stored | None) -> Iterator[Certified]:
 
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
     """Write the first certificate that one of a statement's derivations has."""
-    from dpverify.symbolic.certify.certificates import certify
     from dpverify.symbolic.derive.define import reworded
     from dpverify.symbolic.elaborate.errors import ProofError
 
@@ -151,7 +150,7 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
             continue
         statement = reworded(job.context.statement)
         try:
-            outcome = certify(statement, check.build(statement))
+            outcome = check.certificate(statement)
         except ProofError as error:
             reasons.append(str(error))
             continue

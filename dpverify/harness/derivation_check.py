@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.planted import moved_side
+from dpverify.harness.planted import Planted, moved_side
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, Status
@@ -17,6 +17,7 @@ from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, Derivat
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
+    from dpverify.symbolic.certify.certificates import Certificate
     from dpverify.symbolic.derive.derivation import Derivation
     from dpverify.symbolic.derive.perturb import Perturbation
 
@@ -58,6 +59,12 @@ class DerivationCheck(Check):
     def cost(self, context: Context) -> float:
         """Declared core seconds."""
         return (0.18 + 0.0067 * context.budget.points) * (1 + len(self.faults))
+
+    def certificate(self, statement: Statement) -> Certificate:
+        """The certificate of the derivation of a statement, or why there is none."""
+        from dpverify.symbolic.certify.certificates import certify
+
+        return certify(statement, self.build(statement))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
@@ -174,14 +181,14 @@ def _moved_against(derivation: Derivation, statement: Statement) -> ControlResul
 
     relation: RelationToDerived = "undecided"
     for factor in FACTORS:
-        for fault, moved in _moves(statement, factor):
+        for fault, moved in moves(statement, factor):
             relation = conclude(derivation, moved)
             if relation not in IMPLIED:
                 return _moved(fault, relation, refuted=True, smallest=factor == FACTORS[0])
     return _moved(f"printed by a factor of {FACTORS[-1]}", relation, refuted=False, smallest=True)
 
 
-def _moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
+def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
     """A right side times a number, or, of an order, times a power of one of its letters."""
     # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
     if statement.relation in ORDERS and statement.rhs is not None:
@@ -223,3 +230,27 @@ def _message(checked: DerivationResult, relation: RelationToDerived) -> str:
         open_steps = [str(i) for i, step in enumerate(checked.steps) if step.status != "proved"]
         return f"not complete: steps {', '.join(open_steps)} are not proved" if open_steps else "not complete"
     return f"the derivation is complete; the printed side {_RELATIONS[relation]}"
+
+
+def printed_moved(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
+    """Move the printed side until the facts of a certificate do not prove it; say how far that was.
+
+    ``start``: what stands for a quantity that no record defines.
+    """
+    from dpverify.symbolic.automatic.proofs import also_proves
+
+    for number, (fault, moved) in enumerate(_faults(statement)):
+        if not also_proves(certificate, moved, start):
+            return ControlResult(name="printed moved", fault=fault, at_declared_size=number < 2, refuted=True)
+    return ControlResult(name="printed moved", fault="every fault", at_declared_size=True, refuted=False)
+
+
+def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
+    """Printed sides that are wrong; where no factor changes one, it is set on the other side of the left."""
+    for factor in FACTORS:
+        yield from moves(statement, factor)
+    if statement.relation == "=":
+        yield "printed + 1/100", moved_side(statement, "+", Fraction(1, 100))
+    elif statement.lhs is not None:
+        left = to_text(statement.lhs)
+        yield "2*left - printed", Planted("turned", rhs=f"2*({left}) - printed").statement(statement)

@@ -1,120 +1,103 @@
-"""A proof that nobody wrote: of a claim whose two sides are formulas, where signs and rules suffice."""
+"""A proof that nobody wrote: of a claim whose two sides are formulas, found by a search and decided by the checker."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from dpverify.harness.checks import missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import Build, DerivationCheck
-from dpverify.harness.planted import Planted, moved_side
+from dpverify.harness.derivation_check import Build, DerivationCheck, printed_moved
 from dpverify.harness.text_proof import has_text
-from dpverify.ledger.formula import Call, to_text, walk
-from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult
+from dpverify.ledger.formula import Call, walk
+from dpverify.ledger.results import CheckResult, DerivationResult, StepResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.work import Meter
 
 if TYPE_CHECKING:
+    from dpverify.symbolic.certify.certificates import Certificate
     from dpverify.symbolic.derive.derivation import Derivation
 
 FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount", "binomial"}
 """What certificates know."""
 
-WORK = 2_000_000
-"""Parts of formulas that are evaluated while a proof is looked for; it ends without one where that is not enough."""
+RELATIONS = {"<=", ">=", "=", "<", ">"}
 
-SMOKE_SECONDS = 6.0  # of computing, in a smoke run
+SMOKE_EFFORT = 6_000  # goals in a smoke run: a few seconds
 
-NOT_FOUND = "no proof was found by signs and rules"
-
-
-def searched_for(statement: Statement) -> Derivation:
-    """The derivation that is found, or one without a step."""
-    from dpverify.symbolic.derive.by_rules import derived_by_rules, from_left_side
-
-    return derived_by_rules(statement, _accepted(statement)) or from_left_side(statement)
+NOT_FOUND = "no proof was found"
+NAME = "found automatically"
 
 
-def _accepted(statement: Statement) -> Callable[[Derivation], bool]:
-    """Whether the stand-alone checker accepts the certificate of a derivation."""
+def left_side(statement: Statement) -> Derivation:
+    """The left side without a step: the steps are facts of the certificate."""
+    from dpverify.symbolic.automatic.proofs import from_left_side
 
-    def accepted(derivation: Derivation) -> bool:
-        from dpverify.symbolic.certify.certificates import certify
-        from dpverify.symbolic.certify.checker import k, rules
-
-        outcome = certify(statement, derivation)
-        if outcome.data is None:
-            return False
-        try:
-            k.run(outcome.data, rules())
-        except k.Refused:
-            return False
-        return True
-
-    return accepted
+    return from_left_side(statement)
 
 
 @dataclass(frozen=True)
 class FormulaProof(DerivationCheck):
-    """Search for a derivation of a statement of two formulas; a certificate that is accepted is what proves it.
+    """Search for a proof of a statement of two formulas; the stand-alone checker decides whether it is one.
 
-    Where none is found, nothing is said.
+    If none is found, the claim stays untested by this check, and the message lists goals that were not proved.
     """
 
-    build: Build = field(default=searched_for, kw_only=True)
+    build: Build = field(default=left_side, kw_only=True)
 
     def can_judge(self, statement: Statement) -> bool:
         """Whether both sides are formulas in numbers and functions of certificates, and there is no proof as text."""
-        if (
-            has_text(statement)
-            or statement.lhs is None
-            or statement.rhs is None
-            or statement.relation not in {"<=", ">=", "="}
-        ):
+        if has_text(statement) or statement.lhs is None or statement.rhs is None or statement.relation not in RELATIONS:
             return False
         nodes = (statement.lhs, statement.rhs, *(value for _, value in statement.let), *statement.requires)
         called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}
         kinds = {domain.kind for domain in statement.domains.values()}
         return kinds <= {"real", "integer"} and called <= FUNCTIONS
 
+    def certificate(self, statement: Statement) -> Certificate:
+        """The certificate that a search finds."""
+        from dpverify.symbolic.automatic.proofs import prove
+        from dpverify.symbolic.certify.certificates import Certificate
+
+        outcome = prove(statement)
+        return Certificate(outcome.certificate, "; ".join(outcome.tried))
+
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search; what is found is checked like any derivation."""
+        """Search; what is found is a certificate that the checker accepts."""
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
             return recorded
-        from dpverify.symbolic.derive.by_rules import SECONDS, derived_by_rules
+        from dpverify.symbolic.automatic.proofs import EFFORT, prove
 
-        seconds = SMOKE_SECONDS if context.budget.name == "smoke" else SECONDS
-        with Meter(WORK).running():
-            derivation = derived_by_rules(context.statement, _accepted(context.statement), seconds)
-        if derivation is None:
-            return self.result(status="untested", message=NOT_FOUND)
-        once = replace(self, build=lambda _: derivation)
-        result = super(FormulaProof, once).run_block(replace(context, proof=None), block)
-        if result.status != "inconclusive" or result.error:
-            return result
-        return msgspec.structs.replace(result, status="untested")
-
-    def _controls(self, context: Context, derivation: Derivation) -> tuple[list[ControlResult], list[str]]:
-        """Where no factor makes the printed side false, as where a side is 0, set it on the other side of the left."""
-        (printed, *remaining), slack = super()._controls(context, derivation)
-        if printed.refuted:
-            return [printed, *remaining], slack
-        from dpverify.symbolic.derive.derivation import conclude
-
-        fault, faulty = _turned(context.statement)
-        relation = conclude(derivation, faulty)
-        refuted = relation not in IMPLIED
-        return [msgspec.structs.replace(printed, fault=fault, refuted=refuted, statistic=relation), *remaining], slack
+        del block
+        statement = context.statement
+        outcome = prove(statement, SMOKE_EFFORT if context.budget.name == "smoke" else EFFORT)
+        if outcome.certificate is None:
+            return self.result(status="untested", message="; ".join([NOT_FOUND, *outcome.tried]))
+        controls = [printed_moved(statement, outcome.certificate)]
+        missed = missed_controls(controls)
+        return self.result(
+            status="inconclusive" if missed else "proved",
+            message="; ".join(filter(None, [f"{NAME}, {outcome.way}", missed])),
+            detects="a printed side that does not follow",
+            derivation=_as_result(statement, outcome.certificate, outcome.way),
+            relation_to_derived="equal",
+            controls=controls,
+        )
 
 
-def _turned(statement: Statement) -> tuple[str, Statement]:
-    """A printed side that is false wherever both sides are not equal; of an equality, one that is off by 1%."""
-    if statement.relation == "=":
-        return "printed + 1/100", moved_side(statement, "+", Fraction(1, 100))
-    assert statement.lhs is not None
-    left = to_text(statement.lhs)
-    return "2*left - printed", Planted("turned", rhs=f"2*({left}) - printed").statement(statement)
+def _as_result(statement: Statement, certificate: dict[str, Any], way: str) -> DerivationResult:
+    """The proof as a chain of one step, with what it uses as a note."""
+    import sympy
+
+    from dpverify.symbolic.automatic.argument import argument_lines
+    from dpverify.symbolic.expressions.to_sympy import sympy_sides
+
+    left, right = sympy_sides(statement)
+    note = "; ".join(argument_lines(certificate, way))
+    relation = str(statement.relation)
+    steps = [
+        StepResult(expression=str(left), latex=sympy.latex(left), relation="", rule="start", status="proved"),
+        StepResult(
+            expression=str(right), latex=sympy.latex(right), relation=relation, rule=NAME, status="proved", note=note
+        ),
+    ]
+    return DerivationResult(name=NAME, whose="ours", steps=steps, complete=True)

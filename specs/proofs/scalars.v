@@ -33,6 +33,52 @@ Proof.
   replace ((1 - x) * 0 + x * -1) with (-1 * x) by ring. rewrite exp_0. lra.
 Qed.
 
+Lemma rising : forall (f d : R -> R) (a b : R),
+  (forall c, is_derive f c (d c)) -> a <= b -> (forall c, a <= c <= b -> 0 <= d c) -> f a <= f b.
+Proof.
+  intros f d a b D [H | ->] P; [| lra].
+  destruct (MVT_cor2 f d a b H) as [c [E [A B]]]; [intros c _; apply is_derive_Reals, D |].
+  assert (0 <= d c) by (apply P; lra). nra.
+Qed.
+
+(* How far exp is above its Taylor polynomials of degree 2 and 3, with their derivatives. *)
+Definition above_quadratic (x : R) : R := exp x - (1 + x + x ^ 2 / 2).
+Definition above_cubic (x : R) : R := exp x - (1 + x + x ^ 2 / 2 + x ^ 3 / 6).
+
+Lemma above_quadratic_rises : forall a b : R, a <= b -> above_quadratic a <= above_quadratic b.
+Proof.
+  intros a b H. apply rising with (d := fun x => exp x - (1 + x)); [| exact H |].
+  - intros c. unfold above_quadratic. auto_derive; [trivial | field].
+  - intros c _. generalize (exp_ineq1_le c). lra.
+Qed.
+
+Theorem exp_cubic : exp_cubic_statement.
+Proof.
+  intros x. assert (D : forall c, is_derive above_cubic c (above_quadratic c)).
+  { intros c. unfold above_cubic, above_quadratic. auto_derive; [trivial | field]. }
+  assert (Q : above_quadratic 0 = 0) by (unfold above_quadratic; rewrite exp_0; lra).
+  assert (Z : above_cubic 0 = 0) by (unfold above_cubic; rewrite exp_0; lra).
+  assert (0 <= above_cubic x); [| unfold above_cubic in *; lra].
+  destruct (Rle_dec 0 x) as [X | X].
+  - rewrite <- Z. apply rising with (d := above_quadratic); [exact D | exact X |].
+    intros c [C _]. rewrite <- Q. now apply above_quadratic_rises.
+  - enough (- above_cubic x <= - above_cubic 0) by lra.
+    apply rising with (f := fun c => - above_cubic c) (d := fun c => - above_quadratic c); [| lra |].
+    + intros c. apply (is_derive_opp above_cubic c (above_quadratic c)), D.
+    + intros c [_ C]. assert (above_quadratic c <= 0); [| lra].
+      rewrite <- Q. now apply above_quadratic_rises.
+Qed.
+
+Theorem exp_pade : exp_pade_statement.
+Proof.
+  intros x X. set (f := fun c => 2 + c - (2 - c) * exp c).
+  assert (f 0 <= f x); [| unfold f in *; rewrite exp_0 in *; lra].
+  apply rising with (d := fun c => 1 - (1 - c) * exp c); [| exact X |].
+  - intros c. unfold f. auto_derive; [trivial | ring].
+  - intros c _. assert (E := exp_ineq1_le (- c)). apply Rmult_le_compat_r with (r := exp c) in E; [| left; apply exp_pos].
+    rewrite <- exp_plus in E. replace (- c + c) with 0 in E by ring. rewrite exp_0 in E. lra.
+Qed.
+
 Theorem bernoulli : bernoulli_statement.
 Proof.
   intros n x X N I. destruct (natural n I N) as [k ->]. rewrite power_INR. clear I N.

@@ -18,6 +18,15 @@ Definition exp_chord_statement : Prop :=
   x <= (1) ->
   (exp ((-1) * x)) <= ((1) + ((-1) * x * ((1) + ((-1) * (exp (-1)))))).
 
+Definition exp_cubic_statement : Prop :=
+  forall (x : R),
+  ((1) + x + ((1 / 2) * (x ^ 2)) + ((1 / 6) * (x ^ 3))) <= (exp x).
+
+Definition exp_pade_statement : Prop :=
+  forall (x : R),
+  (0) <= x ->
+  (((2) + ((-1) * x)) * (exp x)) <= ((2) + x).
+
 Definition bernoulli_statement : Prop :=
   forall (n : R) (x : R),
   (-1) <= x ->

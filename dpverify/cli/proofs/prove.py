@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.statements import Statement
+    from dpverify.symbolic.derive.steps import Derivation
     from dpverify.symbolic.elaborate.examine import Examined
 
 FAULTY = 1  # exit code where a proof has no certificate that the checker accepts
@@ -27,6 +28,7 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
 
     The proof is in the file proofs.toml of the paper's records. Below each line, its rule's statement and the
     proved conditions are printed. If a line does not follow, the reason and a point where it is false are printed.
+    A claim of two formulas that has no proof as text is proved by a search, which prints what it used or tried.
     The exit code is 1 if the stand-alone checker does not accept a certificate.
 
     Parameters
@@ -36,7 +38,7 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     suggest
-        Print next lines that rules of the catalogue offer after the last line.
+        Print next lines: the printed side if a search reaches it from the last line, or what rules offer.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.specs import several_claims
@@ -45,10 +47,51 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
     if len(found) != 1:
         raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(found)}")
     statements = list(_with_proof(found[0]))
-    if not statements:
-        raise BadInput("CLAIM", found[0].key, "must have a proof as text, in the file proofs.toml of its paper")
-    accepted = [_prove(statement, suggest=suggest) for statement in statements]
+    if statements:
+        accepted = [_prove(statement, suggest=suggest) for statement in statements]
+    elif formulas := list(_of_formulas(found[0])):
+        accepted = [_search(statement, suggest=suggest) for statement in formulas]
+    else:
+        rule = "must have a proof as text, in the file proofs.toml of its paper, or two sides that are formulas"
+        raise BadInput("CLAIM", found[0].key, rule)
     return OK if all(accepted) else FAULTY
+
+
+def _of_formulas(claim: ClaimSpec) -> Iterator[Statement]:
+    """Yield the statements of a claim that a search may prove."""
+    from dpverify.harness.formula_proof import FormulaProof
+
+    check = FormulaProof(claim.record.id, "proof")
+    for statement in claim.statements():
+        if check.can_judge(statement):
+            yield statement
+
+
+def _search(statement: Statement, *, suggest: bool) -> bool:
+    """Search for a proof; print what it uses, or what was tried."""
+    from dpverify.symbolic.automatic.argument import argument_lines
+    from dpverify.symbolic.automatic.proofs import EFFORT, from_left_side, prove
+    from dpverify.symbolic.elaborate.present import statement_lines
+
+    print("\n".join(statement_lines(statement)))
+    print(f"no proof as text; a search of at most {EFFORT} goals for each way of proof:")
+    outcome = prove(statement)
+    if outcome.certificate is None:
+        print("\n".join(f"not proved {text}" for text in outcome.tried))
+        if suggest:
+            _print_next_lines(statement, from_left_side(statement))
+        return False
+    print("\n".join(f"  {line}" for line in argument_lines(outcome.certificate, outcome.way)))
+    print("proved, given nothing: the stand-alone checker accepts the certificate")
+    return True
+
+
+def _print_next_lines(statement: Statement, chain: Derivation) -> None:
+    """Print lines that may follow the last one of a chain."""
+    from dpverify.symbolic.automatic.next_lines import next_lines
+
+    for line in next_lines(statement, chain):
+        print(f"possible next line: {line}")
 
 
 def _with_proof(claim: ClaimSpec) -> Iterator[Statement]:
@@ -66,7 +109,7 @@ def _prove(statement: Statement, *, suggest: bool) -> bool:
     """Print one proof; whether its certificate is accepted."""
     from dpverify.symbolic.elaborate.errors import ProofError
     from dpverify.symbolic.elaborate.examine import examine
-    from dpverify.symbolic.elaborate.present import lines_of, next_lines, statement_lines
+    from dpverify.symbolic.elaborate.present import lines_of, statement_lines
 
     print("\n".join(statement_lines(statement)))
     try:
@@ -78,8 +121,7 @@ def _prove(statement: Statement, *, suggest: bool) -> bool:
     for problem in found.problems:
         print(f"not proved: {problem}")
     if suggest:
-        for line in next_lines(statement, found.derivation):
-            print(f"possible next line: {line}")
+        _print_next_lines(statement, found.derivation)
     for line in _ending(found):
         print(line)
     return found.certificate is not None

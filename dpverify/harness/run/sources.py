@@ -80,7 +80,7 @@ def _of_package(package: str, paper: str) -> PaperChecks | None:
 def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     """The checks of a claim, by its id without the paper; of one without any those for which formulas suffice.
 
-    These are a search for a counterexample, all points of a finite domain, and a proof by signs and rules. Each claim
+    These are a search for a counterexample, all points of a finite domain, and a search for a proof. Each claim
     has besides the check of its proof as text, where no other check has this name.
     """
     of_text = Entry(TextProof(claim, text_proof.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))

@@ -9,6 +9,7 @@ from typing import Any
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, read
 from dpverify.symbolic.certify.checker import k, rules
+from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import functions_of, lemma_header, local_part, measured_left, record_header
 from dpverify.symbolic.certify.instances import kind_of
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
@@ -41,7 +42,7 @@ _ROWS = dict(k.ROWS)
 _FORMS = dict(k.FORMS)
 
 
-def _begin() -> None:
+def begin() -> None:
     """Forget the expressions of other certificates, since terms stand in the order in which they were first met."""
     for cache, first in ((k.ROWS, _ROWS), (k.FORMS, _FORMS)):
         cache.clear()
@@ -54,10 +55,13 @@ _latest: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
 """What was written last, with what it was written from: readings often have the same statement and derivation."""
 
 
-def certify(statement: Statement, derivation: Derivation) -> Certificate:
-    """Write the certificate of a statement from its derivation; whatever was written before, it is the same."""
-    _begin()
-    book = Book()
+def certify(statement: Statement, derivation: Derivation, goals: Goals | None = None) -> Certificate:
+    """Write the certificate of a statement from its derivation; whatever was written before, it is the same.
+
+    ``goals``: what proves the conditions of steps; by default what needs no search.
+    """
+    begin()
+    book = Book(goals)
     try:
         clean = prepared(without_names(derivation))
         header = record_header(statement, clean.start)
@@ -65,7 +69,7 @@ def certify(statement: Statement, derivation: Derivation) -> Certificate:
         for latest_content, latest_derivation, record in _latest:
             if latest_content == content and latest_derivation == derivation:
                 # The header as it is written for this statement: equal letters may stand in another order.
-                return Certificate(_sealed({**record, "statement": {**record["statement"], **header}}))
+                return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
         if statement.relation in k.ORDERS:
             header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
         if clean.division is None:
@@ -75,14 +79,14 @@ def certify(statement: Statement, derivation: Derivation) -> Certificate:
         left = measured_left(statement)
         if left is not None:
             writer.has_value(k.read(left))
-        record = _sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
+        record = sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
         _latest[:] = [(content, derivation, record)]
         return Certificate(record)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return Certificate(None, str(error))
 
 
-def _sealed(data: dict[str, Any]) -> dict[str, Any]:
+def sealed(data: dict[str, Any]) -> dict[str, Any]:
     """The certificate with the seals of its statement, its lemmas and their premises."""
     for proof in (*data["lemmas"], data["statement"]):
         for part in (proof, *proof["premises"].values()):
@@ -93,7 +97,8 @@ def _sealed(data: dict[str, Any]) -> dict[str, Any]:
 class Book:
     """The lemmas of one certificate."""
 
-    def __init__(self) -> None:
+    def __init__(self, goals: Goals | None = None) -> None:
+        self.goals = goals
         self.checker = k.Checker(rules())
         self.lemmas: list[dict[str, Any]] = []
         self.known: list[tuple[Derivation | Induction, str]] = []
@@ -112,7 +117,7 @@ class Book:
                 writer = self._induction(cited)
         except NoCertificateError as error:
             raise NoCertificateError(f"{title}: {error}") from None
-        self._keep(writer)
+        self.keep(writer)
         self.known.append((cited, writer.data["name"]))
         return str(writer.data["name"])
 
@@ -141,7 +146,7 @@ class Book:
         every |= {"conditions": header["conditions"] + local["conditions"]}
         part = Writer(self, every, derivation)
         part.run()
-        self._keep(part)
+        self.keep(part)
         granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
         writer = Writer(
             self,
@@ -173,7 +178,7 @@ class Book:
         lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
         part = self.proof(lemma, derivation, strict=True)
         part.run()
-        self._keep(part)
+        self.keep(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # they are the derivation's, not the statement's
@@ -189,6 +194,7 @@ class Book:
         writer.ended()
         return writer
 
-    def _keep(self, writer: Writer) -> None:
+    def keep(self, writer: Writer) -> None:
+        """Add a lemma that is written."""
         self.lemmas.append(writer.data)
         self.checker.lemmas[writer.data["name"]] = writer.proof

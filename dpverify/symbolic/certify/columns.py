@@ -42,7 +42,7 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
         for atom, exponent in powers:
             base_columns.extend(_power(goals, place, atom, exponent, depth))
         for atom in {atom: None for atom, _ in powers}:
-            base_columns.extend(_function(goals, place, atom, depth))
+            base_columns.extend(function_columns(goals, place, atom, depth))
     columns = [*base_columns, Known(k.ONE, True, ())]
     if products:
         columns.extend(_squares(place, form))
@@ -186,7 +186,7 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
         yield from _rule(place, "power-increasing", {"x": b, "p": k.rational(0), "q": x})
 
 
-def _function(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Known]:
+def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Known]:
     """What rules say of a logarithm, floor, bit or maximum."""
     kind, *arguments = atom
     if kind == "log" and k.letters_in(arguments[0]) and goals.prove(place, arguments[0], True, depth - 1):

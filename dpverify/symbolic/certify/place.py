@@ -126,7 +126,9 @@ class FactList:
             if value is None:
                 continue
             if value < -1e-9 * max(1.0, abs(value)) or (strict and value == 0):
-                return True
+                terms = [value_of(term, point) or 0.0 for term in expr[1:]] if expr[0] == "+" else []
+                if value < -1e-9 * max(map(abs, terms), default=0.0) or not any(terms):
+                    return True
         return False
 
 

@@ -41,7 +41,8 @@ class Writer:
         self.book = book
         self.derivation = derivation
         self.data: dict[str, Any] = {"local": _NO_LETTERS, **data, "premises": {}, "body": []}
-        self.proof, self.goals = Writing(book.checker, self.data), Goals()
+        self.proof = Writing(book.checker, self.data)
+        self.goals = book.goals or Goals()
         self.quantified = replaced(derivation.steps)
         symbols = symbols_of(derivation)
         self.setting = Setting(derivation.variables, symbols, derivation.assumptions, _POINTS, 0)
@@ -53,7 +54,7 @@ class Writer:
         place = self.place
         goals = self.goals
         derivation = self.derivation
-        self._first_facts()
+        self.first_facts()
         for name in derivation.shown:
             self._shown(derivation.premises[name])
         lhs = self.proof.lhs
@@ -99,7 +100,7 @@ class Writer:
 
     def run_instance(self, lemma: str, values: Mapping[str, Any]) -> None:
         """Write that a statement is what a lemma says of some values."""
-        self._first_facts()
+        self.first_facts()
         for condition in self.book.checker.lemmas[lemma].conditions:
             parts = list(_parts(k.put(condition[2], values)))
             for base, power in (e[1:] for e in parts if e[0] == "^" and self.place.form(e[2]).constant() is None):
@@ -122,7 +123,7 @@ class Writer:
         """Write that a statement holds where a letter is at its start, and by the one before where it is above."""
         proof = self.proof
         place = self.place
-        self._first_facts()
+        self.first_facts()
         starts = [c[2] for c in proof.conditions if c[1] == ">=" and letter in k.letters_in(c[2])]
         start = written(place.form(k.letter(letter) - starts[0]))
         before = k.letter(letter) - k.rational(1)
@@ -160,7 +161,7 @@ class Writer:
         if not place.fact(rule.relation, gap, "instance", kind, name, values):
             raise NoCertificateError(f"{name}: {place.refusal}")
 
-    def _first_facts(self) -> None:
+    def first_facts(self) -> None:
         """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
         place = self.place
         goals = self.goals

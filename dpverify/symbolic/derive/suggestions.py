@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import sympy
 
-from dpverify.symbolic.derive.steps import Step
 from dpverify.symbolic.expressions.functions import HOLE, PopCount
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Relation
@@ -32,21 +31,6 @@ class Suggestion(NamedTuple):
     fit: Fit
     context: Any  # the expression with a hole for the rule's sides
 
-    def step(self, new: Any, relation: Relation) -> Step:
-        """The step to ``new``, which is one of both expressions."""
-        return Step(new, relation, self.fit.rule, self.fit.where, context=self.context)
-
-
-def rewritten(expr: Any) -> Iterator[Any]:
-    """Other forms of an expression that are equal to it."""
-    for form in (_from_zero, sympy.expand, sympy.together, sympy.apart, sympy.factor):
-        try:
-            new = form(expr)
-        except (sympy.PolynomialError, NotImplementedError):
-            continue
-        if new != expr:
-            yield new
-
 
 def suggested(expr: Any, relation: Relation) -> Iterator[Suggestion]:
     """What may be put in the place of an expression, with a rule at one of its parts; an identity only for ``=``."""
@@ -57,20 +41,6 @@ def suggested(expr: Any, relation: Relation) -> Iterator[Suggestion]:
                 context = expr.xreplace({part: fit.place})
                 put = instance.rhs if fit.upper else instance.lhs
                 yield Suggestion(context.xreplace({HOLE: put}), fit, context)
-
-
-def _from_zero(expr: Any) -> Any:
-    """Let indices of sums begin at 0, and take out factors that do not depend on them."""
-
-    def moved(node: Any) -> Any:
-        (index, lo, hi), *outer_limits = node.limits
-        if outer_limits or lo == -sympy.oo:
-            return node
-        body = sympy.expand(sympy.expand_power_exp(node.function.xreplace({index: index + lo})))
-        terms = (term.as_independent(index, as_Add=False) for term in sympy.Add.make_args(body))
-        return sympy.Add(*(factor * sympy.Sum(summand, (index, 0, hi - lo)) for factor, summand in terms))
-
-    return expr.replace(lambda e: isinstance(e, sympy.Sum), moved)
 
 
 def _fits(part: Any) -> Iterator[Fit]:

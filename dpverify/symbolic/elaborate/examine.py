@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.ledger.proofs.chains import ChainLine, parse_chain
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.certificates import certify
+from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.derive.conclude import Conclusion, compare_with
 from dpverify.symbolic.derive.define import reworded
@@ -46,7 +46,7 @@ def examine(statement: Statement, points: int = POINTS) -> Examined:
     full = reworded(statement)
     derivation = derivation_of(full)
     try:
-        found = certify(full, derivation)
+        found = certified(full, derivation)
     except DerivationError as error:
         return Examined(statement, derivation, None, (str(error),))
     refusal = found.reason

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 import sympy
@@ -13,7 +12,6 @@ from dpverify.ledger.formula import to_text
 from dpverify.ledger.proofs.chains import ChainLine, parse_chain
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Step
-from dpverify.symbolic.derive.suggestions import suggested
 from dpverify.symbolic.elaborate.guards import is_guard
 from dpverify.symbolic.elaborate.steps import says
 from dpverify.symbolic.elaborate.text import text_of
@@ -22,7 +20,6 @@ from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Condition, ForAll, Holds, Instance, IsInteger, Rule
 
 WIDTH = 100
-MOST_SUGGESTED = 5
 
 
 def statement_lines(statement: Statement) -> list[str]:
@@ -82,14 +79,6 @@ def condition_text(condition: Condition) -> str:
             return f"{text_of(relation)} for {text_of(lo)} <= {index.name} <= {text_of(hi)}"
         case _:
             return str(condition)
-
-
-def next_lines(statement: Statement, derivation: Derivation) -> list[str]:
-    """Lines that rules of the catalogue offer after the last one."""
-    relation = derivation.relation if derivation.relation != "=" else statement.relation
-    direction: Any = relation if relation in {"<=", ">=", "="} else "<="
-    found = islice(suggested(derivation.last, direction), MOST_SUGGESTED)
-    return [f"{direction} {text_of(one.expr)}      by {one.fit.rule}" for one in found]
 
 
 def rule_lines(rule: Rule, basis: Mapping[str, str] | None) -> list[str]:

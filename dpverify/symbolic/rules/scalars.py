@@ -41,6 +41,21 @@ RULES = (
         {"x": _UNIT},
     ),
     Rule(
+        "exp-cubic",
+        at_most(1 + x + x**2 / 2 + x**3 / 6, exp(x)),
+        "The Taylor polynomial of an odd degree: the difference has the derivative exp(x) - 1 - x - x**2/2, which has "
+        "the sign of x, since its own derivative exp(x) - 1 - x is at least 0.",
+        (),
+        {"x": _ANY},
+    ),
+    Rule(
+        "exp-pade",
+        at_most((2 - x) * exp(x), 2 + x),
+        "The difference is 0 at 0 and has the derivative 1 - (1 - x)*exp(x) >= 0, as 1 - x <= exp(-x).",
+        (Holds(x >= 0),),
+        {"x": _NONNEGATIVE},
+    ),
+    Rule(
         "bernoulli",
         at_most(1 + n * x, (1 + x) ** n),
         "Induction on n, a whole number: (1 + n*x)*(1 + x) = 1 + (n + 1)*x + n*x**2. False for 0 < n < 1.",

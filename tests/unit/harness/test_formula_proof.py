@@ -6,18 +6,16 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import dpverify as dv
 from dpverify.cli.app import main
-from dpverify.harness.derivation_check import DerivationCheck
+from dpverify.harness import formula_proof
 from dpverify.harness.formula_proof import FormulaProof
-from dpverify.ledger.results import CheckResult
-from dpverify.symbolic.certify import certificates
+from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.certify.checker import checker_file, k
-from dpverify.symbolic.derive import by_rules
+from dpverify.symbolic.certify.place import FactList
 from tests.for_each import for_each
 from tests.unit.harness.formulas import formula, judged
 
@@ -100,14 +98,15 @@ def test_nothing_false_is_proved(
     text: str, domains: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not points:  # the prover has to resist by itself
-        monkeypatch.setattr(by_rules, "_may_hold", lambda *_: True)
+        monkeypatch.setattr(FactList, "refuted", lambda *_: False)
     result = judged(CHECK, formula(text, domains, *requires))
     assert (result.status, result.error) == ("untested", "")
 
 
 def test_a_strict_relation_is_not_proved_as_one_that_is_not() -> None:
-    assert not CHECK.can_judge(formula("a*(1 - a) < 1/4", A))
+    assert judged(CHECK, formula("a*(1 - a) < 1/4", A)).status == "untested"
     assert judged(CHECK, formula("a*(1 - a) <= 1/4", A)).status == "proved"
+    assert judged(CHECK, formula("a*(1 - a) < 0.2501", A)).status == "proved"
 
 
 @for_each("text", ["normal_cdf(x) <= 1", "f(x) <= 1", "gaussian_delta(1, 1) <= x"])
@@ -131,29 +130,18 @@ def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.
     assert judged(CHECK, formula("1 - x <= exp(-x)", X)).status == "untested"
 
 
-def test_what_cannot_be_written_as_a_certificate_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(certificates, "certify", lambda *_: SimpleNamespace(data=None))
-    assert judged(CHECK, formula("1 - x <= exp(-x)", X)).status == "untested"
-
-
-def test_an_error_of_ours_in_what_was_found_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: DerivationCheck, *_: object) -> CheckResult:
-        return self.result(status="inconclusive", error="step 2 fails")
-
-    monkeypatch.setattr(DerivationCheck, "run_block", broken)
+def test_without_a_control_that_fails_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "also_proves", lambda *_: True)
     result = judged(CHECK, formula("1 - x <= exp(-x)", X))
-    assert (result.status, result.error) == ("inconclusive", "step 2 fails")
+    assert (result.status, result.controls[0].refuted) == ("inconclusive", False)
 
 
 def test_the_search_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     text, domains = "(1 - a)**N <= exp(-a*N)", AN
-    monkeypatch.setattr(by_rules, "DECISIONS", 5)
-    assert judged(CHECK, formula(text, domains)).status == "untested"
-    monkeypatch.undo()
-    monkeypatch.setattr(by_rules, "MOST_CHAINS", 1)
-    assert judged(CHECK, formula(text, domains)).status == "untested"
-    monkeypatch.undo()
-    assert judged(CHECK, formula("(x + y + 1)**40 >= -1", XY)).status == "untested"
+    monkeypatch.setattr(formula_proof, "SMOKE_EFFORT", 5)
+    result = judged(CHECK, formula(text, domains))
+    assert result.status == "untested"
+    assert "more than 5 goals" in result.message
 
 
 RECORDS = """[paper]

@@ -1,0 +1,93 @@
+"""The argument of a certificate as lines of text: cases, inductions, and the rules with their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpverify.symbolic.certify.checker import Expr, k
+
+INDEX = "idx"  # of the terms of a sum
+MOST_CHARACTERS = 100  # of a formula; a longer one is left out
+
+
+def argument_lines(certificate: dict[str, Any], way: str) -> list[str]:
+    """Lines that name what a proof uses."""
+    table = k.read_table(certificate["table"])
+    lines = list(dict.fromkeys(_lines(certificate["statement"]["body"], table, "")))
+    return [way, *lines] if lines else [f"{way}: the signs of terms suffice"]
+
+
+def _lines(items: list[Any], table: list[Expr], indent: str) -> Iterator[str]:
+    for item in items:
+        if "within" in item:
+            yield from _lines(item["facts"], table, indent)
+        elif "split" in item:
+            cases = ((">=", item["then"]), ("<", item["else"]))
+            for relation, inside in cases:
+                yield f"{indent}case {formula(k.read(item['split'], table))} {relation} 0"
+                yield from _lines(inside, table, f"{indent}  ")
+        elif item["by"][0] == "instance":
+            _, source, name, where = item["by"]
+            values = {letter: _value(value, table) for letter, value in where.items()}
+            yield f"{indent}{_said(source, name, values)}"
+
+
+def _said(source: str, name: str, values: dict[str, str]) -> str:
+    if source == "induction":
+        return f"the statement for {name} = {values[name]}"
+    text = ", ".join(f"{letter} = {value}" for letter, value in values.items())
+    return f"{name}({text})" if len(text) <= MOST_CHARACTERS else name
+
+
+def _value(value: Any, table: list[Expr]) -> str:
+    is_function = isinstance(value, list) and len(value) == 2 and value[0] == INDEX
+    return formula(k.read(value[1] if is_function else value, table))
+
+
+SIGNS = {"+": 1, "*": 2, "^": 3}
+
+
+def formula(e: Expr) -> str:
+    """An expression of the checker in the formula language."""
+    return _formula(e, 0)
+
+
+def _formula(e: Expr, around: int) -> str:
+    op, *args = e
+    if op == "q":
+        text = str(args[0])
+        return f"({text})" if around and (text.startswith("-") or ("/" in text and around > 1)) else text
+    if op == "letter":
+        return str(args[0])
+    if not args:
+        return str(op)
+    if op in ("sum", "integral"):
+        index, lo, hi, body = args
+        body = k.put(body, {index: k.letter("i")})
+        return f"sum({_formula(body, 0)}, i, {_formula(lo, 0)}, {_formula(hi, 0)})"
+    if op == "apply":
+        op, *args = args
+    if op not in SIGNS:
+        return f"{op}({', '.join(_formula(a, 0) for a in args)})"
+    if op == "+":
+        text = " + ".join(_formula(a, 1) for a in args).replace("+ -", "- ")
+    elif op == "*":
+        text = _product(args)
+    else:
+        text = f"{_formula(args[0], 3)}**{_formula(args[1], 3)}"
+    return f"({text})" if SIGNS[op] < around or (op == "^" and around == 3) else text
+
+
+def _factors(e: Expr) -> list[Expr]:
+    return [factor for part in e[1:] for factor in _factors(part)] if e[0] == "*" else [e]
+
+
+def _product(parts: list[Expr]) -> str:
+    args = [factor for part in parts for factor in _factors(part)]
+    minus = [a for a in args if a == k.rational(-1)]
+    under = [a[1] for a in args if a[0] == "^" and a[2] == k.rational(-1)]
+    over = [a for a in args if a not in minus and not (a[0] == "^" and a[2] == k.rational(-1))]
+    text = "*".join(_formula(a, 2) for a in over) or "1"
+    text += "".join(f"/{_formula(a, 3)}" for a in under)
+    return f"-{text}" if len(minus) % 2 else text

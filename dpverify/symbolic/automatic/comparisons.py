@@ -1,0 +1,144 @@
+"""Ways to prove a sign that compare something else: squares, arguments of logarithms, exponents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flint import fmpq
+
+from dpverify.symbolic.automatic.program import RELATION
+from dpverify.symbolic.automatic.search import DEPTH, Search, atoms_of
+from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.readback import power, written
+
+
+def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Compare the exponential of what stands beside logarithms with their arguments."""
+    low: list[tuple[Expr, Any]] = []
+    high: list[tuple[Expr, Any]] = []
+    rest = form
+    for m, c in form.items():
+        if len(m) == 1 and m[0][0][0] == "log" and m[0][1] is k.ONE and k.letters_in(m[0][0][1]):
+            (high if c > 0 else low).append((written(m[0][0][1]), abs(c)))
+            rest -= k.monomial(m, c)
+    if strict or not low + high or any(a[0] == "log" and k.letters_in(a[1]) for a in atoms_of(rest)):
+        return False
+    scale = fmpq(1)
+    for _, c in low + high:
+        scale *= c.q
+    scale = scale / min(c * scale for _, c in low + high)
+    up = k.form_of({m: c * scale for m, c in rest.items() if c > 0})
+    down = k.form_of({m: -c * scale for m, c in rest.items() if c < 0})
+    if len(low) + len(high) == 1:  # of a product of a sum, the logarithm is not taken apart
+        up, down = (up - down, k.ZERO) if low else (k.ZERO, down - up)
+    a, b = (
+        k.row("*", k.row("exp", written(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
+        for part, side in ((down, low), (up, high))
+    )
+    if not (search.shown(place, a, True, 1) and search.shown(place, b - a, False, depth - 1)):
+        return False
+    gap = k.row("log", b) - k.row("log", a)
+    place.fact(">=", gap, "instance", "rule", "log-monotone", {"a": a, "b": b})
+    return place.fact(">=", written(form), "combine", [], [[str(1 / scale), [gap]]])
+
+
+def by_exponentials(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Compare the logarithms of two products."""
+    plus = [(m, c) for m, c in form.items() if c > 0]
+    minus = [(m, -c) for m, c in form.items() if c < 0]
+    if strict or len(plus) != 1 or len(minus) != 1:
+        return False
+    if all(x.constant() is not None and a[0] != "e" for m, _ in plus + minus for a, x in m):
+        return False
+    b, a = (written(k.monomial(*side[0])) for side in (plus, minus))
+    if not (search.expr(place, a, True) and search.expr(place, b, True)):
+        return False
+    logs = [k.row("log", side) for side in (a, b)]
+    if not search.shown(place, logs[1] - logs[0], False, depth - 1):
+        return False
+    where = {"a": logs[0], "b": logs[1]}
+    gap = k.row("exp", logs[1]) - k.row("exp", logs[0])
+    return place.fact(">=", gap, "instance", "rule", "exp-monotone", where) and bool(
+        place.scope.holds(">=", form) or place.fact(">=", written(form), "combine", [], [["1", [gap]]])
+    )
+
+
+def by_square(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Complete the square of a letter or root, whose coefficient is positive and discriminant not."""
+    for atom in dict.fromkeys(a for m in form for a, _ in m):
+        if atom[0] not in ("letter", "base", "log", "e", "apply"):
+            continue
+        parts = _quadratic(form, atom)
+        if parts is None:
+            continue
+        (a, b, c), root = parts
+        product = place.scope.product
+        if not search.prove(place, a, True):
+            continue
+        rest = product(a, c).times(4) - product(b, b)
+        if not search.show(place, rest, strict, depth - 1):
+            continue
+        double = k.row("+", k.row("*", k.rational(2), written(a), root), written(b))
+        place.square(double)
+        terms = [["1", [k.row("*", double, double)]], ["1", [written(rest)]]]
+        divisor = written(a.times(4))
+        return place.fact(RELATION[strict], written(form), "combine", [divisor], terms)
+    return False
+
+
+def _quadratic(form: Form, atom: Any) -> tuple[tuple[Form, Form, Form], Expr] | None:
+    """Coefficients of a form as a polynomial of degree 2 in an atom or its root."""
+    exponents = {dict(m).get(atom, k.ZERO) for m in form}
+    values = {x.constant() for x in exponents}
+    if None in values:
+        return None
+    unit = max(values) / 2
+    if unit <= 0 or not values <= {fmpq(0), unit, 2 * unit} or unit not in (fmpq(1), fmpq(1, 2), fmpq(2)):
+        return None
+    parts = []
+    for n in (2, 1, 0):
+        held = {
+            tuple(f for f in m if f[0] is not atom): c
+            for m, c in form.items()
+            if dict(m).get(atom, k.ZERO).constant() == n * unit
+        }
+        parts.append(k.form_of(held))
+    return (parts[0], parts[1], parts[2]), power(atom, k.constant(unit))
+
+
+def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Compare squares: a sum with a square root is the difference of two squares over another sum."""
+    roots = {a: None for m in form for a, x in m if x.constant() is not None and x.constant().q == 2}
+    for atom in roots:
+        parts = _linear(form, atom)
+        if parts is None:
+            continue
+        (outside, beside), root = parts
+        product = place.scope.product
+        squares = product(outside, outside) - product(product(beside, beside), place.form(written(k.alone(atom))))
+        for sign in (1, -1):  # of what stands outside, against the root
+            other = outside.times(sign) - product(beside.times(sign), place.form(root))
+            if not search.prove(place, other, True):
+                continue
+            if search.show(place, squares.times(sign), strict, depth - 1):
+                terms = [["1", [written(squares.times(sign))]]]
+                return place.fact(RELATION[strict], written(form), "combine", [written(other)], terms)
+        signs = place.scope.sign(outside) | place.scope.sign(-outside)
+        if depth >= DEPTH - 1 and outside and not signs & 1 and search.prove(place, beside):
+            return search.split(place, written(outside), form, strict, depth)
+    return False
+
+
+def _linear(form: Form, atom: Any) -> tuple[tuple[Form, Form], Expr] | None:
+    """What stands outside of a square root, and what it is multiplied with."""
+    parts: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
+    for m, c in form.items():
+        exponent = dict(m).get(atom, k.ZERO).constant()
+        if exponent is None or exponent < 0:
+            return None
+        odd = exponent.q == 2
+        left = exponent - fmpq(1, 2) if odd else exponent
+        key = tuple((a, x if a is not atom else k.constant(left)) for a, x in m if a is not atom or left)
+        parts[odd][key] = parts[odd].get(key, fmpq(0)) + c
+    return (k.form_of(parts[0]), k.form_of(parts[1])), power(atom, k.constant(fmpq(1, 2)))

@@ -1,0 +1,173 @@
+"""A sign as a combination of known facts: floats choose columns of a linear program, exact arithmetic the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+from scipy.sparse import csc_matrix
+
+from dpverify.symbolic.certify.checker import Form, k
+from dpverify.symbolic.certify.columns import Known, _signs, pruned
+from dpverify.symbolic.certify.goals import Goals
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.prove.certificate import solve
+
+MOST_COLUMNS = 2500
+MOST_MULTIPLES = 700
+SMALL = 1200  # entries of a program that is solved exactly at once
+MOST_SUMS = 6  # products with sums in facts, to which others are extended
+MOST_TERMS = 40  # of a column
+SECONDS = 1.5  # of one program
+LEAST = 1e-9  # weight that counts
+RELATION = (">=", ">")
+
+
+def combined(
+    goals: Goals,
+    place: FactList,
+    form: Form,
+    strict: bool,
+    facts: Sequence[Known],
+    divisors: Sequence[Form] = (),
+    *,
+    multiples: bool = True,
+) -> bool:
+    """Write that a form is nonnegative, if it is a combination of facts and their multiples.
+
+    ``divisors``: positive forms with which the form is multiplied first.
+    """
+    target = form
+    for divisor in divisors:
+        target = place.scope.product(target, place.scope.as_factor(divisor))
+    columns = [*facts, Known(k.ONE, True, ())]
+    columns += _multiples(goals, place, target, facts) if multiples else ()
+    monomials = {m: None for f in (target, *(c.form for c in columns)) for m in f}
+    columns += [column for m in monomials for column in place.kept(_signs, place, m)]
+    columns = pruned(columns, target)
+    if len(columns) > MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in target):
+        return False
+    return written_down(place, form, strict, columns, divisors, target)
+
+
+def written_down(
+    place: FactList,
+    form: Form,
+    strict: bool,
+    columns: list[Known],
+    divisors: Sequence[Form] = (),
+    product: Form | None = None,
+) -> bool:
+    """Write a form, or its product with divisors, as a combination of columns, if it is one."""
+    weights = _weights(columns, form if product is None else product, strict)
+    if weights is None:
+        return False
+    used = [(w, c) for w, c in weights if w > 0]
+    if not all(emit() for _, c in used for emit in c.emit):
+        return False
+    terms = [[str(-w if c.negated else w), list(c.factors)] for w, c in used]
+    return place.fact(RELATION[strict], written(form), "combine", [written(d) for d in divisors], terms)
+
+
+def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Known]) -> Iterator[Known]:
+    """Yield facts times what one of their monomials lacks to be one of the target's."""
+    seen = set[Any]()
+    sums = {m: None for f in facts for m in f.form if len(m) > 1 and any(a[0] == "sum" for a, _ in m)}
+    wanted = [*target, *list(sums)[:MOST_SUMS]]
+    count = 0
+    for _ in range(2):
+        new = dict[Any, None]()
+        for fact in facts:
+            for m in wanted:
+                for part in fact.form:
+                    cofactor = _quotient(place, m, part)
+                    if cofactor is None or (fact.factors, fact.negated, cofactor) in seen:
+                        continue
+                    seen.add((fact.factors, fact.negated, cofactor))
+                    if not goals.prove(place, cofactor, False, 3):
+                        continue
+                    product = place.kept(place.scope.product, fact.form, cofactor)
+                    if not product or len(product) > MOST_TERMS:
+                        continue
+                    count += 1
+                    if count > MOST_MULTIPLES:
+                        return
+                    new |= dict.fromkeys(product)
+                    strict = fact.strict and place.scope.sign(cofactor) == 3
+                    yield Known(product, strict, (*fact.factors, written(cofactor)), fact.negated, fact.emit)
+        wanted = [m for m in new if m not in target][:12]
+
+
+def _quotient(place: FactList, m: Any, part: Any) -> Form | None:
+    """What a monomial has more than another one, if every power in it is also one of the first."""
+    if not part or m == part:
+        return None
+    left = dict(m)
+    for atom, exponent in part:
+        if atom not in left:
+            return None
+        left[atom] = left[atom] - exponent
+    for atom, exponent in m:
+        value = left[atom].constant()
+        whole = exponent.constant()
+        if value is not None and whole is not None and value * whole < 0:
+            return None
+    form: Form = place.scope.joined(tuple((a, x) for a, x in left.items() if x))
+    return form if len(form) == 1 and form.constant() is None else None
+
+
+def _weights(columns: list[Known], target: Form, strict: bool) -> list[tuple[Any, Known]] | None:
+    rows: dict[Any, int] = {}
+    for form in (target, *(c.form for c in columns)):
+        for m in form:
+            rows.setdefault(m, len(rows))
+    chosen: list[Known] | None = columns
+    if len(columns) * len(rows) > SMALL:
+        chosen = _support(columns, target, rows, strict)
+    if chosen is None:
+        return None
+    matrix = [{rows[m]: c for m, c in column.form.items()} for column in chosen]
+    is_strict = [c.strict and strict for c in chosen]
+    weights = solve(matrix, {rows[m]: c for m, c in target.items()}, is_strict)
+    if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, is_strict, strict=True))):
+        return None
+    return list(zip(weights, chosen, strict=True))
+
+
+def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: bool) -> list[Known] | None:
+    """The columns that floats give a positive weight; cheap ones first."""
+    scales = [1 / max(abs(_float(c)) for c in column.form.values()) for column in columns]
+    entries = [
+        (_float(c) * scale, rows[m], j)
+        for j, (column, scale) in enumerate(zip(columns, scales, strict=True))
+        for m, c in column.form.items()
+    ]
+    values, places, numbers = zip(*entries, strict=True)
+    matrix = csc_matrix((values, (places, numbers)), shape=(len(rows), len(columns)))
+    right = np.zeros(len(rows))
+    for m, c in target.items():
+        right[rows[m]] = _float(c)
+    size = max(1.0, float(np.abs(right).max()))
+    costs = [1.0 + len(c.form) + 2 * len(c.emit) + len(c.factors) for c in columns]
+    options: dict[str, Any] = {}
+    if strict:
+        options = {"A_ub": csc_matrix([[-float(c.strict) for c in columns]]), "b_ub": [-1e-3]}
+    linprog: Any = optimize.linprog  # whose types know no sparse matrix
+    found = linprog(
+        costs,
+        A_eq=matrix,
+        b_eq=right / size,
+        method="highs",
+        options={"time_limit": SECONDS, "presolve": True},
+        **options,
+    )
+    if found.status != 0:
+        return None
+    return [column for column, weight in zip(columns, found.x, strict=True) if weight > LEAST]
+
+
+def _float(value: Any) -> float:
+    return int(value.p) / int(value.q)

@@ -1,0 +1,181 @@
+"""The search for a proof of a sign: ways to make simpler goals of one, tried in turn within a stated time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from flint import fmpq
+
+from dpverify.symbolic.automatic.argument import formula
+from dpverify.symbolic.automatic.knowledge import known_about
+from dpverify.symbolic.automatic.program import RELATION, written_down
+from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.columns import Known, columns_for, pruned
+from dpverify.symbolic.certify.goals import Goals
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.prepared import prepare
+from dpverify.symbolic.certify.readback import written
+
+DEPTH = 5
+MOST_TERMS = 60
+MOST_PARTS = 6  # terms of a lemma about a sum
+COST = 20  # of a way, in goals
+UNIT = k.rational(1)
+
+
+Way = Callable[["Search", FactList, Form, bool, int], bool]
+"""Proves that a form is nonnegative, or positive, at a depth that is left; False where it does not."""
+
+
+class OutOfEffortError(Exception):
+    """The stated number of goals is reached."""
+
+
+class Search(Goals):
+    """Proves signs of forms by more ways than a step of a written proof needs."""
+
+    def __init__(self, effort: int, ways: tuple[Way, ...]) -> None:
+        super().__init__()
+        self.ways = ways
+        self.left = effort
+        self.whole: FactList | None = None  # the place of the statement, without cases
+        self.tried: dict[str, None] = {}  # goals that were not proved, the last ones last
+        self._known: dict[Any, list[Known]] = {}
+        self.open_sums: dict[Expr, None] = {}  # simplest ones first: parts of the statement about sums
+        self._missed: set[Any] = set()
+        self._open: set[Any] = set()
+
+    def known(self, place: FactList, relation: str, expr: Expr) -> bool:
+        """Prove how an expression stands to 0; what no other proof waits for, by a search."""
+        if super().known(place, relation, expr):
+            return True
+        if self._open or relation == "!=":
+            return False
+        return self.vanishes(place, expr) if relation == "=" else self.shown(place, expr, relation == ">")
+
+    def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = 5) -> bool:
+        """Prove a sign by the ways of a step of a written proof."""
+        self.left -= 1
+        if self.left < 0:
+            raise OutOfEffortError
+        return super().prove(place, form, strict, depth) or (not strict and self._bounded(place, form, depth))
+
+    def _bounded(self, place: FactList, form: Form, depth: int) -> bool:
+        """A number minus products of factors that are at most 1."""
+        products = [(m, -c) for m, c in form.items() if m]
+        left = form.get((), fmpq(0)) - sum(c for _, c in products)
+        if left < 0 or depth < 2 or len(form) < 2 or not all(c > 0 and len(m) > 1 for m, c in products):
+            return False
+        terms = [[str(left), []]]
+        for m, c in products:
+            before: list[Expr] = []
+            for factor in (place.scope.joined((pair,)) for pair in m):
+                less = k.ONE - factor
+                if not (super().prove(place, factor, False) and super().prove(place, less, False)):
+                    return False
+                terms.append([str(c), [*before, written(less)]])
+                before.append(written(factor))
+        return place.fact(">=", written(form), "combine", [], terms)
+
+    def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
+        """Find weights of known facts, of many by floats first."""
+        columns = pruned(columns_for(self, place, form, depth, products), form)
+        if not all(any(m in c.form for c in columns) for m in form):
+            return False
+        return written_down(place, form, strict, columns)
+
+    def show(self, place: FactList, form: Form, strict: bool = False, depth: int = DEPTH) -> bool:
+        """Prove that a form is nonnegative, or positive."""
+        if self.prove(place, form, strict):
+            return True
+        key = (id(place), form.key(), strict, depth, len(place.scope.facts))
+        goal = (id(place), form.key(), strict)
+        if depth <= 0 or len(form) > MOST_TERMS or key in self._missed or goal in self._open:
+            return False
+        expr = written(form)
+        if not form or place.refuted(expr, strict):
+            return False
+        self._open.add(goal)
+        try:
+            for way in self.ways:
+                self.left -= COST
+                try:
+                    if way(self, place, place.form(expr), strict, depth) and place.scope.holds(
+                        RELATION[strict], place.form(expr)
+                    ):
+                        return True
+                except k.Refused:
+                    continue
+        finally:
+            self._open.discard(goal)
+        self._missed.add(key)
+        if (
+            not strict
+            and place is self.whole
+            and len(form) < MOST_PARTS
+            and any(a[0] == "sum" for m in form for a, _ in m)
+        ):
+            self.open_sums[expr] = None
+        text = f"{formula(expr)} {RELATION[strict]} 0"
+        self.tried.pop(text, None)
+        self.tried[text] = None
+        return False
+
+    def shown(self, place: FactList, expr: Expr, strict: bool = False, depth: int = DEPTH) -> bool:
+        """Prove the sign of an expression."""
+        prepare(self, place, expr)
+        return self.show(place, place.form(expr), strict, depth)
+
+    def facts(self, place: FactList, form: Form) -> list[Known]:
+        """What is known about the functions in a form."""
+        key = (place, form)
+        if key not in self._known:
+            self._known[key] = known_about(self, place, form)
+        columns = (replace(column, form=_form_of(place, column)) for column in self._known[key])
+        return [column for column in columns if column.form]
+
+    def vanishes(self, place: FactList, expr: Expr) -> bool:
+        """Prove that an expression is 0."""
+        prepare(self, place, expr)
+        if self.zero(place, place.form(expr)):
+            return True
+        return self.shown(place, expr) and self.shown(place, -expr)
+
+    def split(self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int) -> bool:
+        """Prove a sign where an expression is nonnegative, and where it is negative."""
+        expr = written(form)
+        lists: tuple[list[Any], list[Any]] = ([], [])
+        for relation, assumed, items in ((">=", gap, lists[0]), (">", -gap, lists[1])):
+            case = place.case(relation, assumed, items)
+            tighten(case, assumed)
+            if not self.show(case, case.form(expr), strict, depth - 1):
+                return False
+        place.split(gap, *lists, RELATION[strict], expr)
+        return True
+
+
+def _form_of(place: FactList, column: Known) -> Form:
+    """The form of a fact, which may be simpler than when it was found."""
+    form: Form = reduce(place.scope.product, map(place.form, column.factors))
+    return -form if column.negated else form
+
+
+def tighten(place: FactList, assumed: Expr) -> None:
+    """An integer above 0 is at least 1."""
+    less = place.form(assumed) - k.ONE
+    if place.scope.integer(less) and place.scope.sign(less + k.ONE) == 3 and not place.scope.sign(less) & 1:
+        place.fact(">=", written(less), "whole")
+
+
+def atoms_of(form: Form) -> Iterator[Any]:
+    """Yield the atoms of a form, those inside others last."""
+    inner = []
+    for m in form:
+        for atom, exponent in m:
+            yield atom
+            inner += [part for part in (exponent, *atom[1:]) if isinstance(part, k.Form)]
+    for part in inner:
+        yield from atoms_of(part)

@@ -1,0 +1,214 @@
+"""Ways to prove a sign: each makes simpler goals of one, or combines facts and what rules say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from flint import fmpq
+
+from dpverify.symbolic.automatic.boxes import by_box
+from dpverify.symbolic.automatic.comparisons import by_exponentials, by_logarithms, by_roots, by_square
+from dpverify.symbolic.automatic.knowledge import positive, square_columns
+from dpverify.symbolic.automatic.program import RELATION, combined
+from dpverify.symbolic.automatic.search import DEPTH, Search, Way, atoms_of
+from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared
+from dpverify.symbolic.certify.readback import power, written
+
+UNIT = k.rational(1)
+FUNCTIONS = ("e", "log", "sum")
+
+
+def by_maxima(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Where a maximum stands, one of its arguments is the largest."""
+    for atom in atoms_of(form):
+        if atom[0] == "max":
+            return search.split(place, written(atom[1]) - written(atom[2]), form, strict, depth)
+    return False
+
+
+def by_one_value(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Put the value of a letter that can have one value only."""
+    for name in sorted(k.letters_in(form)):
+        if name.startswith(("#", "%")):
+            continue
+        value = _only_value(search, place, name)
+        if value is not None:
+            return at_value(search, place, written(form), name, value, strict, depth)
+    return False
+
+
+def _only_value(search: Search, place: FactList, name: str) -> Expr | None:
+    for known in list(place.scope.index):
+        if len(known) != 2 or () not in known or k.letters_in(known) != {name}:
+            continue
+        gap = k.letter(name) + k.rational(known[()])
+        if place.form(gap) is known and search.expr(place, gap) and search.expr(place, -gap):
+            return k.rational(-known[()])
+    return None
+
+
+def at_value(search: Search, place: FactList, expr: Expr, name: str, value: Expr, strict: bool, depth: int) -> bool:
+    """Prove the sign of an expression by that at the value that a letter is known to have."""
+    put = k.put(expr, {name: value})
+    if not search.shown(place, put, strict, depth - 1):
+        return False
+    hole = k.put(expr, {name: k.letter("HOLE")})
+    place.fact("=", expr - put, "congruent", "HOLE", hole, k.letter(name), value)
+    return place.fact(RELATION[strict], expr, "combine", [], [["1", [expr - put]], ["1", [put]]])
+
+
+def by_denominators(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Multiply by the denominators."""
+    divisors = positive(search, place, denominators(form))
+    top = cleared(place.scope, form, divisors)
+    if not divisors or top.key() is form.key() or not search.show(place, top, strict, depth - 1):
+        return False
+    return place.fact(
+        RELATION[strict], written(form), "combine", [written(d) for d in divisors], [["1", [written(top)]]]
+    )
+
+
+def by_exponents(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Divide by one of the powers whose exponents have letters."""
+    powers = {f: None for m in form for f in m if f[1].constant() is None and place.scope.atom_sign(f[0]) == 3}
+    for atom, exponent in powers:
+        is_shared = sum(any(a is atom for a, _ in m) for m in form) > 1
+        if not is_shared and not (atom[0] == "e" and all(c < 0 for c in exponent.values())):
+            continue
+        divisor = power(atom, -exponent)
+        top = place.scope.product(form, place.form(divisor))
+        if len({f for m in top for f in m if f[1].constant() is None}) > len(powers) or len(top) > len(form):
+            continue
+        if search.show(place, top, strict, depth - 1):
+            return place.fact(RELATION[strict], written(form), "combine", [divisor], [["1", [written(top)]]])
+    return False
+
+
+def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Take out a common factor, or the factors of a polynomial."""
+    powers, cofactor = shared(place.scope, form)
+    if powers and len(form) > 1:
+        common = k.monomial(powers)
+        for sign in (1, -1):
+            if search.prove(place, common.times(sign), strict):
+                rest = cofactor.times(sign)
+                if search.show(place, rest, strict, depth - 1):
+                    factors = [written(common.times(sign)), written(rest)]
+                    return place.fact(RELATION[strict], written(form), "combine", [], [["1", factors]])
+        return False
+    coefficient, factorization = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
+    if sum(count for _, count in factorization) < 2:
+        return False
+    factors, total = [], 1 if coefficient > 0 else -1
+    for factor, count in factorization:
+        if count % 2 == 0 and not strict:
+            root = written(factor)
+            if not place.square(root):
+                return False
+            factors += [k.row("*", root, root)] * (count // 2)
+            continue
+        sign = next((s for s in (1, -1) if search.prove(place, factor.times(s), strict)), 0)
+        sign = sign or next((s for s in (1, -1) if search.show(place, factor.times(s), strict, depth - 1)), 0)
+        if not sign:
+            return False
+        total *= sign**count
+        factors += [written(factor.times(sign))] * count
+    return total > 0 and place.fact(RELATION[strict], written(form), "combine", [], [[str(abs(coefficient)), factors]])
+
+
+def by_facts(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Combine facts with what rules say of the functions in the goal, without products."""
+    return combined(search, place, form, strict, search.facts(place, form), multiples=False)
+
+
+def by_rules(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Combine facts, what rules say of the functions in the goal, squares, and products of these."""
+    return combined(search, place, form, strict, [*search.facts(place, form), *square_columns(place, form)])
+
+
+def by_bounds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Put a bound in the place of a function: times a positive factor, the goal is a fact and a goal without it."""
+    product = place.scope.product
+    ours = {f: None for m in form for f in m if f[0][0] in FUNCTIONS or not f[1].whole()}
+    tried = set[Any]()
+    for function in ours:
+        beside, outside = _parts(form, function)
+        for fact in search.facts(place, form):
+            slope, other = _parts(fact.form, function)
+            if not slope or any(f[0][0] in FUNCTIONS and f not in ours for m in fact.form for f in m):
+                continue
+            sign = next((s for s in (1, -1) if search.prove(place, slope.times(s), True)), 0)
+            if not sign or not search.prove(place, beside.times(sign)):
+                continue
+            rest = (product(outside, slope) - product(other, beside)).times(sign)
+            if rest.key() in tried:
+                continue
+            tried.add(rest.key())
+            if search.show(place, rest, strict, depth - 2) and all(emit() for emit in fact.emit):
+                weight = "-1" if fact.negated else "1"
+                terms = [[weight, [written(beside.times(sign)), *fact.factors]], ["1", [written(rest)]]]
+                divisor = written(slope.times(sign))
+                return place.fact(RELATION[strict], written(form), "combine", [divisor], terms)
+    return False
+
+
+def _parts(form: Form, function: Any) -> tuple[Form, Form]:
+    """What a function is multiplied with, and what stands outside; nothing beside it if it has other powers."""
+    held = {m: c for m, c in form.items() if any(a is function[0] for a, _ in m)}
+    if any(function not in m for m in held):
+        return k.ZERO, form
+    beside = k.form_of({tuple(f for f in m if f != function): c for m, c in held.items()})
+    return beside, form - k.form_of(held)
+
+
+def by_thresholds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    """Split where a function's argument passes a number that its rules speak of."""
+    if depth < DEPTH - 1:
+        return False
+    for gap in _thresholds(place, form):
+        at = place.form(gap)
+        if place.scope.sign(at) & 1 or place.scope.sign(-at) & 1:
+            continue
+        if search.split(place, gap, form, strict, depth):
+            return True
+    return False
+
+
+def _thresholds(place: FactList, form: Form) -> Iterator[Expr]:
+    seen = set[Any]()
+    for atom, exponent in {f: None for m in form for f in m}:
+        gaps = []
+        if atom[0] == "e":
+            gaps = [written(exponent), UNIT - written(exponent)]
+        elif atom[0] == "log":
+            gaps = [written(atom[1]) - UNIT]
+        elif exponent.constant() is None:
+            gaps = [written(k.alone(atom)) - UNIT, written(exponent) - UNIT]
+        elif atom[0] == "letter":
+            least = 2 if place.scope.integer(k.alone(atom)) else 1
+            gaps = [written(k.alone(atom)) - k.rational(least)]
+        for gap in gaps:
+            if gap not in seen:
+                seen.add(gap)
+                yield gap
+
+
+WAYS: tuple[Way, ...] = (
+    by_maxima,
+    by_one_value,
+    by_facts,
+    by_box,
+    by_denominators,
+    by_factors,
+    by_square,
+    by_roots,
+    by_exponentials,
+    by_logarithms,
+    by_rules,
+    by_exponents,
+    by_bounds,
+    by_thresholds,
+)
