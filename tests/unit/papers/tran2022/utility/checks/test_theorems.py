@@ -144,9 +144,10 @@ def _result(check: CitedDerivationCheck | DerivationCheck, statement: Statement)
 
 
 def test_a_statement_is_not_proved_by_a_chain_that_cites_a_broken_one() -> None:
-    claim = "theorem-8-count-later-log"
-    statement = stated(claim, {})
-    (check,) = (c for c in theorem_checks.CHECKS.of(claim) if isinstance(c, DerivationCheck))
+    claim = "lemma-7-norm"
+    statement = stated(claim, FRESH)
+    (check,) = (c for c in theorem_checks.CHECKS.of(claim) if c.name == "whole-derivation")
+    assert isinstance(check, DerivationCheck)
     fine = check.build(statement)
     step = Step(Integer(1), "<=", "order", {"a": Integer(2), "b": Integer(1)})
     broken = Derivation("broken", "ours", {}, (), Integer(2), (step,))
