@@ -78,8 +78,6 @@ def binomial_law(count: Value, chance: Value) -> Law:
     coins = elementary.as_int("binomial_law", "n", count)
     if coins < 0:
         raise DomainError(f"binomial_law needs n >= 0, got {coins}.")
-    if coins > law.MOST_POINTS:
-        raise WorkLimitError(f"a binomial law has {coins + 1} points; at most {law.MOST_POINTS} are summed.")
     check_probability("p of binomial_law", chance)
     return line(Finite(tuple(map(fmpq, range(coins + 1))), tuple(_binomial_masses(coins, chance))))
 
