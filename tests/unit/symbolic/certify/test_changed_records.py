@@ -6,6 +6,7 @@ No changed record says what follows from the statement that was proved.
 import copy
 import json
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,8 @@ def changed_records(data: Any, paper: Any) -> Iterator[tuple[str, Any]]:
     }.items():
         yield name, ({**paper.claims, claim: {**record, **fields}}, paper.domains)
     for letter in statement["letters"]:
-        if letter in paper.domains and paper.domains[letter][1]:
+        conditions = " ".join(record.get("requires", []))  # a bound that they imply may go
+        if letter in paper.domains and paper.domains[letter][1] and not re.search(rf"\b{letter}\b", conditions):
             kind, _ = paper.domains[letter]
             yield f"no bounds of {letter}", (paper.claims, {**paper.domains, letter: (kind, [])})
         if paper.domains.get(letter, ("",))[0] == "integer":

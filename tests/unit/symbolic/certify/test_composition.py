@@ -65,7 +65,7 @@ def no_end(name: str) -> Change:
 
 def shorter(data: Any) -> None:
     """The fact leaves the last mechanism out, and all that is said of it does."""
-    one = lemma(data, "one output more")
+    one = lemma(data, "lemma one-output-more")
     one["premises"] = put(one["premises"], "mechanisms", LAST)
     one["body"] = [item if item["by"] == ["whole"] else put(item, "mechanisms", LAST) for item in one["body"]]
 
@@ -81,7 +81,7 @@ def longer(data: Any) -> None:
 
 def about_the_step(data: Any) -> None:
     """The fact is about so many mechanisms as the step has outputs, and that number is what the induction is over."""
-    one = lemma(data, "one output more")
+    one = lemma(data, "lemma one-output-more")
     one |= {key: put(one[key], "mechanisms", ["+", "t", ["q", "1"]]) for key in ("premises", "body")}
     fact = next(iter(one["premises"].values()))
     fact["conditions"] = []
@@ -90,15 +90,15 @@ def about_the_step(data: Any) -> None:
 def test_it_is_given_the_tower_property_alone() -> None:
     assert after(lambda data: None) == ""
     assert len(k.given_in(composition())) == 1
-    (fact,) = lemma(composition(), "one output more")["premises"].values()
+    (fact,) = lemma(composition(), "lemma one-output-more")["premises"].values()
     assert (fact["kind"], fact["letters"]) == ("fact", {})
 
 
 @for_each(
     ("change", "why"),
     [
-        (no_end("one output more"), "condition 1 is not known"),
-        (no_end("the first outputs, by induction"), "may be negative"),
+        (no_end("lemma one-output-more"), "condition 1 is not known"),
+        (no_end("lemma first-outputs, step, by induction"), "may be negative"),
         (shorter, "condition 1 is not known"),
         (longer, "is not known"),
         (about_the_step, "t is what a premise is about"),
