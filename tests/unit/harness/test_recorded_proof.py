@@ -191,7 +191,7 @@ def test_a_derivation_that_should_have_a_certificate_is_whole_whatever_is_record
     """What the recorded run says of a derivation without a certificate counts nothing."""
     name = "wang2019:lemma-3-7-binomial"
     run = verify(SPECS, [SPECS.claim(name)], "smoke")
-    assert "cites the derivations" in run.results[0].checks[0].message
+    assert any(check.method == "derivation" for check in run.results[0].checks)
     (report / "data" / "wang2019.json").write_bytes(encode(run))
     edit(report, status="derived")
     found = [check for check in judged_again(name, report) if check.method == "derivation"]
