@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, TypeAlias
@@ -53,28 +54,30 @@ class Mechanism:
         return cls(LawPair(first, second))
 
     @classmethod
+    def _of_noise(cls, noise: Callable[[Value, Value], Law], scale: Real) -> Mechanism:
+        """Make the mechanism that adds noise of a family to a query that is 1 with the example and 0 without it."""
+        exact = _exact(scale)
+        return cls.of(noise(ONE, exact), noise(ZERO, exact))
+
+    @classmethod
     def gaussian(cls, sigma: Real) -> Mechanism:
         """Make Gaussian noise of this standard deviation."""
-        deviation = _exact(sigma)
-        return cls.of(build.normal_law(ONE, deviation), build.normal_law(ZERO, deviation))
+        return cls._of_noise(build.normal_law, sigma)
 
     @classmethod
     def laplace(cls, scale: Real) -> Mechanism:
         """Make Laplace noise of this scale."""
-        width = _exact(scale)
-        return cls.of(build.laplace_law(ONE, width), build.laplace_law(ZERO, width))
+        return cls._of_noise(build.laplace_law, scale)
 
     @classmethod
     def discrete_gaussian(cls, sigma: Real) -> Mechanism:
         """Make discrete Gaussian noise on an integer."""
-        deviation = _exact(sigma)
-        return cls.of(build.discrete_normal_law(ONE, deviation), build.discrete_normal_law(ZERO, deviation))
+        return cls._of_noise(build.discrete_normal_law, sigma)
 
     @classmethod
     def discrete_laplace(cls, scale: Real) -> Mechanism:
         """Make discrete Laplace noise on an integer."""
-        width = _exact(scale)
-        return cls.of(build.discrete_laplace_law(ONE, width), build.discrete_laplace_law(ZERO, width))
+        return cls._of_noise(build.discrete_laplace_law, scale)
 
     @classmethod
     def randomized_response(cls, epsilon: Real, choices: int = 2) -> Mechanism:
