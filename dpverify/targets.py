@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.foreign import ForeignError, check_originals, foreign_code
 
 _FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
 
@@ -30,6 +30,10 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
     except ForeignError as error:
         reason = error.reason.removeprefix("raised ")
         raise TargetError(f"{place} cannot be imported: {reason}") from error
+    try:
+        check_originals(place)
+    except ForeignError as error:
+        raise TargetError(str(error)) from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
