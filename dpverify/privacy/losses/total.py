@@ -170,8 +170,8 @@ def _tilted(
     is_kept = losses > (exponent - 600.0) / theta
     losses = losses[is_kept]
     under_p = chances[is_kept] * np.exp(exponent - theta * losses)
-    # Sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first: the solution
-    # of falls[i] - exp(-width) falls[i + 1] = under_p[i]. Half a second would go into the import of scipy.signal.lfilter.
+    # Sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first. They solve
+    # falls[i] - exp(-width) falls[i + 1] = under_p[i]. scipy.signal.lfilter would take half a second to import.
     from scipy.linalg.blas import dtbsv
 
     band = np.ones((2, len(under_p)), order="F")  # the rows of the matrix above its diagonal, and on it
