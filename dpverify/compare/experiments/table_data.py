@@ -53,7 +53,7 @@ def _is_published(dataset: Dataset, table: PaperTable) -> bool:
     """Whether a file has the size of the table's data set, and as many examples in the rarer class."""
     rarer = min(np.mean(dataset.y), 1 - np.mean(dataset.y))
     same_size = dataset.x.shape == (table.examples, table.features)
-    return same_size and abs(rarer - table.positive) < SHARE_ERROR
+    return same_size and bool(abs(rarer - table.positive) < SHARE_ERROR)
 
 
 def _two_files(request: ExperimentRequest, table: PaperTable) -> TestedProblem:
