@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.clip_lengths import clip_length_tests
 from dpverify.conform.effort import check_memory
-from dpverify.conform.guarded import GuardedOptimizer, failed_call, judged
+from dpverify.conform.guarded import GuardedOptimizer, judged
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.generator import generator_test, noise_sources, untested, with_equal_noise
@@ -17,7 +17,7 @@ from dpverify.conform.results import Conformance, ConformanceTest
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests
-from dpverify.foreign import ForeignError, originals_watched
+from dpverify.foreign import originals_watched
 
 LEAST_OUTPUTS = 1000
 
@@ -81,14 +81,9 @@ def conformance(
     check_timeout(timeout)
     if timeout == 0.0:
         return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
-    tests = list[ConformanceTest]()
     data = packed(OPTIMIZER, (optimizer, promise))
-    try:
-        for test in run_apart(timeout, _tests_apart, data, seed, alpha, outputs):
-            tests.append(test)
-    except ForeignError as error:
-        tests.append(failed_call("this optimizer", error))
-    return Conformance(tests)
+    tests = run_apart(timeout, _tests_apart, data, seed, alpha, outputs)
+    return Conformance(list(judged("this optimizer", tests)))
 
 
 OPTIMIZER = "optimizer"

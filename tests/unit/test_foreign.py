@@ -56,7 +56,7 @@ def calls(do: str) -> Iterator[str]:
             case "interrupt":
                 raise KeyboardInterrupt
             case "answer":
-                apart._writer.send(("done", None))  # type: ignore[union-attr]
+                apart._writer.send(("done", None))
                 os._exit(0)
             case "replace":
                 np.linalg.norm = np.linalg.det  # type: ignore[assignment]
