@@ -26,6 +26,7 @@ from dpverify.symbolic.derive.steps import (
     Step,
     premise_of,
 )
+from dpverify.symbolic.expressions.ranges import AnyVector
 from dpverify.symbolic.expressions.whole_functions import AnyFunction
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, equal_termwise
@@ -122,10 +123,11 @@ class Checker:
         )
 
     def _is_granted(self, link: Link, setting: Setting) -> bool:
-        """Whether a link rests on what is taken for granted, or is said of any function: a point may break that."""
+        """Whether a premise of a link is about functions or vectors that are drawn, which may break it at a point."""
         if isinstance(link, Cases):
             return any(self._is_granted(inside, setting) for case in link.cases for inside in case.steps)
-        drawn = {name for name, variable in setting.variables.items() if isinstance(variable, AnyFunction)}
+        arbitrary = (AnyFunction, AnyVector)
+        drawn = {name for name, variable in setting.variables.items() if isinstance(variable, arbitrary)}
         return any(_is_given(self.derivation.premises[name], drawn) for name in link.premises)
 
     def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
@@ -187,11 +189,12 @@ class Checker:
 
 
 def _is_given(premise: Premise, drawn: set[str]) -> bool:
-    """Whether a premise is taken for granted, is about functions that are drawn, or rests on such a premise."""
+    """Whether a premise is about what is drawn, is a fact of the literature, or rests on such a premise."""
     if not premise.under:
-        functions = {str(part.func) for side in (premise.lhs, premise.rhs) for part in side.atoms(AppliedUndef)}
-        is_typed = type(premise) is Premise
-        return is_typed or bool(functions & drawn) or bool(getattr(premise, "is_given", False))
+        sides = (premise.lhs, premise.rhs)
+        names = {str(part.func) for side in sides for part in side.atoms(AppliedUndef)}
+        names |= {symbol.name for side in sides for symbol in side.free_symbols}
+        return bool(names & drawn) or bool(getattr(premise, "is_given", False))
     return any(_is_given(inner, drawn) for chain, _ in premise.under for inner in chain.premises.values())
 
 

@@ -78,8 +78,15 @@ def binomial_law(count: Value, chance: Value) -> Law:
     coins = elementary.as_int("binomial_law", "n", count)
     if coins < 0:
         raise DomainError(f"binomial_law needs n >= 0, got {coins}.")
+    _check_points("binomial_law", coins + 1)
     check_probability("p of binomial_law", chance)
     return line(Finite(tuple(map(fmpq, range(coins + 1))), tuple(_binomial_masses(coins, chance))))
+
+
+def _check_points(name: str, points: int) -> None:
+    """Refuse a law before its points fill the memory."""
+    if points > law.MOST_POINTS:
+        raise WorkLimitError(f"{name} has {points} points; at most {law.MOST_POINTS} are summed.")
 
 
 def _binomial_masses(coins: int, chance: Value) -> list[Value]:
@@ -258,6 +265,7 @@ def above_threshold_law(count: Value, low: Value, last: Value, threshold: Value,
     All answers are ``low`` but the last one. Both noises are Laplace, with these scales; ``query`` may be 0.
     """
     answers = _at_least_1("above_threshold_law", "k", count)
+    _check_points("above_threshold_law", answers + 1)
     check_positive("the scale of the threshold's noise", threshold)
     if query < 0:
         raise DomainError(f"the scale of the answers' noise must be at least 0, got {query}.")

@@ -78,11 +78,7 @@ def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
     if first.is_discrete:
         low, high, outside = ends(first, second, z)
         total = outside
-        others = second.atoms(low, high)
-        for point, mass in _balls(first.atoms(low, high)):
-            other = to_ball(others.get(point, arb(0)))
-            if is_zero(mass):
-                continue
+        for mass, other in _masses(first, second, low, high):
             if other == 0:
                 return OO
             total += (z * mass.log() + (1 - z) * other.log()).exp()
@@ -101,11 +97,7 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
     if first.is_discrete:
         low, high, outside = ends(first, second, two)
         total = outside - up_to(arb(2) ** (1 - REACH)) * (0 if second.is_finite else 1)
-        others = second.atoms(low, high)
-        for point, mass in _balls(first.atoms(low, high)):
-            other = to_ball(others.get(point, arb(0)))
-            if is_zero(mass):
-                continue
+        for mass, other in _masses(first, second, low, high):
             if other == 0:
                 return OO
             total += mass * (mass / other).log()
@@ -302,6 +294,14 @@ def _complex_log_sum(terms: Sequence[LogDensity], x: acb, is_analytic: bool) -> 
 def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
     spend(8 * len(masses))
     return ((point, to_ball(mass)) for point, mass in masses.items())
+
+
+def _masses(first: LineLaw, second: LineLaw, low: int, high: int) -> Iterator[tuple[arb, arb]]:
+    """Masses of the first law that are not 0, each with the second law's mass at the same point."""
+    others = second.atoms(low, high)
+    for point, mass in _balls(first.atoms(low, high)):
+        if not is_zero(mass):
+            yield mass, to_ball(others.get(point, arb(0)))
 
 
 def is_zero(mass: arb) -> bool:

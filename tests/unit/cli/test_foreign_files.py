@@ -33,7 +33,7 @@ REPORTS = {
 CASES = [(words, name) for words, names in REPORTS.values() for name in names]
 
 
-@pytest.mark.parametrize(("words", "name"), CASES, ids=[f"{words[0]}-{name}" for words, name in CASES])
+@for_each(("words", "name"), CASES, ids=[f"{words[0]}-{name}" for words, name in CASES])
 def test_a_report_is_not_written_over_files_of_somebody_else(
     words: list[str], name: str, toy: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

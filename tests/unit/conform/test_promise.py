@@ -35,7 +35,7 @@ def test_an_event_says_sampling_and_noise() -> None:
 @for_each(
     ("given", "message"),
     [
-        (sampled(0.05), "rate=0.05 of them is whole, got examples=7"),
+        (sampled(0.05), "must be an integer, got rate=0.05, examples=7"),
         (event("ComposedDpEvent", events=[sampled(0.1), sampled(0.2)]), "one kind, got 2"),
         (event("NoOpDpEvent"), "one kind, got 0"),
         (event("LaplaceDpEvent", noise_multiplier=1.0), "LaplaceDpEvent"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dpverify.site.shorten import shorten_figure, shorten_page
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("page", "short"),
     [
         ("<div>\n    <p>a\n  b</p>  \n\n</div>", "<div>\n<p>a\nb</p>\n</div>"),

@@ -11,6 +11,7 @@ from dpverify.harness.evidence.hashes import CodeHashes
 from dpverify.harness.evidence.modules import SourceText
 from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.run.registry import import_checks
+from tests.for_each import for_each
 
 CHECKS = """from toy import kernels, tables as t
 from toy.bounds import Law, bound
@@ -122,7 +123,7 @@ WITH_MEASURE = {"one", "five"}
 WITH_COMPARE = {"two", "three", "three again"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("module", "old", "new", "stale"),
     [
         ("toy.checks", '"one"', '"1"', {"one"}),
@@ -161,7 +162,7 @@ def test_a_change_makes_what_depends_on_it_stale_and_nothing_else(
     assert changed(module, old, new) == stale
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("statement", "is_effect"),
     [
         ("LIST = [1]\n", False),
@@ -216,7 +217,7 @@ def test_definitions_that_call_each_other_count_with_all_that_they_reach() -> No
     assert changed("toy.bounds", "odd(1)", "odd(2)", sources) == WITH_COMPARE
 
 
-@pytest.mark.parametrize(
+@for_each(
     "body",
     [
         "globals()['unused'](x)",
@@ -239,7 +240,7 @@ def test_a_module_that_is_imported_by_a_written_text_counts_whole() -> None:
     assert changed("toy.late", "<=", "<", sources) == {*WITH_MEASURE, *WITH_COMPARE}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("for x in", "for SCALE in"),

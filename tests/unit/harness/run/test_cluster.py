@@ -215,7 +215,7 @@ def test_what_answers_and_is_no_scheduler_is_waited_for_a_while_only(monkeypatch
 
 def test_processes_here_are_not_asked_for_beside_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--jobs", "2", "--cluster", "tcp://127.0.0.1:9"]) == 2
-    assert "must not be given beside --cluster" in capsys.readouterr().err
+    assert "must not be given with --cluster" in capsys.readouterr().err
 
 
 def test_without_dask_one_line_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

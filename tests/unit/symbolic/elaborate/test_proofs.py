@@ -13,6 +13,7 @@ from dpverify.symbolic.certify.checker import k
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.examine import examine
 from dpverify.symbolic.elaborate.proofs import derivation_of
+from tests.for_each import for_each
 
 from .conftest import Changed
 
@@ -91,7 +92,7 @@ FALSE = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "old", "new", "said"), FALSE)
+@for_each(("claim", "old", "new", "said"), FALSE)
 def test_a_false_proof_is_refused_with_the_reason(
     changed: Changed, claim: str, old: str, new: str, said: list[str]
 ) -> None:

@@ -11,6 +11,7 @@ from scipy.stats import binom, laplace
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import DomainError
+from tests.for_each import for_each
 
 
 def value(text: str, **numbers: int | Fraction) -> float:
@@ -59,7 +60,7 @@ def test_fair_coins_are_the_sum_that_a_record_may_write_out() -> None:
         assert value(out, **numbers) == pytest.approx(value("binomial_delta(epsilon, n, 1/2, 1)", **numbers), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["laplace_delta(-1, 1)", "laplace_delta(1, 0)", "binomial_delta(1, 1/2, 1/2, 1)", "binomial_delta(1, 5, 0, 1)",
      "binomial_delta(1, 5, 1, 1)", "binomial_delta(1, 5, 1/2, 0)", "binomial_delta(-1, 5, 1/2, 1)",

@@ -7,12 +7,14 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
+import pytest
 from flint import arb
 
 import dpverify as dv
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import ball, working_precision
+from dpverify.symbolic.exact.work import WorkLimitError
 from dpverify.symbolic.laws.losses import Atom, grid_width, lower_grid, total_of, upper_grid
 from tests.for_each import for_each
 
@@ -212,3 +214,10 @@ def test_an_output_that_only_one_law_has() -> None:
     """Each of two outputs shows it with probability 1/10."""
     pair = "neighbours(finite_law(1, 9), finite_law(0, 1))"
     assert enclosed(f"delta_of(self_composed({pair}, 2), 2)", 1 - 0.81, gap=1e-9)
+
+
+def test_a_law_of_too_many_points_is_refused_before_they_fill_the_memory() -> None:
+    above = "above_threshold_law(10**9, 0, 1, 1, {})"
+    for law in ("binomial_law(10**9, 1/2)", above.format(0), above.format(1)):
+        with pytest.raises(WorkLimitError, match="1000000001 points; at most 200000 are summed"):
+            evaluate(parse(f"tail_of({law}, 1)"), {})
