@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
     from dpverify.privacy.matrix import MatrixMechanism
+    from dpverify.privacy.selection import selected_epsilon
     from dpverify.symbolic.laws.mechanism import Mechanism
 
 __version__ = "0.1.0"
@@ -74,6 +75,7 @@ __all__ = [
     "formula",
     "load_specs",
     "recorded",
+    "selected_epsilon",
     "sigma",
     "verify",
     "verify_run",
@@ -91,6 +93,7 @@ _HOMES = {
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
     "privacy.matrix": "MatrixMechanism",
+    "privacy.selection": "selected_epsilon",
     "symbolic.laws.mechanism": "Mechanism",
 }
 

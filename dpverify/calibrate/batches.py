@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from dpverify.algorithms.registry import algorithm_named
 from dpverify.algorithms.settings import SettingInfo, fraction, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
+from dpverify.calibrate.tables import requested_line
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.papers.wang2019.accounting.runs import (
@@ -270,7 +271,7 @@ def batch_summary(result: BatchCalibration) -> str:
     shared = f" from {result.parties} parties" if result.parties > 1 else ""
     lines = [
         f"{result.algorithm}: N = {result.n}, T = {result.steps} steps, batches of {result.batch}{shared}{first}",
-        f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
+        requested_line(result.epsilon, result.delta),
         "",
         f"{'':33}{'std':>10}{'first std':>10}{'epsilon >=':>11}{'<=':>11}  ok",
     ]

@@ -13,6 +13,7 @@ from dpverify.calibrate.growing import GrowingCalibration, budget_summary
 from dpverify.calibrate.guarantee import epsilon
 from dpverify.calibrate.of_settings import SettingsCalibration, settings_summary
 from dpverify.calibrate.records import Calibration, Real, real
+from dpverify.calibrate.tables import requested_line
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import Record, encode
 from dpverify.report.files import STDOUT, answer, write_json
@@ -106,7 +107,7 @@ def _run(result: Calibration) -> Iterator[str]:
     gamma = f", gamma = {_show(r.gamma)}" if len(result.node_std) > 1 else ""
     weights = f"alpha = {_show(r.alpha)}{gamma}, eta = {_show(r.eta)}"
     yield f"{weights}, G = {show_float(r.lipschitz)}, L = {show_float(r.smoothness)}"
-    yield f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+    yield requested_line(result.epsilon, result.delta)
 
 
 def _table(result: Calibration) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from dpverify.algorithms.settings import SettingInfo, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
+from dpverify.calibrate.tables import requested_line
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
@@ -100,7 +101,7 @@ def budget_summary(result: GrowingCalibration) -> str:
     """Tell a calibration to a person, in several lines."""
     lines = [
         f"{result.algorithm}: N = {result.n}, at most T = {result.steps} steps, full gradients",
-        f"requested: epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}",
+        requested_line(result.epsilon, result.delta),
         "",
         f"{'':31}{'rho':>11}{'epsilon >=':>12}{'<=':>10}{'choices':>9}  ok",
     ]

@@ -10,6 +10,7 @@ import msgspec
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize
 from dpverify.algorithms.settings import SettingInfo, Settings, options, whole
 from dpverify.calibrate.records import CalibrationRequest, Real, real
+from dpverify.calibrate.tables import requested_line
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.report.numbers import show_float
@@ -83,11 +84,10 @@ class SettingsCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
 
 def settings_summary(result: SettingsCalibration) -> str:
     """Tell a calibration to a person, in several lines."""
-    requested = f"epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
     return "\n".join(
         (
             f"{result.algorithm}: N = {result.n}, T = {result.settings['steps']} steps",
-            f"requested: {requested}",
+            requested_line(result.epsilon, result.delta),
             f"sigma = {show_float(result.sigma, 6)} is certified for epsilon <= {result.epsilon_at_most}",
             "Replacing one example; real arithmetic, not floats.",
         )

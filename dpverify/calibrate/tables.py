@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dpverify.calibrate.records import Real
+from dpverify.privacy.gaussian import mu_of
 from dpverify.report.notebook.table import Cell, ResultTable
 from dpverify.report.numbers import show_float
 
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from dpverify.calibrate.growing import GrowingCalibration
     from dpverify.calibrate.of_settings import SettingsCalibration
     from dpverify.calibrate.records import Calibration
+
+
+def requested_line(epsilon: float, delta: float) -> str:
+    """Return what was requested, and the mu of the Gaussian mechanism with this epsilon and delta."""
+    numbers = f"epsilon = {show_float(epsilon)}, delta = {show_float(delta)}"
+    return f"requested: {numbers} (Gaussian DP: mu = {show_float(mu_of(epsilon, delta), 4)})"
 
 
 def calibration_table(result: Calibration) -> ResultTable:

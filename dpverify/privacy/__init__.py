@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpverify.privacy.gaussian_composition import composed_epsilon
     from dpverify.privacy.growing_budget import GrowingBudget, shared_epsilon
     from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_std
+    from dpverify.privacy.selection import RunCount, selected_epsilon
     from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
 
 _HOMES = {
@@ -24,12 +25,14 @@ _HOMES = {
     "gaussian_composition": "composed_epsilon",
     "growing_budget": "GrowingBudget shared_epsilon",
     "sampled": "poisson_gaussian_epsilon sampled_epsilon sampled_std",
+    "selection": "RunCount selected_epsilon",
     "subsampling": "gaussian_rdp poisson_gaussian_rdp without_replacement_rdp",
 }
 
 __all__ = [
     "BatchSteps",
     "GrowingBudget",
+    "RunCount",
     "batch_epsilon",
     "classic_epsilon",
     "compose_mu",
@@ -45,6 +48,7 @@ __all__ = [
     "poisson_gaussian_rdp",
     "sampled_epsilon",
     "sampled_std",
+    "selected_epsilon",
     "shared_epsilon",
     "sigma",
     "tight_epsilon",

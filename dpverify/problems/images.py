@@ -25,6 +25,14 @@ CLASSES = 10
 SIDE = 32
 SPLIT_STREAM = 3
 HELD_OUT = 0.2
+CLASS_SIZES = {
+    "MNIST": (
+        (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949),
+        (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009),
+    ),
+    "CIFAR-10": ((5000,) * CLASSES, (1000,) * CLASSES),
+}
+"""Images in each class of published sets, to train and to test on. Sets in MNIST's format have other sizes."""
 PICKLED = "is of CIFAR's Python version, a pickle, which can run any code and is not read; take its binary version"
 
 
@@ -57,6 +65,12 @@ def digits(seed: int = 0) -> tuple[Images, Images]:
     order = generator(seed, SPLIT_STREAM).permutation(len(images.y))
     cut = round(HELD_OUT * len(order))
     return images.part(order[cut:]), images.part(order[:cut])
+
+
+def are_published(train: Images, test: Images) -> bool:
+    """Return whether these are all images of the set whose name they have, as far as the sizes of classes show it."""
+    sizes = tuple(tuple(np.bincount(images.y, minlength=CLASSES).tolist()) for images in (train, test))
+    return CLASS_SIZES.get(train.name) == sizes
 
 
 def mnist(folder: Path, limit: int | None = None) -> tuple[Images, Images]:

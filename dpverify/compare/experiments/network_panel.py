@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +28,7 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from dpverify.papers.wang2019.accounting.runs import BatchRun, Bought, Kind, needed
 from dpverify.problems.errors import DataError
-from dpverify.problems.images import Images, cifar10, digits, mnist
+from dpverify.problems.images import Images, are_published, cifar10, digits, mnist
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
 from dpverify.problems.stepped_run import LongRun
 
@@ -37,7 +38,7 @@ SAMPLE_STREAM = 2
 
 
 class ImageParts(NamedTuple):
-    """Images to train and to test on, and whether they are the user's."""
+    """Images to train and to test on, and whether they are the set that the paper names."""
 
     train: Images
     test: Images
@@ -139,17 +140,21 @@ def image_parts(request: ExperimentRequest, name: str, channels: int, side: int)
     """Load the images to train and to test on."""
     if request.data is None:
         train, test = (part.sized(channels, side) for part in digits(request.seed))
+        real = False
     else:
         if name not in data_sets_in(request.data):
             raise DataError(request.data, f"has no {name}.")
         train, test = (mnist if name == "MNIST" else cifar10)(request.data)
+        real = are_published(train, test)
+        if not real:
+            train = replace(train, name=f"{request.data.name}, which is not {name}")
         shape = channels, side, side
         if train.x.shape[1:] != shape or test.x.shape[1:] != shape:
             raise DataError(request.data, f"images of shape {train.x.shape[1:]} and {test.x.shape[1:]}, not {shape}.")
     if request.n is not None:
         rows = generator(request.seed, SAMPLE_STREAM).choice(len(train.y), min(request.n, len(train.y)), replace=False)
         train = train.part(np.sort(rows))
-    return ImageParts(train, test, request.data is not None)
+    return ImageParts(train, test, real)
 
 
 def data_sets_in(folder: Path) -> list[str]:

@@ -43,7 +43,7 @@ class ClaimedOrder(Record, frozen=True, kw_only=True):
 class ComparedData(Record, frozen=True, kw_only=True):
     """All methods on one data set; subclasses have ``rows``."""
 
-    real: bool  # whether the user's files are judged
+    real: bool  # whether the data are those of the paper, so that they decide its claims
     n: int
     tested: int
     d: int

@@ -22,6 +22,7 @@ from dpverify.problems.sparse.rows import CsrRows, Rows
 SAMPLE_STREAM = 2
 SPLIT_STREAM = 3
 HELD_OUT = 0.2
+SHARE_ERROR = 0.005  # of the rarer class's share, which the paper's table has rounded
 LAM = 0.001  # weight of the regularizer in section 6.1
 
 
@@ -33,7 +34,7 @@ class TestedProblem:
     problem: LogisticRegression | SparseLogistic
     x_test: Rows
     y_test: Vector
-    real: bool  # whether it is the user's file
+    real: bool  # whether it is the paper's data set
 
 
 def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
@@ -42,13 +43,20 @@ def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
         sets = [made_up(table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
     elif request.test_data is None:
         dataset = load_dataset(request.data, standardise=False)
-        sets = [_held_out(dataset.name, dataset, request.seed, real=True)]
+        sets = [_held_out(dataset.name, dataset, request.seed, real=_is_published(dataset, table))]
     else:
-        sets = [_two_files(request)]
+        sets = [_two_files(request, table)]
     return [parts if request.n is None else _fewer(parts, request.n, request.seed) for parts in sets]
 
 
-def _two_files(request: ExperimentRequest) -> TestedProblem:
+def _is_published(dataset: Dataset, table: PaperTable) -> bool:
+    """Whether a file has the size of the table's data set, and as many examples in the rarer class."""
+    rarer = min(np.mean(dataset.y), 1 - np.mean(dataset.y))
+    same_size = dataset.x.shape == (table.examples, table.features)
+    return same_size and bool(abs(rarer - table.positive) < SHARE_ERROR)
+
+
+def _two_files(request: ExperimentRequest, table: PaperTable) -> TestedProblem:
     first = load_dataset(request.data, standardise=False)
     second = load_dataset(request.test_data, standardise=False, known=first.classes)
     name = str(request.test_data)
@@ -58,7 +66,8 @@ def _two_files(request: ExperimentRequest) -> TestedProblem:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")
     x = second.x
     x_test = x.widened(d) if isinstance(x, CsrRows) else np.pad(x, ((0, 0), (0, d - wide)))
-    return TestedProblem(first.name, logistic_problem(first.x, first.y, lam=LAM), x_test, second.y, real=True)
+    real = _is_published(first, table) and len(second.y) == table.tested
+    return TestedProblem(first.name, logistic_problem(first.x, first.y, lam=LAM), x_test, second.y, real=real)
 
 
 def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:

@@ -162,7 +162,7 @@ def seen(table: DataTable) -> list[tuple[str, str, str]]:
 
 
 def verdict(tables: Sequence[ComparedData], claim: str, noise: str = "") -> str:
-    """Give what the user's files say of a claim; ``no data`` without them."""
+    """Give what the paper's data say of a claim; ``no data`` without them."""
     orders = [order for table in tables if table.real for order in table.orderings]
     outcomes = {order.seen for order in orders if (order.claim, order.noise) == (claim, noise)}
     if not outcomes:

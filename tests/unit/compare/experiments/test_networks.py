@@ -13,7 +13,13 @@ from dpverify.compare.command import run_compare
 from dpverify.compare.experiments import run as experiment_runs
 from dpverify.compare.experiments import stages
 from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, OrderStatement, RowCell
-from dpverify.compare.experiments.network_panel import NetworkPanel, data_sets_in, network_noise, network_orderings
+from dpverify.compare.experiments.network_panel import (
+    NetworkPanel,
+    data_sets_in,
+    image_parts,
+    network_noise,
+    network_orderings,
+)
 from dpverify.compare.experiments.networks import CLAIMS, METHODS, TRIES, NetworkSetting, grid, network_panels
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
 from dpverify.compare.experiments.records import NetworkResult, NetworkRow, NetworkRun
@@ -23,6 +29,7 @@ from dpverify.compare.experiments.words import summary, verdict
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.experiments.networks import NETWORKS
 from dpverify.problems.errors import DataError
+from dpverify.problems.images import CLASS_SIZES
 from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
@@ -39,13 +46,17 @@ def idx(array: np.ndarray[Any, Any]) -> bytes:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a few images, whose classes have the sizes that MNIST's are said to have."""
     rng, made = np.random.default_rng(0), tmp_path / "images"
     made.mkdir()
+    sizes = []
     for part, n in (("train", 300), ("t10k", 40)):
         y = rng.integers(0, 10, n)
+        sizes.append(tuple(np.bincount(y, minlength=10).tolist()))
         (made / f"{part}-images-idx3-ubyte").write_bytes(idx(rng.integers(0, 40, (n, 28, 28)) + 20 * y[:, None, None]))
         (made / f"{part}-labels-idx1-ubyte").write_bytes(idx(y))
+    monkeypatch.setitem(CLASS_SIZES, "MNIST", tuple(sizes))
     return made
 
 
@@ -100,6 +111,14 @@ def test_the_estimates_noise_is_that_of_the_clipped_estimator() -> None:
     assert p.std == pytest.approx(2 * (0.3 * 1.5 + 0.7 * 0.3) * k / 600)
     assert 0.5 / p.smoothness == pytest.approx(0.25)
     assert trial.steps == 4 * 600 // 512
+
+
+def test_other_images_in_the_format_of_mnist_decide_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    request = ExperimentRequest(NAME, folder)
+    assert image_parts(request, "MNIST", 1, 28).real
+    monkeypatch.setitem(CLASS_SIZES, "MNIST", ((6000,) * 10, (1000,) * 10))  # as Fashion-MNIST has them
+    parts = image_parts(request, "MNIST", 1, 28)
+    assert (parts.real, parts.train.name) == (False, "images, which is not MNIST")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Tables 2 and 3 made again: data, noise, orderings with a planted reversal, the page, and bad input in a line."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -207,6 +208,11 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(tmp_path: Pa
     assert parts.x_test.shape == (30, 6)
     assert isinstance(parts.x_test, np.ndarray)
     assert not parts.x_test[:, 4:].any()
+    assert not parts.real
+    same = replace(TABLES["table-2"], examples=120, tested=30, features=6, positive=0.5)
+    changes: tuple[dict[str, Any], ...] = ({}, {"tested": 31}, {"features": 7}, {"examples": 121}, {"positive": 0.4})
+    published = [load(ExperimentRequest(**asked), replace(same, **change))[0].real for change in changes]
+    assert published == [True, False, False, False, False]
     assert run_compare(**asked, report=tmp_path / "out") == 0
     held = EXPERIMENTS_PAGE.read(tmp_path / "out")
     assert held is not None
