@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -30,8 +29,10 @@ def in_order(derivation: Derivation) -> Mapping[str, Variable]:
 
 def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
     """A letter of the derivation's own that premises bound is drawn below their bounds, or has the value they give."""
+    if not isinstance(variable, Range):
+        return variable
     measured = isinstance(variable, FromPremises)
-    if not measured and not (name in derivation.local and type(variable) is Range and variable.kind == "real"):
+    if not measured and not (name in derivation.local and variable.kind == "real"):
         return variable
     premises = [
         p for p in derivation.premises.values() if p.lhs.is_Symbol and p.lhs.name == name and p.relation != ">="
@@ -42,11 +43,10 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
         return variable
     if value := next((premise.rhs for premise in premises if premise.relation == "="), None):
         return Range("real", value, value)
-    bounds = tuple((premise.rhs, _applies(premise)) for premise in premises)
-    if measured:
-        return replace(variable, bounds=bounds)
-    end = (variable.hi, lambda env: True)
-    return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=(*bounds, end))
+    bounds = [(premise.rhs, _applies(premise)) for premise in premises]
+    if not measured:
+        bounds.append((variable.hi, lambda _: True))
+    return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=tuple(bounds))
 
 
 def _applies(premise: Premise) -> Any:

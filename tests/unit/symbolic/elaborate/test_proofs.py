@@ -92,6 +92,7 @@ FALSE = [
     ("theorem-10-rdp-to-dp", "by order(a = D, b = x)", "by order(a = D, b = x/2)", ["line 3"]),
     ("theorem-10-rdp-to-dp", "chance*ratio**z*", "chance*ratio**(z - 1)*", ["an-event"]),
     ("theorem-6", "<= 2*L*R ", "<= 199/100*L*R ", ["the-first-gradient", "line 3"]),
+    ("theorem-6", "<= 16*G*N*sqrt(log2(T + 1))", "<= 15*G*N*sqrt(log2(T + 1))", ["line 9"]),
     ("theorem-6", "<= 7*L*eta*N/6", "<= 6*L*eta*N/6", ["anchors-fresh-permutations"]),
     (
         "lemma-7-var-5",
