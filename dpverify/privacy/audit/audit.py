@@ -116,14 +116,15 @@ def _check(
     epsilon: float | None, delta: float, n: int, confidence: float, law: str, score: UserScore | None, seed: int
 ) -> None:
     rules = (
-        (f"epsilon: {epsilon}: must be finite and at least 0", epsilon is None or 0.0 <= epsilon < math.inf),
-        (f"delta: {delta}: must be at least 0 and below 1", 0.0 <= delta < 1.0),
-        (f"n: {n}: must be between 1 and {MOST_SAMPLES}", 1 <= n <= MOST_SAMPLES),
-        (f"confidence: {confidence}: must lie between 0 and 1", 0.0 < confidence < 1.0),
-        (f"law: {law}: must be 'any' or 'gaussian'", law in {"any", "gaussian"}),
-        ("score: is for the law 'any' only; with the law 'gaussian' the score is known", law == "any" or score is None),
-        (f"seed: {seed}: must be at least 0", seed >= 0),
+        ("epsilon", epsilon, "must be finite and at least 0", epsilon is None or 0.0 <= epsilon < math.inf),
+        ("delta", delta, "must be at least 0 and below 1", 0.0 <= delta < 1.0),
+        ("n", n, f"must be between 1 and {MOST_SAMPLES}", 1 <= n <= MOST_SAMPLES),
+        ("confidence", confidence, "must lie between 0 and 1", 0.0 < confidence < 1.0),
+        ("law", law, "must be 'any' or 'gaussian'", law in {"any", "gaussian"}),
+        ("seed", seed, "must be at least 0", seed >= 0),
     )
-    for rule, is_kept in rules:
+    for name, value, rule, is_kept in rules:
         if not is_kept:
-            raise AuditError(rule)
+            raise AuditError(f"{name}: {value}: {rule}")
+    if law == "gaussian" and score is not None:
+        raise AuditError("score: is for the law 'any' only; with the law 'gaussian' the score is known")

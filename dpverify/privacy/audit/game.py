@@ -14,6 +14,7 @@ from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.observations import BlockSpread, Hint
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source, coins
+from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.shared_types import ReportProgress
 
 TRAINING = 25_000
@@ -70,27 +71,31 @@ def play(
         for piece in (slice(half), slice(half, None)):
             sides = coins(b[piece]).part(x[piece])
             spread.add(*sides)
-            hint.add(*sides)
+            with one_blas_thread(source.dimension):
+                hint.add(*sides)
         report(training, total, "learning a rule")
         score = None if user is None else _in_shape(user, source.shape or ())
         sortable = training > 0 and source.dimension == 1 and user is None
         line = SortedOutputs(x[:, 0], b, half) if sortable else None
         ordered = in_order(x) if line is None else line.x[None]
-        bets = learn(
-            x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line, ordered=ordered
-        )
+        with one_blas_thread(source.dimension):
+            bets = learn(
+                x, b, total - training, delta, alpha, serial=not source.batched, user=score, line=line, ordered=ordered
+            )
         repeats = _repeats(x, ordered)
         finding = finding._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
         del x, line, ordered
         for outputs, thrown in blocks:
-            for bet in bets:
-                bet.judge(outputs, thrown.bits)
-            sides = thrown.part(outputs)
-            spread.add(*sides)
-            hint.add(*sides)
+            with one_blas_thread(source.dimension):
+                for bet in bets:
+                    bet.judge(outputs, thrown.bits)
+                sides = thrown.part(outputs)
+                spread.add(*sides)
+                hint.add(*sides)
             done += len(outputs)
             report(done, total, "guessing")
-        finding = finding._replace(notes=finding.notes + spread.notes() + hint.notes(delta, alpha, claimed))
+        with one_blas_thread(source.dimension):
+            finding = finding._replace(notes=finding.notes + spread.notes() + hint.notes(delta, alpha, claimed))
     except KeyboardInterrupt:
         finding = finding._replace(interrupted=True)
 

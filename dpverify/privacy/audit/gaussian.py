@@ -19,7 +19,7 @@ from dpverify.privacy.audit.draws import Draws, chunks
 from dpverify.privacy.audit.moments import ClassMoments, Sides, added, check_law
 from dpverify.privacy.audit.records import AuditError, AuditFinding, number
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS
-from dpverify.privacy.audit.scores import unit_of
+from dpverify.privacy.audit.scores import one_blas_thread, unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
 from dpverify.shared_types import ReportProgress
@@ -125,7 +125,8 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
             if sides is None:
                 unit = unit_of(outputs)
                 plain = bool((unit == 1.0).all())
-            sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
+            with one_blas_thread(source.dimension):
+                sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
             done += len(outputs) // 2
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
@@ -136,7 +137,8 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
     if sides is None or done == 0:
         return finding
     check_law(*sides)
-    mu, statistic, rank = bound_mu(*sides, alpha)
+    with one_blas_thread(source.dimension):
+        mu, statistic, rank = bound_mu(*sides, alpha)
     sure = rank == 0 or math.isinf(mu)
 
     def epsilon_at(level: float) -> float:

@@ -41,17 +41,23 @@ class ClassMoments:
         self.count += len(x)
 
     def _add_numbers(self, x: Floats) -> None:
-        """Add outputs of one number."""
-        centre = self.centre.item()
+        """Add outputs of one number; in Python's floats, as numpy's calls on arrays of one number take long."""
+        centre, first, products, third, fourth = (
+            sums.item() for sums in (self.centre, self.first, self.products, self.third, self.fourth)
+        )
         for begin in range(0, len(x), CACHED):
             y = x[begin : begin + CACHED] - centre
             square = y * y
-            self.first += y.sum()
-            self.products += square.sum()
+            first += float(np.add.reduce(y))
+            products += float(np.add.reduce(square))
             for at in range(0, len(y), BLAS_ALONE):
                 part = square[at : at + BLAS_ALONE]
-                self.third += part @ y[at : at + BLAS_ALONE]
-                self.fourth += part @ part
+                third += float(part @ y[at : at + BLAS_ALONE])
+                fourth += float(part @ part)
+        self.first[0] = first
+        self.products[0, 0] = products
+        self.third[0] = third
+        self.fourth[0] = fourth
 
     def _add_rows(self, x: Floats) -> None:
         rows = max(1, CACHED // max(1, x.shape[1]))
@@ -102,7 +108,7 @@ def _shape_scores(n: int, first: float, products: float, third: float, fourth: f
 
 def added(sides: Sides | None, low: Floats, high: Floats) -> Sides:
     """Add outputs on each data set, shape (m, d), to their sums, whose centres are the means of the first."""
-    sides = sides or (ClassMoments(low.mean(axis=0)), ClassMoments(high.mean(axis=0)))
+    sides = sides or (ClassMoments(np.add.reduce(low) / len(low)), ClassMoments(np.add.reduce(high) / len(high)))
     for moments, rows in zip(sides, (low, high), strict=True):
         moments.add(rows)
     return sides

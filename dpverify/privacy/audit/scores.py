@@ -6,6 +6,7 @@ Each is a log likelihood ratio of a simple model, so that two can be compared; t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -186,19 +187,27 @@ def bent(rows: Rows) -> Score:
     return lambda y: np.asarray(columns(y) @ weights, dtype=np.float64)
 
 
-@lru_cache(maxsize=1)
-def thread_pools() -> ThreadpoolController:
-    """Find the libraries that have threads, once: their search takes as long as two trees."""
+@lru_cache(maxsize=2)
+def _libraries(kind: str) -> ThreadpoolController:
+    """Find the loaded libraries that have threads, once: their search takes as long as two trees."""
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api=kind)
+
+
+def one_blas_thread(dimension: int) -> AbstractContextManager[object]:
+    """Compute on one thread, as matrices are small: more take up to three times as long, and change the last digit.
+
+    Outputs of one number need no matrices.
+    """
+    return nullcontext() if dimension == 1 else _libraries("blas").limit(limits=1)
 
 
 def trees(rows: Rows) -> Score:
     """Learn boosted trees, which know no shape in advance; each of the rows is a round."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
 
-    threads = thread_pools()
+    threads = _libraries("openmp")
     training_rows = slice(0, TREE_ROUNDS)
     model = HistGradientBoostingClassifier(
         max_iter=10,
@@ -260,7 +269,9 @@ def unit_of(x: Floats) -> Floats:
     """Powers of two that bring outputs near the ends of the range of floats into its middle; 1 for all others."""
     largest = np.maximum(x.max(axis=0, initial=0.0), -x.min(axis=0, initial=0.0))
     exponent = np.frexp(largest)[1]
-    usual = (largest == 0.0) | ((exponent > -200) & (exponent < 200))
+    usual = (largest == 0.0) | (np.abs(exponent) < 200)
+    if usual.all():
+        return np.ones(len(largest))
     return np.ldexp(1.0, np.where(usual, 0, np.minimum(exponent, 1023)))
 
 

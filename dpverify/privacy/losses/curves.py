@@ -1,4 +1,4 @@
-"""Bounds of epsilon and delta for Gaussian steps on parts of the data, by the first way that gives some.
+"""Bounds of epsilon and delta for Gaussian steps on parts of the data, by the first way that gives sharp ones.
 
 A step has rate q, noise s (standard deviation over sensitivity), and the pair A = (1-q) N(0, s^2) + q N(1, s^2) and
 B = N(0, s^2). All bounds here are valid. They differ in what they need: the law of the sum of all losses on the grid of
@@ -9,7 +9,7 @@ grid of its own width needs that the losses of steps that miss the example count
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
@@ -22,6 +22,7 @@ from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
 LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
 TAIL: Final = 1e-9  # part of delta that may go to losses which are not resolved
+SHARP: Final = 3e-3  # part of epsilon that the errors of a transform may add, for no other grid to be tried
 RENYI_ORDERS: Final = (2, 3, 4, 5, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
 
 
@@ -59,8 +60,8 @@ class _Grid(NamedTuple):
     least_steps: int = 1
 
 
-# Bounds on each grid are valid. The first tuple that gives a bound is used, and of its grids the best one. The fourth
-# is for examples that are hardly ever drawn.
+# Bounds on each grid are valid. The grids of one tuple after the other are used until one of them gives a sharp bound.
+# The fourth is for examples that are hardly ever drawn.
 GRIDS: Final = (
     (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
     (_Grid(invert, cells=16.0, fine=128, least_steps=30),),
@@ -72,14 +73,27 @@ GRIDS: Final = (
 )
 
 
-def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> Iterator[list[LossCurve]]:
-    """Add up the losses on the grids of one tuple after the other; each curve's bounds hold."""
+def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[LossCurve]:
+    """Add up the losses on the grids of one tuple after the other, until one gives a sharp bound; all bounds hold."""
     if min(s.noise for s in steps) < LEAST_NOISE:
-        return
+        return []
     tail = TAIL * delta / sum(s.count for s in steps)
+    curves: list[LossCurve] = []
     for grids in GRIDS:
-        curves = (_curve(steps, delta, side, grid, tail) for grid in grids)
-        yield [curve for curve in curves if curve is not None]
+        new = [curve for grid in grids if (curve := _curve(steps, delta, side, grid, tail)) is not None]
+        curves.extend(new)
+        if any(_is_sharp(curve, delta, side) for curve in new):
+            break
+    return curves
+
+
+def _is_sharp(curve: LossCurve, delta: float, side: Side) -> bool:
+    """Whether a curve bounds the epsilon of a delta, and its errors add little to that epsilon."""
+    if side == "lower":
+        epsilon = curve.epsilon(delta, -1)
+        return epsilon > 0.0 and curve.delta(epsilon * (1.0 + SHARP), 1) <= delta
+    epsilon = curve.epsilon(delta, 1)
+    return epsilon == 0.0 or curve.delta(epsilon * (1.0 - SHARP), -1) > delta
 
 
 def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid, tail: float) -> LossCurve | None:
@@ -99,21 +113,14 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
 
 def upper_bound(steps: Sequence[SampledSteps], delta: float, side: Side) -> UpperBound:
     """Bound the smallest epsilon from above, for the profile that ``step_law`` names."""
-    for curves in loss_curves(steps, delta, side):
-        bounds = [UpperBound(curve.epsilon(delta, 1), curve.method) for curve in curves]
-        best = min(bounds, default=None)
-        if best is not None and best.epsilon < math.inf:
-            return best
-    return min(simple_bounds(steps, delta, side))
+    bounds = [UpperBound(curve.epsilon(delta, 1), curve.method) for curve in loss_curves(steps, delta, side)]
+    best = min(bounds, default=None)
+    return min(simple_bounds(steps, delta, side)) if best is None or best.epsilon == math.inf else best
 
 
 def lower_epsilon(steps: Sequence[SampledSteps], delta: float) -> float:
     """Bound the smallest epsilon of the composed pairs (A, B) from below; 0 where no way gives more."""
-    for curves in loss_curves(steps, delta, "lower"):
-        epsilon = max((curve.epsilon(delta, -1) for curve in curves), default=0.0)
-        if epsilon > 0.0:
-            return epsilon
-    return 0.0
+    return max((curve.epsilon(delta, -1) for curve in loss_curves(steps, delta, "lower")), default=0.0)
 
 
 def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[UpperBound]:

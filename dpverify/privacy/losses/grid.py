@@ -95,8 +95,11 @@ def rare_law(rate: float, noise: float, width: float, tail: float) -> LossLaw:
     """Round the loss of a step of (A, B) down to a grid that is wide beside the rate.
 
     No loss is below -``shift``, which is taken off each point of the grid, and losses of less than one width go to the
-    first point. Delta rises with each loss, so that the result is not above the true delta.
+    first point. Delta rises with each loss, so that the result is not above the true delta. With rate 1 there is no
+    least loss, and it raises UnresolvedError.
     """
+    if rate == 1.0:
+        raise UnresolvedError
     far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
     longest = min(math.log1p(rate * math.expm1(min((far - 0.5) / noise**2, LONGEST))), LONGEST)
     places = _knots(longest / width, 2 * FINE)

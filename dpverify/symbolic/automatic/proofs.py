@@ -26,6 +26,7 @@ from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_defin
 EFFORT = 12_000
 """Goals that are tried by default; each way of proof gets so many."""
 
+MOST_LETTERS = 200  # of a goal that is shown
 MOST_LEMMAS = 2  # parts of a statement for which an induction is tried
 MOST_SHOWN = 3  # goals that were not proved
 
@@ -89,9 +90,14 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
         except Exception as error:  # noqa: BLE001  of an expression that nobody tried before: then there is no proof
             reason = f"{type(error).__name__}: {error}"
         open_goals = open_goals or list(search.open_sums)
-        goals = list(search.tried)[-MOST_SHOWN:]
-        tried.append(f"{name}: {'; '.join([*filter(None, [reason]), *(f'not proved: {goal}' for goal in goals)])}")
+        goals = [_shortened(goal) for goal in list(search.tried)[-MOST_SHOWN:]]
+        outcome = [*filter(None, [reason]), *(f"not proved: {goal}" for goal in goals)]
+        tried.append(f"{name}: {'; '.join(outcome) or 'nothing to try'}")
     return AutomaticProof(None, tried=tuple(tried))
+
+
+def _shortened(goal: str) -> str:
+    return goal if len(goal) <= MOST_LETTERS else f"{goal[:MOST_LETTERS]}... ({len(goal)} letters)"
 
 
 def _data(book: Book, writer: Writer) -> dict[str, Any]:

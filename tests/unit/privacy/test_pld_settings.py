@@ -14,6 +14,13 @@ from tests.for_each import for_each
 RECORD = json.loads((Path(__file__).parent / "pld_settings.json").read_text("utf-8"))
 SETTINGS: list[dict[str, Any]] = RECORD["settings"]
 WIDE = {"rate": 1.7e-05, "sigma": 0.62, "steps": 390, "delta": 3e-08}  # where PLD's bounds differ by a factor of 2.5
+# rate, sigma, steps, delta: one grid gives bounds of these that hold, and are 2% to 77% apart
+UNCLEAR_ON_ONE_GRID = [
+    (1e-3, 0.9, 5000, 1e-9),
+    (1e-3, 1.0, 5000, 1e-10),
+    (1e-3, 0.9, 5000, 1e-12),
+    (1.2e-4, 0.72, 340, 8.4e-8),
+]
 EVERY = 1 if os.environ.get("DPVERIFY_ALL_SETTINGS") else 6  # all of them take minutes
 
 
@@ -27,6 +34,12 @@ def test_bounds_are_near_and_no_other_bound_contradicts_them(setting: dict[str, 
     if "pessimistic" in setting:
         assert found.lower <= setting["pessimistic"] * (1.0 + 1e-6)
     assert found.method
+
+
+def test_other_grids_are_tried_where_one_is_not_sharp() -> None:
+    for rate, sigma, steps, delta in UNCLEAR_ON_ONE_GRID:
+        found = epsilon(sigma, delta, steps=steps, rate=rate)
+        assert found.upper <= 1.002 * found.lower, (rate, sigma, steps, delta)
 
 
 def test_settings_cover_the_range() -> None:

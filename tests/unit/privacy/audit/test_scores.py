@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.random import Generator
 from scipy import stats
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.groups import SortedOutputs, both, rows_of
 from dpverify.privacy.audit.logistic import fitted
+from dpverify.privacy.audit.records import Floats
 from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, linear, quadratic, smooth
 from tests.for_each import for_each
 
@@ -68,3 +72,22 @@ def test_the_gaussian_that_fits_has_the_weighted_mean_and_covariance(full: bool)
     at = rng.normal(size=(20, 3)) * 3.0
     apart = _gaussian(z, weights, full=full)(at) - law.logpdf(at)
     assert np.ptp(apart) < 1e-9, "but for its constant"
+
+
+def test_an_audit_computes_on_one_thread_and_leaves_the_mechanism_its_threads() -> None:
+    threads: dict[str, set[int]] = {"mechanism": set(), "score": set()}
+
+    def note(caller: str) -> None:
+        threads[caller] |= {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    def mechanism(dataset: Floats, rng: Generator, size: int) -> Floats:
+        note("mechanism")
+        return rng.normal(float(dataset.sum()), size=(size, 3))
+
+    def score(outputs: Floats) -> Floats:
+        note("score")
+        return outputs[:, 0]
+
+    with threadpool_limits(2):
+        audit(mechanism, n=1000, score=score)
+    assert threads == {"mechanism": {2}, "score": {1}}
