@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -29,7 +30,7 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
             module = _module(place)
     except ForeignError as error:
         reason = error.reason.removeprefix("raised ")
-        raise TargetError(f"{place} cannot be imported: {reason}") from error
+        raise TargetError(f"{place} cannot be imported: {reason}{_line_of(error.__cause__)}") from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -71,6 +72,16 @@ def _module(place: str) -> ModuleType:
         raise
     _FILES[str(path)] = module
     return module
+
+
+def _line_of(error: BaseException | None) -> str:
+    """Name the line of the imported file that an error comes from; a SyntaxError names it by itself."""
+    if error is None or isinstance(error, SyntaxError):
+        return ""
+    ours = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
+    lines = [frame.lineno for frame in frames if frame.filename == frames[0].filename]
+    return f" ({Path(frames[0].filename).name}, line {lines[-1]})" if lines else ""
 
 
 def _near(word: str, value: object) -> str:
