@@ -76,7 +76,9 @@ def _specs() -> Iterator[tuple[bool, str]]:
         yield False, str(error)
     else:
         for key, paper in papers.items():
-            yield True, f"{key}: {len(paper.claims)} claims"
+            notes = sum(claim.record.kind == "note" for claim in paper.claims.values())
+            ours = f" and {notes} of our notes" if notes else ""
+            yield True, f"{key}: {len(paper.claims) - notes} claims{ours}"
 
 
 def _jit() -> Iterator[tuple[bool, str]]:
