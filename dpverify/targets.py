@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.foreign import ForeignError, foreign_code, located
 
 _FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
 
@@ -25,12 +24,13 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise TargetError("must be module:function, or file.py:function")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise TargetError(f"there is no such file {place}")
     try:
         with foreign_code(place):
             module = _module(place)
     except ForeignError as error:
-        reason = error.reason.removeprefix("raised ")
-        raise TargetError(f"{place} cannot be imported: {reason}{_line_of(error.__cause__)}") from error
+        raise TargetError(f"{place} cannot be imported: {located(error.__cause__ or error)}") from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -55,8 +55,6 @@ def _module(place: str) -> ModuleType:
     importlib.invalidate_caches()
     if path is None:
         return importlib.import_module(place)
-    if not path.is_file():
-        raise FileNotFoundError("there is no such file")
     if str(path) in _FILES:
         return _FILES[str(path)]
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -72,16 +70,6 @@ def _module(place: str) -> ModuleType:
         raise
     _FILES[str(path)] = module
     return module
-
-
-def _line_of(error: BaseException | None) -> str:
-    """Name the line of the imported file that an error comes from; a SyntaxError names it by itself."""
-    if error is None or isinstance(error, SyntaxError):
-        return ""
-    ours = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(ours)]
-    lines = [frame.lineno for frame in frames if frame.filename == frames[0].filename]
-    return f" ({Path(frames[0].filename).name}, line {lines[-1]})" if lines else ""
 
 
 def _near(word: str, value: object) -> str:

@@ -82,10 +82,8 @@ def _checked(specs: Path | None) -> bool:
 
 
 def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
-    by_paper: dict[str, list[ClaimSpec]] = {}
-    for claim in claims:
-        by_paper.setdefault(claim.paper, []).append(claim)
-    for key, found in by_paper.items():
+    for key, group in groupby(claims, key=lambda claim: claim.paper):
+        found = list(group)
         printed = [claim for claim in found if claim.record.kind != "note"]
         notes = [claim for claim in found if claim.record.kind == "note"]
         told = [_counted(printed, "claim"), *([f"counted apart, {_counted(notes, 'note')} of ours"] if notes else [])]
@@ -144,11 +142,10 @@ def _folded(entries: Iterable[Listed], readings: Mapping[str, int]) -> Iterator[
 
 def _distinct(entries: Sequence[Listed]) -> str:
     """Count claims, whatever the number of their readings, and our notes."""
-    from dpverify.report.words import plural
+    from dpverify.report.words import claims_and_notes
 
-    notes = {entry.claim for entry in entries if entry.record.kind == "note"}
-    claims = {entry.claim for entry in entries} - notes
-    return plural(len(claims), "claim") + (f" and {plural(len(notes), 'note')} of ours" if notes else "")
+    kinds = {entry.claim: entry.record.kind for entry in entries}
+    return claims_and_notes(kinds.values())
 
 
 def _row(entry: Listed) -> Row:
