@@ -38,6 +38,7 @@ class Proof(Record, frozen=True, kw_only=True):
     divide: str = ""  # a whole letter by its quotient and remainder: ``T = epochs*N + rest``
     known: list[str] = []  # lemmas of which every line may use what they say
     unused: list[str] = []  # letters of the claim whose conditions no line uses
+    points: list[str] = []  # where sample points are drawn, if the conditions give none: ``n >= 10**8``
     chain: str
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,19 +114,23 @@ def sampled(
     conditions: Iterable[Compare],
     symbols: Mapping[str, Any],
     drawn: Collection[str] = (),
+    points: Sequence[Compare] = (),
 ) -> dict[str, Variable]:
     """Where sample points are drawn: between the ends that conditions give, each after the letters that these use.
 
-    Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before.
+    Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before;
+    ``points``: conditions for sample points alone, whose letters are drawn first.
     """
     found: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
-    conditions = list(conditions)
+    conditions = [*points, *conditions]
+    first = set[str]().union(*map(free_names, points))
     exponents = _exponents(conditions)
     ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - found.keys()}
     while waiting := [name for name in domains if name not in found]:
         known = found.keys() | set(drawn)
         # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
-        name = min(waiting, key=lambda n: sum(not _names(value) <= known for _, value in ends[n]))
+        unknown = {n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting}
+        name = min(waiting, key=lambda n: 0 if n in first else unknown[n])
         usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
         width = EXPONENTS if name in exponents else WIDTH
         found[name] = _range(domains[name].kind == "integer", usable, width)

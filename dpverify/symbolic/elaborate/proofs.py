@@ -96,7 +96,8 @@ class _Builder:
         symbols = {**function_symbols(statement), **sympy_definitions(statement), **hidden, **measured}
         if meaning is not None and not meaning.obstacle and "left" not in symbols:
             symbols["left"] = meaning.formula
-        variables = sampled(domains, _asked(domains, asked), symbols)
+        points = read_conditions(proof.points, abbreviations)
+        variables = sampled(domains, _asked(domains, asked), symbols, points=points)
         conditions = (*sympy_conditions(statement), *about, *(() if meaning is None else meaning.conditions))
         return with_own(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
 

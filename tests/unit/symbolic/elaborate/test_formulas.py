@@ -9,6 +9,9 @@ import pytest
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse, to_text
+from dpverify.symbolic.certify.writer import symbols_of
+from dpverify.symbolic.derive.setting import Setting
+from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.errors import ProofError
 from dpverify.symbolic.elaborate.formulas import Abbreviations
 from dpverify.symbolic.elaborate.proofs import derivation_of
@@ -43,3 +46,19 @@ def test_conditions_on_unused_letters_are_not_assumed() -> None:
     assert "iterations" not in assumed(["iterations"])
     with pytest.raises(ProofError, match="no letter iteration"):
         assumed(["iteration"])
+
+
+def test_sample_points_are_drawn_where_a_proof_says_and_no_condition_is_added() -> None:
+    spec = load_specs().claim("wang2019:abstract-utility")
+    statement = next(statement for statement in spec.statements() if statement.variant == "held")
+    (proof,) = (proof for proof in spec.proofs.of("abstract-utility") if proof.variant == "held")
+
+    def made(points: list[str]) -> Derivation:
+        changed = msgspec.structs.replace(proof, points=points)
+        proofs = tuple(changed if one is proof else one for one in spec.proofs.proofs)
+        return derivation_of(replace(statement, proofs=replace(spec.proofs, proofs=proofs)))
+
+    with_points, without = made(proof.points), made([])
+    assert with_points.assumptions == without.assumptions
+    settings = [Setting(d.variables, symbols_of(d), d.assumptions, 24, 0) for d in (with_points, without)]
+    assert [len(setting.points.found) for setting in settings] == [24, 0]

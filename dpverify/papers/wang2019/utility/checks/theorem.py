@@ -11,7 +11,6 @@ from flint import arb
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     Outcome,
     PaperChecks,
     Planted,
@@ -21,8 +20,6 @@ from dpverify.harness import (
     TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.utility import theorem_derivations as derive
-from dpverify.papers.wang2019.utility.regime_derivations import derive_regime
 from dpverify.symbolic.exact.numbers import ball, working_precision
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
@@ -101,7 +98,6 @@ def _by_party(budget: Budget) -> Iterator[dict[str, Any]]:
 
 
 CHECKS.add(
-    DerivationCheck("note-printed-choices", "derivation", build=derive.derive_printed_choices),
     *(
         RuleCheck(
             claim,
@@ -121,5 +117,4 @@ CHECKS.add(
             *((restated, _by_party) for restated in BY_PARTY),
         )
     ),
-    *(DerivationCheck(claim, "regime", build=derive_regime, variants=("held",)) for claim in TOGETHER),
 )
