@@ -51,6 +51,7 @@ class DerivationCheck(Check):
     faults: Mapping[str, Build] = field(default_factory=dict, kw_only=True)  # none of them may prove the statement
 
     method: ClassVar[Method] = "derivation"
+    needs_engine: ClassVar[bool] = True  # whether the chains that it cites are complete by the engine alone
 
     def can_judge(self, statement: Statement) -> bool:
         """Whether there is a formula on the right."""
@@ -109,7 +110,8 @@ class DerivationCheck(Check):
         rests = f"it cites the derivations {'; '.join(chain.name for chain in cited)}" if cited else ""
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing and checked.whose == "ours" else []
-        errors += [f"cited derivations of ours are not complete: {'; '.join(broken)}"] if broken else []
+        wrong = broken if self.needs_engine else [chain.name for chain in under if _failing(chain)]
+        errors += [f"cited derivations of ours are not complete: {'; '.join(wrong)}"] if wrong else []
         claims = {claim.key for claim in statement.siblings.values()}
         if borne := sorted(claims.intersection(typed_by_hand(derivation))):
             errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")

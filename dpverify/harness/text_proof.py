@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
@@ -49,6 +49,7 @@ class TextProof(DerivationCheck):
     """Check the proof that a statement has as text."""
 
     build: Build = field(default=from_text, kw_only=True)
+    needs_engine: ClassVar[bool] = False
 
     def can_judge(self, statement: Statement) -> bool:
         """Whether there is a proof, and a formula on the right."""

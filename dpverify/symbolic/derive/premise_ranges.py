@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -17,7 +16,7 @@ from dpverify.symbolic.rules.base import Holds
 def in_order(derivation: Derivation) -> Mapping[str, Variable]:
     """Give such letters the bounds of the premises, and put each variable after those that its range depends on."""
     todo = {name: _bounded(name, variable, derivation) for name, variable in derivation.variables.items()}
-    if not any(isinstance(variable, FromPremises) for variable in todo.values()):
+    if todo == dict(derivation.variables):
         return derivation.variables
     done: dict[str, Variable] = {}
     while todo:
@@ -29,14 +28,25 @@ def in_order(derivation: Derivation) -> Mapping[str, Variable]:
 
 
 def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
-    if not isinstance(variable, FromPremises):
+    """A letter of the derivation's own that premises bound is drawn below their bounds, or has the value they give."""
+    if not isinstance(variable, Range):
+        return variable
+    measured = isinstance(variable, FromPremises)
+    if not measured and not (name in derivation.local and variable.kind == "real"):
         return variable
     premises = [
         p for p in derivation.premises.values() if p.lhs.is_Symbol and p.lhs.name == name and p.relation != ">="
     ]
     if not premises:
-        raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
-    return replace(variable, bounds=tuple((premise.rhs, _applies(premise)) for premise in premises))
+        if measured:
+            raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
+        return variable
+    if value := next((premise.rhs for premise in premises if premise.relation == "="), None):
+        return Range("real", value, value)
+    bounds = [(premise.rhs, _applies(premise)) for premise in premises]
+    if not measured:
+        bounds.append((variable.hi, lambda _: True))
+    return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=tuple(bounds))
 
 
 def _applies(premise: Premise) -> Any:
@@ -52,7 +62,7 @@ def range_names(variable: Variable) -> set[str]:
     """Letters on which the range or the law of a letter depends."""
     match variable:
         case FromPremises():
-            parts = [bound for bound, _ in variable.bounds]
+            parts = [variable.lo, *(bound for bound, _ in variable.bounds)]
         case Range():
             parts = [variable.lo, variable.hi]
         case GaussianNorm():

@@ -218,7 +218,7 @@ class Range:
 
 @dataclass(frozen=True)
 class FromPremises(Range):
-    """A number of which only premises speak: drawn from 0 up to the least of the bounds that they have on it."""
+    """A number of which only premises speak: drawn up to the least of the bounds that they have on it."""
 
     kind: Literal["real", "integer"] = "real"
     lo: Any = 0
@@ -229,7 +229,9 @@ class FromPremises(Range):
         """Draw as from a range."""
         env = numbers_of(point)
         ends = [_end(bound, point, upwards=False) for bound, applies in self.bounds if _holds(applies, env)]
-        return Range("real", 0, min(ends, default=Fraction(0))).draw(rng, point)
+        least = _end(self.lo, point, upwards=True)
+        most = min(ends, default=Fraction(0))
+        return Range("real", least, most, open_lo=self.open_lo).draw(rng, point) if least <= most else most
 
 
 def _integer(rng: Random, lo: int, hi: int) -> int:

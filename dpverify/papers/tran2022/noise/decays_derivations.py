@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Eq, Integer, Mod, Sum, Symbol, floor
+from sympy import Eq, Integer, Mod, Sum, Symbol
 
 from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, by_concavity, i
 from dpverify.symbolic.derive.cited import cite
@@ -29,12 +29,6 @@ def decays(s: Any, alpha: Any) -> Any:
 def prefix() -> Derivation:
     """Derive ``log2(s + 1)`` for the squared decays of COMPOSE(1, s): none is above 1, and they are counted."""
     return _prefix("nodes of a prefix", 0, Step(Log2(S + 1), "<=", "popcount-log2", {"n": S}))
-
-
-def prefix_digits() -> Derivation:
-    """Derive ``1 + log2(s)`` for them: no more than s has binary digits."""
-    width = Step(1 + floor(Log2(S)), "<=", "popcount-width", {"n": S})
-    return _prefix("digits of a prefix", 1, width, Step(1 + Log2(S), "<=", "floor-below", {"x": Log2(S)}))
 
 
 def prefix_after() -> Derivation:

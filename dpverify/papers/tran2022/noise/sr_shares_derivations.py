@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from sympy import Eq, Integer, Lambda, Max, Piecewise, Rational, Sum, Symbol, exp
+from sympy import Eq, Lambda, Max, Rational, Sum, Symbol, exp
 
 from dpverify.papers.tran2022.noise.decays_derivations import ALPHA, STEP, N, T, prefix_after, run, window
 from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP, j, k
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.conclude import letters_of_citations
-from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 
 Wrap = Callable[[Any], Any]
@@ -27,10 +27,10 @@ Wrap = Callable[[Any], Any]
 KEEP = Symbol("keep", positive=True)
 RHO = Symbol("rho", positive=True)
 WINDOWS, EPOCHS = (Symbol(name, integer=True, nonnegative=True) for name in ("windows", "q"))
-SCALE, EARLY, LATER, DRIFT, DECAYS, WEIGHT = (
-    Symbol(name, nonnegative=True) for name in ("scale", "early", "later", "drift", "decays", "weight")
+EARLY, LATER, DRIFT, DECAYS, WEIGHT = (
+    Symbol(name, nonnegative=True) for name in ("early", "later", "drift", "decays", "weight")
 )
-SQUARES, PREFIX, RUN, COEFFICIENT = (Symbol(name, real=True) for name in ("squares", "prefix", "run", "c"))
+SQUARES, PREFIX, RUN = (Symbol(name, real=True) for name in ("squares", "prefix", "run"))
 MEANT: Final = ("prefix", "weight", "squares", "run", "decays")
 LETTERS: Final = {
     "keep": "u",
@@ -144,41 +144,6 @@ def _of_windows(name: str, start: Any, steps: tuple[Step, ...]) -> Derivation:
     return Derivation(name, "ours", variables, assumptions, start, steps, local=("rho",), letters=LETTERS)
 
 
-def first_term() -> Derivation:
-    """Derive the second term of Lemma 7 but for its scale: the nodes of the first whole window, all with its weight."""
-    steps = (
-        Step(SCALE * Log2(N) * 2 * Log2(1 + N / 2) * WEIGHT**2, "<=", "premise", {}, ("the nodes",)),
-        Step(SCALE * Log2(N) * 2 * Log2(1 + N / 2) / SHRUNK, "<=", "premise", {}, ("the weight",)),
-        to_log2_n(lambda e: SCALE * Log2(N) * e / SHRUNK),
-    )
-    premises = {"the nodes": cite(window(), DECAYS), "the weight": cite(first_window(), WEIGHT)}
-    return _term("the first window", SCALE * Log2(N) * DECAYS * WEIGHT**2, steps, premises)
-
-
-def nodes() -> Derivation:
-    """Derive ``scale c^2 2 log2(1 + N/2)`` for the nodes of a window, all with one coefficient c."""
-    around = SCALE * COEFFICIENT**2
-    steps = (Step(around * 2 * Log2(1 + N / 2), "<=", "premise", {}, ("the nodes",)),)
-    return _term("one window", around * DECAYS, steps, {"the nodes": cite(window(), DECAYS)})
-
-
-def other_terms(shift: int) -> Derivation:
-    """Derive the third (fourth) term of Lemma 7 but for its scale: the nodes of the other windows, with their weights.
-
-    ``shift``: 1 if the coefficient has a factor 1 - gamma more.
-    """
-    factor = KEEP ** (2 * shift)
-    last = Sum(KEEP ** (2 * (k - 1 + shift)), (k, 1, WINDOWS))
-    steps = (
-        Step(factor * SCALE * Log2(N) * DECAYS * kept() / SHRUNK, "<=", "premise", {}, ("the weights",)),
-        Step(SCALE * Log2(N) * DECAYS * last / SHRUNK, "="),
-        Step(SCALE * Log2(N) * 2 * Log2(1 + N / 2) * last / SHRUNK, "<=", "premise", {}, ("the nodes",)),
-        to_log2_n(lambda e: SCALE * Log2(N) * e * last / SHRUNK),
-    )
-    premises = {"the nodes": cite(window(), DECAYS), "the weights": cite(squares(), SQUARES)}
-    return _term(f"the other windows {shift}", factor * SCALE * Log2(N) * DECAYS * SQUARES, steps, premises)
-
-
 def five_terms() -> Derivation:
     """Derive the total of Lemma 7's five terms, but for three scales."""
     block = cite(all_squares(), SQUARES, windows=Max(EPOCHS - 1, 0))
@@ -225,8 +190,7 @@ def _term(name: str, start: Any, steps: Any, premises: Any) -> Derivation:
         "t": integer(1, T),
         "q": integer(0, 5),
         "alpha": real(1 / N, 1),
-        **{letter: real(0, 9) for letter in ("scale", "early", "later", "drift")},
-        "c": real(-2, 2),
+        **{letter: real(0, 9) for letter in ("early", "later", "drift")},
         **RANGES,
         **{letter: FromPremises() for letter in MEANT},
     }
@@ -257,39 +221,3 @@ def _term(name: str, start: Any, steps: Any, premises: Any) -> Derivation:
         {"in letters": citation},
         letters=LETTERS,
     )
-
-
-def finite(shift: int) -> Derivation:
-    """Derive that the other windows are those from 1 to q - 1, if there are any."""
-    summed = {"f": Lambda(k, KEEP ** (2 * (k - 1 + shift))), "lo": Integer(1)}
-
-    def last(hi: Any) -> Any:
-        return Sum(summed["f"](k), (k, 1, hi))
-
-    guarded = Piecewise((last(EPOCHS - 1), EPOCHS - 1 >= 1), (0, True))
-    nonempty = (
-        Step(last(EPOCHS - 1), "<=", "order", {"a": Max(EPOCHS - 1, 0), "b": EPOCHS - 1}),
-        Step(guarded, "=", "guarded-sum", {**summed, "hi": EPOCHS - 1}),
-    )
-    none = (
-        Step(Integer(0), "=", "empty-sum", {**summed, "hi": Max(EPOCHS - 1, 0)}),
-        Step(last(EPOCHS - 1), "=", "empty-sum", {**summed, "hi": EPOCHS - 1}),
-        Step(guarded, "=", "guarded-sum", {**summed, "hi": EPOCHS - 1}),
-    )
-    steps = (Cases(guarded, "<=", (Case(EPOCHS >= 2, nonempty), Case(EPOCHS <= 1, none))),)
-    ranges = {"q": integer(0, 8), "keep": RANGES["keep"]}
-    return Derivation(f"windows {shift}", "ours", ranges, (KEEP < 1,), last(Max(EPOCHS - 1, 0)), steps, letters=LETTERS)
-
-
-def to_log2_n(wrap: Wrap) -> Cases:
-    """From ``wrap(2 log2(1 + N/2))`` to ``wrap(4 log2 N)``, where a factor log2 N stands around it."""
-    bound = wrap(4 * Log2(N))
-    several = (
-        Step(wrap(2 * Log2(N)), "<=", "log2-monotone", {"a": 1 + N / 2, "b": N}),
-        Step(bound, "<=", "drop-nonnegative", {"a": wrap(2 * Log2(N)), "b": wrap(2 * Log2(N))}),
-    )
-    single = (
-        Step(Integer(0), "<=", "log2-monotone", {"a": N, "b": Integer(1)}, note="there is no noise at N = 1"),
-        Step(bound, "<=", "drop-nonnegative", {"a": Integer(0), "b": bound}),
-    )
-    return Cases(bound, "<=", (Case(N >= 2, several), Case(N <= 1, single)))

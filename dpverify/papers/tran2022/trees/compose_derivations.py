@@ -6,10 +6,9 @@ For Proposition 18 the number of nodes is, in closed form, ``popcount(p) + popco
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from sympy import Function, Lambda, Mod, Sum, Symbol
+from sympy import Symbol
 
 from dpverify.symbolic.derive.derivation import Step
 from dpverify.symbolic.expressions.functions import Log2, PopCount
@@ -26,20 +25,4 @@ def by_concavity(n: Any) -> tuple[Step, ...]:
         Step(Log2(UP + 1) + Log2(DOWN + 1), "<=", "popcount-log2", {"n": DOWN}),
         Step(2 * Log2((UP + DOWN) / 2 + 1), "<=", "log2-concave", {"x": UP + 1, "y": DOWN + 1}),
         Step(2 * Log2(1 + n / 2), "="),
-    )
-
-
-def set_bits_in_order(base: Any, s: Any, top: Any, wrap: Callable[[Any], Any]) -> tuple[Step, ...]:
-    """From ``base^(2 (s mod 2^i))`` over the set bits i of s to ``base^(2 (2^(k-1) - 1))`` over their numbers k."""
-    pos = Function("pos", integer=True, nonnegative=True)
-
-    def over(exponent: Any) -> Any:
-        return wrap(Sum(base ** (2 * exponent), (k, 1, PopCount(s))))
-
-    remainder = Lambda(i, base ** (2 * Mod(s, 2**i)))
-    return (
-        Step(over(Mod(s, 2 ** pos(k))), "=", "set-bits", {"s": s, "R": top, "pos": pos, "f": remainder}),
-        Step(over(Sum(2 ** pos(j), (j, 1, k - 1))), "=", "remainder-below-set-bit", {"s": s, "k": k, "pos": pos}),
-        Step(over(Sum(2 ** (j - 1), (j, 1, k - 1))), "<=", "set-bits-apart", {"s": s, "k": j, "pos": pos}),
-        Step(over(2 ** (k - 1) - 1), "=", "geometric-sum", {"x": 2, "m": k - 1}),
     )

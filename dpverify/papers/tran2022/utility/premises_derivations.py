@@ -51,15 +51,6 @@ def _derivation(name: str, letter: Any, steps: tuple[Any, ...], premises: dict[s
     )
 
 
-def sampling() -> Derivation:
-    """Derive the sampling error under fresh permutations: ``G/sqrt(2N - 1)``, from the mean square of every step."""
-    claim = "the mean over the run of the roots of the amended lemma-11-sampling"
-    share = (1 / N) / (2 - 1 / N)
-    steps = (Step(sqrt(share * G**2), "<=", "premise", {}, (claim,), context=HOLE), Step(G / sqrt(2 * N - 1), "="))
-    premises = {claim: Premise(SAMPLING, "<=", sqrt(share * G**2))}
-    return _derivation("sampling, fresh permutations", SAMPLING, steps, premises, "N", "G")
-
-
 def anchor_distance() -> Derivation:
     """Derive the weighted steps from the iterates to their anchors, all past epochs included: at most ``N/(e - 1)``."""
     last = BETA ** (N - 1)

@@ -1,13 +1,10 @@
-"""One permutation: the sampling error at one iterate, ``alpha N/((N-1)(2-alpha)) G^2``, and Theorems 6 and 9.
+"""One permutation: the sampling error at one iterate, ``alpha N/((N-1)(2-alpha)) G^2``.
 
 The example drawn p steps ago has the weight ``w_p = alpha (beta^p - beta^e)/(1-B)``, beta = 1 - alpha, B = beta^N, e =
 p + N times its visits, one of t .. t + N - 1. Letters: ``power`` beta^p, ``end`` beta^e, ``last`` beta^(t+N-1), the
 smallest of the ends, ``first`` beta^t, the largest, ``oldest`` beta^(N-1), the smallest of the powers, ``block`` B;
 ``centre`` c, any number; ``sum1`` and ``sum2``, the sums of the w_p and of their squares; ``own``, the mean square of
-one example's centred gradient; ``square``, that of the sampling error (NOTES_identities.md). In the theorems, where
-Lemma 11 is false, ``|grad F(w_t)| <= |grad F(w_1)| + L eta (t-1)`` and ``|grad F(w_1)|^2 <= 2 L R`` remain:
-``gradient``, the expected norm at the output; ``first``, ``|grad F(w_1)|^2``; ``lower``, how far F(w_1 - grad F(w_1)/L)
-is above inf F.
+one example's centred gradient; ``square``, that of the sampling error (NOTES_identities.md).
 """
 
 from __future__ import annotations
@@ -16,15 +13,12 @@ from typing import Final
 
 from sympy import Eq, Integer, Max, Sum, Symbol, sqrt
 
-from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
 from dpverify.papers.tran2022.utility.premises_derivations import RANGES, SAMPLING, G
-from dpverify.papers.tran2022.utility.symbol_ranges import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
 POWER, END, LAST, FIRST, OLDEST, BLOCK, OWN, SQUARE, SUM2 = (
     Symbol(name, nonnegative=True)
@@ -214,78 +208,3 @@ T = Symbol("T", integer=True, positive=True)
 t, i = (Symbol(name, integer=True) for name in ("t", "i"))
 SMOOTH: Final = "steps of length eta on an L-smooth loss"
 PLAIN_STEP: Final = "one plain step of length |grad F(w_1)|/L on an L-smooth loss; for L = 0 the gradient is 0"
-
-
-def first_gradient() -> Derivation:
-    """Derive ``|grad F(w_1)|^2 <= 2 L R``: a plain step of length |grad F|/L cannot fall below inf F."""
-    above = 2 * L * (R - LOWER)
-    steps = (
-        Step(above, "<=", "premise", {}, (PLAIN_STEP,)),
-        Step(2 * L * R, "<=", "order", {"a": R - LOWER, "b": R}, context=2 * L * HOLE),
-    )
-    variables = {"L": real(0, 3), "R": real(0, 9), "first": FromPremises(), "lower": real(0, R)}
-    return Derivation(
-        "the first gradient",
-        "ours",
-        variables,
-        (LOWER <= R,),
-        START,
-        steps,
-        {PLAIN_STEP: Premise(START, "<=", above)},
-        local=("first", "lower"),
-    )
-
-
-def walk() -> Derivation:
-    """Derive what T steps of length eta leave of the mean gradient: ``sqrt(2 L R) + L eta (T-1)/2`` at most."""
-    every = Sum(sqrt(START) + L * ETA * (t - 1), (t, 1, T)) / T
-    way = L * ETA * (T - 1) / 2
-    gap = cite(first_gradient(), START)
-    steps = (
-        Step(every, "<=", "premise", {}, (SMOOTH,), note="the output is uniform over the iterates"),
-        Step(sqrt(START) + L * ETA * Sum(i, (i, 0, T - 1)) / T, "="),
-        Step(
-            sqrt(START) + L * ETA * ((T - 1) * T / 2) / T,
-            "=",
-            "sum-integers",
-            {"m": T - 1},
-            context=sqrt(START) + L * ETA * HOLE / T,
-        ),
-        Step(sqrt(gap.rhs) + way, "<=", "premise", {}, ("the first gradient",), context=sqrt(HOLE) + way),
-    )
-    variables = {
-        "L": real(0, 3),
-        "R": real(0, 9),
-        "eta": real(0, 2, open_lo=True),
-        "T": integer(1, 400),
-        "gradient": FromPremises(),
-        "first": FromPremises(),
-    }
-    return Derivation(
-        "the way that steps can go",
-        "ours",
-        variables,
-        (),
-        GRADIENT,
-        steps,
-        {SMOOTH: Premise(GRADIENT, "<=", every), "the first gradient": gap},
-        local=("gradient", "first"),
-    )
-
-
-def theorem(statement: Statement) -> Derivation:
-    """Derive what is left of Theorem 6 or 9 under one permutation: a bound in N, T, L and R."""
-    full = sympy_definitions(statement)
-    reached = cite(walk(), GRADIENT, **{name: full[name] for name in ("L", "R", "T", "eta")})
-    _, printed = sympy_sides(statement)
-    steps = (Step(reached.rhs, "<=", "premise", {}, ("the way",)), Step(printed, "="))
-    return Derivation(
-        "the way, at the theorem's eta",
-        "ours",
-        {**ranges(statement), "gradient": FromPremises()},
-        sympy_conditions(statement),
-        GRADIENT,
-        steps,
-        {"the way": reached},
-        local=("gradient",),
-    )

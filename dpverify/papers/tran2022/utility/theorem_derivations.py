@@ -1,26 +1,24 @@
-"""Theorems 6 and 9, corrected, derived from Lemmas 5, 11 and 12 or 7 with every term that they leave out.
+"""Theorem 9, corrected, derived from Lemmas 5, 11 and 7 with every term that it leaves out.
 
 Letters: ``gradient``, the expected norm at the output; ``error``, the mean over the run of E|m_hat_t - grad F(w_t)|,
-with the parts ``sampling``, ``anchors``, ``lag``, ``startup``, ``noise``; ``drop``, the expected decrease of the loss;
-``top``, the depth of the tree. Premises: NOTES_utility.md; one permutation: ``utility.reorder_once_derivations``.
+with the parts ``sampling``, ``anchors``, ``lag``, ``startup``, ``noise``; ``drop``, the expected decrease of the loss.
+Premises: NOTES_utility.md.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from sympy import Integer, Rational, Symbol, sqrt
+from sympy import Integer, Rational, Symbol
 
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
-from dpverify.papers.tran2022.sensitivity import visits_derivations as level_sum
 from dpverify.papers.tran2022.utility import premises_derivations as parts_of
-from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility.symbol_ranges import ranges
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.expressions.functions import HOLE, Log2
+from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer
 from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
 
@@ -33,40 +31,15 @@ LETTERS: Final = (
     "lag",
     "startup",
     "noise",
-    "top",
 )
-GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE = (
-    Symbol(name, nonnegative=True) for name in LETTERS[:-1]
-)
+GRADIENT, DROP, ERROR, SAMPLING, ANCHORS, LAG, STARTUP, NOISE = (Symbol(name, nonnegative=True) for name in LETTERS)
 DESCENT = "tran2022:lemma-5"
 GAP = "the loss falls by at most R"
 MOMENTUM = "the mean error is at most the sum of the means of its five parts"
-NOISE_OF_A_STEP = "tran2022:lemma-12"
-
-
-def theorem_6(statement: Statement) -> Derivation:
-    """Derive the corrected Theorem 6. From the expected norm to the bound in N, T, G, L and R."""
-    if statement.reading["ordering"] == "once":
-        return once.theorem(statement)
-    full = sympy_definitions(statement)
-    alpha, G, sigma, d, T, N = (full[name] for name in ("alpha", "G", "sigma", "d", "T", "N"))
-
-    def around(count: Any) -> Any:
-        return 4 * alpha * G * sigma * sqrt(d * count * Log2(T + 1))
-
-    levels = cite(level_sum.count(), T=T, N=N)
-    # The bound is the same at every step t <= T, so that it holds in the mean over the run: T stands for all of them.
-    where = {name: full[name] for name in ("alpha", "G", "sigma", "d", "T")}
-    step_noise = refer(statement, NOISE_OF_A_STEP, NOISE, "amended", **where, V=levels.lhs, t=T)
-    premises = {NOISE_OF_A_STEP: step_noise, "tran2022:theorem-6-v": levels}
-    noise = ((step_noise.rhs, NOISE_OF_A_STEP), (around(levels.rhs), "tran2022:theorem-6-v"))
-    return _derive(statement, cite(parts_of.sampling(), N=N), noise, premises)
 
 
 def theorem_9(statement: Statement) -> Derivation:
     """Derive the corrected Theorem 9. From the expected norm to the bound in N, T, delta, G, L and R."""
-    if statement.reading["ordering"] == "once":
-        return once.theorem(statement)
     full = sympy_definitions(statement)
     noise = cite(sr_sharp.norm(), NOISE, N=full["N"], T=full["T"], d=full["d"], delta=full["delta"])
     sampling = cite(parts_of.reconstructed_sampling(), N=full["N"], T=full["T"])
@@ -123,7 +96,7 @@ def _derive(
     )
     steps += [rounded, Step(printed, "=")]
     variables: dict[str, Variable] = {**ranges(statement), "N": integer(2, 200)}
-    variables |= {"T": integer(4 * N, 9000)} if statement.key.endswith("theorem-9") else {"top": integer(0, 12)}
+    variables["T"] = integer(4 * N, 9000)
     bounded = {str(premise.lhs) for premise in (premises | part_premises).values()}
     variables |= {name: FromPremises() for name in LETTERS if name in bounded}
     return Derivation(

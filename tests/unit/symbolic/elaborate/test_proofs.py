@@ -88,6 +88,19 @@ FALSE = [
         "+ alpha*grad(s)     by hyp",
         ["momentum-sum, step"],
     ),
+    ("theorem-10-rdp-to-dp", "case exp(epsilon) <= ratio", "case exp(epsilon) <= ratio/2", ["cover the domain"]),
+    ("theorem-10-rdp-to-dp", "by order(a = D, b = x)", "by order(a = D, b = x/2)", ["line 3"]),
+    ("theorem-10-rdp-to-dp", "chance*ratio**z*", "chance*ratio**(z - 1)*", ["an-event"]),
+    ("theorem-6", "<= 2*L*R ", "<= 199/100*L*R ", ["the-first-gradient", "line 3"]),
+    ("theorem-6", "<= 16*G*N*sqrt(log2(T + 1))", "<= 15*G*N*sqrt(log2(T + 1))", ["line 9"]),
+    ("theorem-6", "<= 7*L*eta*N/6", "<= 6*L*eta*N/6", ["anchors-fresh-permutations"]),
+    (
+        "lemma-7-var-5",
+        "by set-bits-apart(s = t, k = j, pos = pos)",
+        "by set-bits-apart(s = T, k = j, pos = pos)",
+        ["line 4"],
+    ),
+    ("lemma-5", "<= aligned + 2*error_sum/T", "<= aligned + error_sum/T", ["line 2"]),
     ("lemma-12", 'variance = "measured"', 'variance = "measured", T = "integer"', ["none of the claim's letters"]),
 ]
 

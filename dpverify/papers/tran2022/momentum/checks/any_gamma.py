@@ -6,10 +6,9 @@ from fractions import Fraction
 
 from flint import ctx
 
-from dpverify.harness import DerivationCheck, PaperChecks, Point
+from dpverify.harness import PaperChecks, Point
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.checks.linear_losses import SAME
-from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise.checks.sr_noise_points import against_exact, at_points
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
@@ -53,5 +52,4 @@ CORNERS: list[Values] = [
 CHECKS.add(
     at_points("lemma-7-any-gamma", _slow(62, 2000), _slow(1000, 2000), lhs=_noise_alone, meets=SAME),
     against_exact("lemma-7-any-gamma", _noise_alone, CORNERS, variants=("amended",)),
-    DerivationCheck("lemma-7-any-gamma", "derivation", build=total.lemma_7, variants=("amended",)),
 )

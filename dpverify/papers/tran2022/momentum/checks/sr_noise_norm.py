@@ -12,7 +12,6 @@ from flint import ctx
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -24,7 +23,6 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.checks.linear_losses import AT_STEP_3N, SAME, TWO
 from dpverify.papers.tran2022.momentum.sr_bias_bounds import mean_distance_of_two
-from dpverify.papers.tran2022.noise import sr_total_derivations as total
 from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, against_exact, at_points
 from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
 from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
@@ -226,7 +224,6 @@ CHECKS.add(
     SearchCheck(
         "lemma-7-norm", "search", lhs=_gaussian, readings=ONCE, corners=[{"d": 1, "variance": 1}, {"d": 10**6}]
     ),
-    DerivationCheck("lemma-7-norm", "derivation", build=total.norm, readings=ONCE),
     at_points("lemma-7-norm", *BIASED, lhs=_two_examples_and_noise, meets=TWO, readings=FRESH),
     against_exact(
         "lemma-7-norm",
@@ -239,7 +236,6 @@ CHECKS.add(
     ),
     at_points("lemma-7", *FIRST_TERM, lhs=_noise_alone, meets=SAME, readings=ONCE),
     against_exact("lemma-7", _noise_alone, LONG, name="noise-alone", tied=True, readings=ONCE, variants=("amended",)),
-    DerivationCheck("lemma-7", "derivation", build=total.lemma_7, readings=ONCE, variants=("amended",)),
     ExhaustiveCheck(
         "lemma-7",
         "two-examples",

@@ -11,7 +11,6 @@ from flint import ctx
 from dpverify.harness import (
     Budget,
     Check,
-    DerivationCheck,
     ExhaustiveCheck,
     PaperChecks,
     Planted,
@@ -19,12 +18,8 @@ from dpverify.harness import (
     Property,
     SearchCheck,
 )
-from dpverify.harness.derivation_check import Build
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise import sr_noise_derivations as nodes_of
 from dpverify.papers.tran2022.noise import sr_noise_variance_bounds as sr_noise_variance
-from dpverify.papers.tran2022.noise import sr_total_derivations as total
-from dpverify.papers.tran2022.noise import sr_window_derivations as windows
 from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
 from dpverify.papers.tran2022.trees.compose_bounds import compose_count, count_nodes
 from dpverify.shared_types import Values
@@ -116,17 +111,15 @@ BOTH = ("printed", "amended")
 def _term(
     claim: str,
     lhs: points.LeftSide,
-    build: Build,
     corners: Sequence[Values] = MANY_WINDOWS,
     *,
     least: int = 1,
     variants: tuple[str, ...] = BOTH,
 ) -> list[Check]:
-    """Judge a bound on a variance: against the exact law, at the corners of its domain, and by a derivation."""
+    """Judge a bound on a variance: against the exact law, and at the corners of its domain."""
     return [
         points.against_exact(claim, lhs, corners, least=least, variants=variants),
         _boundaries(claim, lhs, variants),
-        DerivationCheck(claim, "derivation", build=build, variants=variants),
     ]
 
 
@@ -153,11 +146,9 @@ CHECKS.add(
     SearchCheck(
         "lemma-7-count-1", "search", lhs=count_nodes("r"), corners=[{"r": 2**k - 1, "N": 2**k} for k in (1, 9)]
     ),
-    DerivationCheck("lemma-7-count-1", "derivation", build=nodes_of.count_1),
     SearchCheck("lemma-7-count-1-log", "search"),
-    DerivationCheck("lemma-7-count-1-log", "derivation", build=nodes_of.count_1_log),
-    *_term("lemma-7-var-1-step", _term_1, nodes_of.var_1_step, PREFIXES, least=2),
-    *_term("lemma-7-var-1", _term_1, nodes_of.var_1, PREFIXES),
+    *_term("lemma-7-var-1-step", _term_1, PREFIXES, least=2),
+    *_term("lemma-7-var-1", _term_1, PREFIXES),
     SearchCheck(
         "lemma-7-count-2",
         "search",
@@ -165,32 +156,28 @@ CHECKS.add(
         also={"q": "integer, q >= 0"},
         corners=[{"N": n, "r": r, "q": q} for n, r, q in ((1, 0, 0), (2, 1, 0), (6, 1, 0), (30, 1, 5), (62, 33, 0))],
     ),
-    DerivationCheck("lemma-7-count-2", "derivation", build=nodes_of.count_2, variants=AMENDED),
     points.at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
-    *_term("lemma-7-var-2-step", _term_2, windows.var_2_step, variants=AMENDED),
-    *_term("lemma-7-var-2", _term_2, windows.var_2),
-    *_term("lemma-7-var-3-step", _term_3, windows.var_3_step),
-    *_term("lemma-7-var-3", _term_3, windows.var_3),
-    *_term("lemma-7-var-4-step", _term_4, windows.var_4_step),
-    *_term("lemma-7-var-4", _term_4, windows.var_4),
+    *_term("lemma-7-var-2-step", _term_2, variants=AMENDED),
+    *_term("lemma-7-var-2", _term_2),
+    *_term("lemma-7-var-3-step", _term_3),
+    *_term("lemma-7-var-3", _term_3),
+    *_term("lemma-7-var-4-step", _term_4),
+    *_term("lemma-7-var-4", _term_4),
     SearchCheck(
         "lemma-7-count-5", "search", lhs=count_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
     ),
-    DerivationCheck("lemma-7-count-5", "derivation", build=nodes_of.count_5, variants=AMENDED),
     points.at_points(
         "lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5
     ),
     SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE, variants=AMENDED),
-    DerivationCheck("lemma-7-var-5", "derivation", build=nodes_of.var_5, variants=AMENDED),
     points.at_points("lemma-7-var", *points.TOTAL, lhs=_total),
-    *_term("lemma-7-var", _total, total.var, variants=AMENDED),
+    *_term("lemma-7-var", _total, variants=AMENDED),
     SearchCheck(
         "lemma-7-var-2-sum",
         "search",
         region={"q": (0, 64)},
         corners=[{**at, "q": q} for at in TIGHTEST for q in (1, 64)],
     ),
-    DerivationCheck("lemma-7-var-2-sum", "derivation", build=windows.var_2_sum),
     points.at_points("lemma-7-coefficient", *COEFFICIENT),
     SearchCheck(
         "lemma-7-coefficient",
@@ -199,18 +186,10 @@ CHECKS.add(
         corners=[{**at, "window": i} for at in TIGHTEST for i in (1, 2, 3, 64)],
         variants=AMENDED,
     ),
-    DerivationCheck("lemma-7-coefficient", "derivation", build=windows.coefficient, variants=AMENDED),
     SearchCheck("lemma-7-var-3-sum", "search", region={"q": (0, 64)}, corners=[{"q": q} for q in (0, 1, 2, 64)]),
-    DerivationCheck("lemma-7-var-3-sum", "derivation", build=windows.var_3_sum),
     points.at_points("lemma-7-var-5-plugged", *PLUGGED, variants=("printed",)),
-    DerivationCheck("lemma-7-var-5-plugged", "derivation", build=nodes_of.var_5_plugged, variants=("amended", "held")),
     points.at_points("lemma-7-var-numbers", NUMBERS[0], {**points.SHORT, "T": 64}, variants=("printed",)),
-    DerivationCheck("lemma-7-var-numbers", "derivation", build=total.identity, variants=AMENDED),
     points.against_exact("lemma-7-roots", None, SHORT_RUNS, name="drawn"),
-    DerivationCheck("lemma-7-roots", "derivation", build=total.roots),
     points.at_points("lemma-7-numbers", {**NUMBERS[0], "d": 1}, {**points.SHORT, "d": 3}),
     points.against_exact("lemma-7-numbers", None, SHORT_RUNS, name="drawn", variants=AMENDED),
-    DerivationCheck("lemma-7-numbers", "derivation", build=total.numbers, variants=AMENDED),
-    DerivationCheck("lemma-7-gamma", "derivation", build=total.identity),
-    DerivationCheck("lemma-7-sigma", "derivation", build=total.identity),
 )

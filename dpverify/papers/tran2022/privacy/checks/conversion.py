@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpverify.harness import Budget, DerivationCheck, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.planted import Rule
+from dpverify.harness.text_proof import from_lemma
 from dpverify.ledger.statements import Statement
 from dpverify.privacy.two_point import near_worst_laws, two_point_delta
-from dpverify.symbolic.derive import events
 from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -54,8 +54,7 @@ CHECKS.add(
         SearchCheck("theorem-6-v", f"search-{depth}", readings={"depth": depth}, where=[f"depth == {value}"])
         for depth, value in (("levels", "floor(log2(T)) + 1"), ("height", "floor(log2(T))"))
     ),
-    DerivationCheck("theorem-10-rdp-to-dp", "derivation", build=events.derive_conversion),
-    CitedDerivationCheck("theorem-10-rdp-to-dp", "premise-event", build=events.event),
+    CitedDerivationCheck("theorem-10-rdp-to-dp", "premise-event", build=from_lemma("an-event")),
     ExhaustiveCheck(
         "theorem-10-rdp-to-dp",
         "two-point-laws",

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -21,7 +20,6 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_divergence
 from dpverify.papers.tran2022.privacy.level_bounds import printed_v
-from dpverify.papers.tran2022.privacy.level_derivations import derive_theorem_4
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of, ordering_of
 from dpverify.privacy.participation import pattern_count
@@ -188,7 +186,6 @@ CHECKS.add(
         )
         for depth in ("levels", "height")
     ),
-    DerivationCheck("theorem-4", "derivation", build=derive_theorem_4, variants=("amended",)),
     ExhaustiveCheck(
         "theorem-4",
         "definition",

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -21,7 +20,6 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.privacy import RUNS, Corner, at_depth, depth_value
 from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, value_of
-from dpverify.papers.tran2022.privacy.dp_derivations import derive_theorem_4_dp
 from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
@@ -108,7 +106,6 @@ CHECKS.add(
         )
         for depth in ("levels", "height")
     ),
-    DerivationCheck("theorem-4-dp", "derivation", build=derive_theorem_4_dp, variants=("amended",)),
     *(
         ExhaustiveCheck(
             claim,

@@ -11,7 +11,6 @@ from flint import arb
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -24,7 +23,6 @@ from dpverify.harness.planted import Rule, corrected
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points
-from dpverify.papers.tran2022.privacy.dp_derivations import derive_tree_private
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
 from dpverify.papers.tran2022.sensitivity.visits_bounds import ancestor_count
@@ -216,5 +214,4 @@ CHECKS.add(
         region="constant 7, t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta); epsilon above it, "
         "for constants up to 10^6; t = 1",
     ),
-    DerivationCheck("section-2-tree-private", "derivation", build=derive_tree_private, variants=("amended",)),
 )

@@ -9,7 +9,6 @@ from flint import arb
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     ExhaustiveCheck,
     Outcome,
     PaperChecks,
@@ -30,8 +29,6 @@ from dpverify.papers.tran2022.privacy.checks.sr_sides import (
     second_step_divergence,
     trade_off,
 )
-from dpverify.papers.tran2022.privacy.dp_derivations import derive_theorem_8_dp
-from dpverify.papers.tran2022.privacy.family_derivations import derive_family
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
@@ -215,7 +212,6 @@ CHECKS.add(
                 variants=_held(claim),
                 seconds_each=0.05,
             ),
-            DerivationCheck(claim, "derivation", build=derive_family, variants=_held(claim)[:1]),
             ExhaustiveCheck(
                 claim,
                 "definition",
@@ -241,7 +237,6 @@ CHECKS.add(
         for claim, cases in BROKEN.items()
         for what in cases
     ),
-    DerivationCheck("theorem-8-dp", "derivation", build=derive_theorem_8_dp, variants=("amended",)),
     SearchCheck(
         "theorem-8-dp",
         "search",

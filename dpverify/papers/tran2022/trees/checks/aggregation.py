@@ -11,7 +11,6 @@ import numpy as np
 from dpverify.harness import (
     Context,
     Control,
-    DerivationCheck,
     MonteCarloCheck,
     PaperChecks,
     Plan,
@@ -21,11 +20,9 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
-from dpverify.harness.derivation_check import derived_and_searched
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
 from dpverify.papers.tran2022.trees import aggregation_bounds as bounds
-from dpverify.papers.tran2022.trees import aggregation_derivations as aggregation
 from dpverify.symbolic.exact.numbers import Exact, ball
 from dpverify.symbolic.exact.statements import definitions
 
@@ -132,14 +129,14 @@ CHECKS.add(
     SearchCheck("gaussian-divergence-multi", "search", lhs=_divergence("mu_norm")),
     SearchCheck("theorem-10-density", "search", lhs=_log_density),
     SearchCheck("theorem-10-factor", "search", lhs=_factor),
-    *derived_and_searched(
+    SearchCheck(
         "theorem-10",
-        aggregation.derive_theorem_10,
+        "search",
         lhs=_renyi("V"),
         corners=[{"V": 1, "rho": 1, "z": 2}, {"V": 1000, "rho": "1/9", "z": 50}],
     ),
     LOSS_LAW,
-    *derived_and_searched("theorem-10-integration", aggregation.derive_theorem_10, lhs=_renyi("touched")),
+    SearchCheck("theorem-10-integration", "search", lhs=_renyi("touched")),
     SearchCheck("theorem-10-order", "search"),
     SearchCheck(
         "theorem-10-dp-intermediate",
@@ -148,12 +145,7 @@ CHECKS.add(
         corners=[{"V": 1, "rho": "1/10", "delta": "1/1000000"}],
         meets=MECHANISM,
     ),
-    DerivationCheck(
-        "theorem-10-dp-intermediate", "derivation", build=aggregation.derive_theorem_10_dp_best, variants=("amended",)
-    ),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
-    DerivationCheck("theorem-10-dp", "derivation", build=aggregation.derive_theorem_10_dp),
     SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
-    DerivationCheck("theorem-4-conversion", "derivation", build=aggregation.derive_theorem_4_conversion),
     SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
 )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, DerivationCheck, Outcome, PaperChecks, Planted, Point, Property
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property
 from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.harness.witnesses import LineLoss, Witness, shown_by
 from dpverify.ledger.results import CheckResult
@@ -19,7 +19,6 @@ from dpverify.papers.tran2022.run_time import growth_bounds as growth
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
 from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
-from dpverify.papers.tran2022.utility import rates_derivations as derive
 from dpverify.papers.tran2022.utility import uphill_bounds as uphill
 from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions, evaluate_statement
@@ -190,15 +189,6 @@ CHECKS.add(
     _exponents("theorem-6-rate"),
     _exponents("theorem-9-rate"),
     _exponents("abstract-improvement"),
-    *(
-        DerivationCheck(claim, "derivation", build=build, variants=("amended",))
-        for claim, build in (
-            ("theorem-6-rate", derive.printed_bound),
-            ("theorem-9-rate", derive.printed_bound),
-            ("section-1-rate", derive.rate_of_theorem_6),
-            ("abstract-rate", derive.rate_of_theorem_9),
-        )
-    ),
     RuleCheck(
         "theorem-9-rate",
         "sequence",

@@ -9,7 +9,6 @@ from typing import Any
 
 from dpverify.harness import (
     Budget,
-    DerivationCheck,
     Outcome,
     PaperChecks,
     Planted,
@@ -22,7 +21,6 @@ from dpverify.harness.search.rule_check import RuleCheck
 from dpverify.harness.text_proof import TextProof
 from dpverify.harness.witnesses import LineLoss, Witness, shown_by
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility import descent_derivations as descent
 from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
 from dpverify.symbolic.exact.numbers import Exact
 from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
@@ -267,5 +265,4 @@ CHECKS.add(
         for case in ("case-1", "case-2-sign", "case-2", "cases")
     ),
     *(SearchCheck(claim, "runs-on-a-line", lhs=_mean, corners=RUNS) for claim in ("lemma-5-telescoped", "lemma-5")),
-    *(DerivationCheck(claim, "derivation", build=descent.telescoped) for claim in ("lemma-5-telescoped", "lemma-5")),
 )

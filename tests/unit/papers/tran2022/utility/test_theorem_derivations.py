@@ -6,23 +6,13 @@ from random import Random
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Amendment, Verdict
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.theorem_derivations import theorem_6, theorem_9
+from dpverify.papers.tran2022.utility.theorem_derivations import theorem_9
 from dpverify.symbolic.derive.derivation import check_derivation, conclude
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.exact.statements import evaluate_statement
-from tests.for_each import for_each
 from tests.unit.papers.derived import faulty_steps
 
 SPECS = load_specs()
-
-
-NOISE_6 = "16*G*sqrt((log2(N)+3)*log2(T+1)*N/T)/log2(T)"
-
-
-FRESH_6 = f"(R + 13/3*L)*sqrt(N/T) + 2*G/sqrt(2*N-1) + 2*G*N/T + {NOISE_6}"
-
-
-ONCE_6 = "sqrt(2*L*R) + L*(T-1)/(2*sqrt(N*T))"
 
 
 WINDOWS = "(6*G**2 + 2*sqrt(T/N)*(4*G**2 + (1-sqrt(N/T))**2*L**2)/(2-sqrt(N/T)))*log2(1+N/2)/(1-exp(-1))**2"
@@ -41,27 +31,6 @@ def amended(claim: str, reading: dict[str, str], **fields: object) -> Statement:
     amendment = Amendment(why="test", status="untested", **fields)  # type: ignore[arg-type]  # fields of an amendment
     verdict = Verdict(claim=claim, reading={}, status="untested", amendment=amendment)
     return replace(spec, verdicts=(verdict,)).statement(reading, variant="amended")
-
-
-@for_each(("ordering", "formula"), [("fresh", FRESH_6), ("once", ONCE_6)])
-def test_theorem_6_is_derived(ordering: str, formula: str) -> None:
-    reading = {"ordering": ordering, "depth": "levels"}
-    statement = amended("theorem-6", reading, formula=formula, requires=["T >= 2"])
-    derivation = theorem_6(statement)
-    assert faulty_steps(derivation, statement, points=20) == []
-    assert conclude(derivation, statement) == "equal"
-
-
-def test_a_shorter_way_under_one_permutation_does_not_follow() -> None:
-    smaller = ONCE_6.replace("L*(T-1)", "99/100*L*(T-1)")
-    statement = amended("theorem-6", {"ordering": "once", "depth": "levels"}, formula=smaller, requires=["T >= 2"])
-    assert not check_derivation(theorem_6(statement), points=20).complete
-
-
-def test_a_smaller_noise_term_does_not_follow() -> None:
-    smaller = FRESH_6.replace("16*G", "15*G")
-    statement = amended("theorem-6", {"ordering": "fresh", "depth": "levels"}, formula=smaller, requires=["T >= 2"])
-    assert not check_derivation(theorem_6(statement), points=20).complete
 
 
 def test_theorem_9_does_not_follow_as_printed() -> None:
