@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from dpverify.ledger.formula import Compare, Formula, parse, parse_relation
 from dpverify.ledger.proofs.book import ProofBook
-from dpverify.ledger.proofs.chains import INDUCTION, ChainLine, Reason, parse_chain
+from dpverify.ledger.proofs.chains import INDUCTION, Argument, ChainLine, Reason, parse_chain
 from dpverify.ledger.proofs.records import GivenPremise, Lemma, Proof
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
@@ -16,6 +17,8 @@ from dpverify.report.pages.layout import Places
 PAGE = "proofs.md"
 """The page of a long paper's proofs, in the paper's folder."""
 
+_AFTER_NAME = re.compile(r"(?<=[a-z]\}) (?=[\\\w])")
+_BEFORE_NAME = re.compile(r"(?<=[\w})]) (?=\\mathrm\{[a-z])")
 _RELATIONS = {"<=": r"\le", ">=": r"\ge", "=": "="}
 
 
@@ -85,7 +88,9 @@ class ProofPage:
         return md.inline_math(self._latex(parse_relation(text)))
 
     def _latex(self, formula: Formula | Compare) -> str:
-        return self.book.vocabulary.latex(formula)
+        """Typeset a formula, with a space beside each name of several letters, so that products can be read."""
+        latex = self.book.vocabulary.latex(formula)
+        return _BEFORE_NAME.sub(r"\\, ", _AFTER_NAME.sub(r"\\, ", latex))
 
     def _table(self, chain: str) -> str:
         parsed = parse_chain(chain)
@@ -125,8 +130,18 @@ class ProofPage:
         elif reason.name in self.book.lemmas:
             name = f"lemma {md.link(name, f'#{reason.name}')}"
         elif reason.name == INDUCTION:
-            name = "induction"
-        values = [
-            f"{self._latex(parse(argument.name))} = {self._latex(argument.value)}" for argument in reason.arguments
-        ]
+            return self._induction(reason)
+        values = [self._value(argument) for argument in reason.arguments]
         return f"{name} with {', '.join(map(md.inline_math, values))}" if values else name
+
+    def _induction(self, reason: Reason) -> str:
+        """The letter of an induction with its first value, and the last one if it ends."""
+        values = {argument.name: self._latex(argument.value) for argument in reason.arguments}
+        last = values.pop("upto", "")
+        (start,) = (f"{self._latex(parse(name))} = {value}" for name, value in values.items())
+        end = f" to {md.inline_math(last)}" if last else ""
+        return f"induction from {md.inline_math(start)}{end}"
+
+    def _value(self, argument: Argument) -> str:
+        name = f"{argument.name}({argument.index})" if argument.index else argument.name
+        return f"{self._latex(parse(name))} = {self._latex(argument.value)}"

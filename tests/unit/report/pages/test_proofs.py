@@ -32,7 +32,7 @@ def test_a_line_names_its_rule_lemma_or_claim_and_what_its_letters_become() -> N
     text = page("tran2022")
     section = text.partition("### Proof of [`lemma-12-var`](claims.md#lemma-12-var), amended")[2].partition("###")[0]
     assert r"With $`\mathrm{node} = 16 \alpha^{2} G^{2} \sigma^{2} V`$." in section
-    assert r"| $`\le \mathrm{node} \log_2(T + 1)`$ | `log2-monotone` |" in section
+    assert r"| $`\le \mathrm{node}\, \log_2(T + 1)`$ | `log2-monotone` |" in section
     assert re.search(r"lemma \[`[a-z0-9.-]+`\]\(#[a-z0-9.-]+\)", text)
     assert re.search(r"\| claim \[|\[`[a-z0-9-]+`\]\(claims\.md#", text)
 
