@@ -11,8 +11,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -48,6 +50,14 @@ def error_text(error: BaseException) -> str:
     """Write an exception in one line: its type and its message."""
     message = message_of(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def located(error: BaseException) -> str:
+    """Write an exception with the line that raised it; a SyntaxError names its own, and an import has none."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    is_import = "importlib" in place.filename or place.filename == __file__
+    line = "" if is_import or isinstance(error, SyntaxError) else f" ({Path(place.filename).name}, line {place.lineno})"
+    return error_text(error) + line
 
 
 _pressed = threading.Event()  # set by the user's Ctrl-C
