@@ -1184,6 +1184,7 @@ def run(data, rules):
     """The checker of a certificate that proves what it states; raises Refused where one does not."""
     checker = Checker(rules)
     checker.run(data)
+    given_in(data)
     return checker
 
 
@@ -1195,26 +1196,30 @@ def reference(data):
 def given_in(data):
     """What a certificate takes without proof: names of premises with their seals, or None where none can be proven.
 
-    All that is assumed of letters that no statement has is among it, but one's sign. A name of two things has None.
+    All that is assumed of letters that no statement has is among it, but one's sign. No two things have one name.
     """
     quantity, table = data["statement"].get("quantity"), read_table(data["table"])
     start = shown(read(data["statement"]["lhs"], table))
     start = start if len(start) < MOST_SHOWN else "what the derivation starts from"
-    found = [(f"{quantity} is {start}", None)] if quantity else []
+    found = [(f"{quantity} is {start}", None, quantity)] if quantity else []  # name, seal if provable, what it says
     for proof in (*data["lemmas"], data["statement"]):
         local = proof["local"]
         for one in proof["premises"].values():
             if one["kind"] == "claim" and one.get("measured"):
-                found.append((f"{reference(one)}, whose left side is {shown(read(one['lhs'], table))}", None))
+                left = shown(read(one["lhs"], table))
+                found.append((f"{reference(one)}, whose left side is {left}", None, one["seal"]))
             elif one["kind"] == "claim":
-                found.append((reference(one), one["seal"]))
+                found.append((reference(one), one["seal"], one["seal"]))
             elif one["kind"] != "definition":
-                found.append((one["name"], None))
+                found.append((one["name"], None, one["seal"]))
         for relation, *sides in local["conditions"]:
             a, b = (read(side, table) for side in sides)
             sign = relation in (">=", ">") and a[0] == "letter" and a[1] in local["letters"] and b == rational(0)
-            found += [] if sign else [(f"{shown(a)} {relation} {shown(b)}", None)]
-    return {name: one if all(other == one for n, other in found if n == name) else None for name, one in found}
+            found += [] if sign else [(f"{shown(a)} {relation} {shown(b)}", None, "condition")]
+    contents = {}
+    for name, _, content in found:
+        need(contents.setdefault(name, content) == content, f"two things are given as {name!r}")
+    return {name: key for name, key, _ in found}
 
 
 def open_premises(seals, given):
