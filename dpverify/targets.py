@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.foreign import ForeignError, check_originals, foreign_code, located
 
 _FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
 
@@ -24,12 +24,17 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise TargetError("must be module:function, or file.py:function")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise TargetError(f"there is no such file {place}")
     try:
         with foreign_code(place):
             module = _module(place)
     except ForeignError as error:
-        reason = error.reason.removeprefix("raised ")
-        raise TargetError(f"{place} cannot be imported: {reason}") from error
+        raise TargetError(f"{place} cannot be imported: {located(error.__cause__ or error)}") from error
+    try:
+        check_originals(place)
+    except ForeignError as error:
+        raise TargetError(str(error)) from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -54,8 +59,6 @@ def _module(place: str) -> ModuleType:
     importlib.invalidate_caches()
     if path is None:
         return importlib.import_module(place)
-    if not path.is_file():
-        raise FileNotFoundError("there is no such file")
     if str(path) in _FILES:
         return _FILES[str(path)]
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -158,8 +158,8 @@ def calibrate(algorithm: str, *, sigma: Real | None = None, json: Target | None 
     Parameters
     ----------
     sigma
-        Bound epsilon at this noise instead: the noise multiplier of dp-nsgd and sr-nsgd, otherwise the standard
-        deviation of the noise of a coordinate.
+        Bound epsilon at this noise, without --epsilon: the noise multiplier of dp-nsgd and sr-nsgd, otherwise the
+        standard deviation of the noise of a coordinate.
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """

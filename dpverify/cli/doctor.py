@@ -69,6 +69,7 @@ def _cores() -> Iterator[tuple[bool, str]]:
 def _specs() -> Iterator[tuple[bool, str]]:
     from dpverify.ledger.errors import SpecError
     from dpverify.ledger.load import load_specs
+    from dpverify.report.words import claims_and_notes
 
     try:
         papers = load_specs().papers
@@ -76,7 +77,7 @@ def _specs() -> Iterator[tuple[bool, str]]:
         yield False, str(error)
     else:
         for key, paper in papers.items():
-            yield True, f"{key}: {len(paper.claims)} claims"
+            yield True, f"{key}: {claims_and_notes(claim.record.kind for claim in paper.claims.values())}"
 
 
 def _jit() -> Iterator[tuple[bool, str]]:

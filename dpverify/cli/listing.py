@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,7 +63,7 @@ def list_claims(
     entries = [one for one in pins if one.status in statuses and one.record.kind in kinds]
     entries = [one for one in entries if fallen is None or (one.verdict and one.verdict.severity in fallen)]
     if json != STDOUT:
-        _print(entries) if not check else print("\n".join(_counts(found)))
+        _print(entries, found) if not check else print("\n".join(_counts(found)))
     write_record(Listing(claims=entries), json)
     return OK
 
@@ -81,10 +82,8 @@ def _checked(specs: Path | None) -> bool:
 
 
 def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
-    by_paper: dict[str, list[ClaimSpec]] = {}
-    for claim in claims:
-        by_paper.setdefault(claim.paper, []).append(claim)
-    for key, found in by_paper.items():
+    for key, group in groupby(claims, key=lambda claim: claim.paper):
+        found = list(group)
         printed = [claim for claim in found if claim.record.kind != "note"]
         notes = [claim for claim in found if claim.record.kind == "note"]
         told = [_counted(printed, "claim"), *([f"counted apart, {_counted(notes, 'note')} of ours"] if notes else [])]
@@ -100,10 +99,12 @@ def _counted(claims: list[ClaimSpec], noun: str) -> str:
     return f"{plural(len(claims), noun)}{readings} ({judged} judged)"
 
 
+Row = tuple[str, str, str, str]
+
 COLUMNS = ("claim", "kind", "verdict", "place in the paper")
 
 
-def _print(entries: Iterable[Listed]) -> None:
+def _print(entries: Iterable[Listed], claims: Iterable[ClaimSpec]) -> None:
     """Print a table in a terminal, and one line per claim and reading for a program; our notes come last."""
     from rich.console import Console
     from rich.text import Text
@@ -113,21 +114,41 @@ def _print(entries: Iterable[Listed]) -> None:
 
     console = Console()
     ordered = sorted(entries, key=lambda entry: entry.record.kind == "note")
-    rows = [_row(entry) for entry in ordered]
     if console.is_terminal:
-        styles = [STYLES[entry.status] for entry in ordered]
+        readings = {claim.key: len(list(claim.readings())) for claim in claims}
         cells = [
-            (name_cell(name, console.width), kind, Text(verdict, style), place)
-            for (name, kind, verdict, place), style in zip(rows, styles, strict=True)
+            (name_cell(name, console.width), kind, Text(verdict, STYLES[entry.status]), place)
+            for entry, (name, kind, verdict, place) in _folded(ordered, readings)
         ]
         console.print(table(COLUMNS, cells, console))
+        console.print(_distinct(ordered))
         return
+    rows = [_row(entry) for entry in ordered]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
 
 
-def _row(entry: Listed) -> tuple[str, str, str, str]:
+def _folded(entries: Iterable[Listed], readings: Mapping[str, int]) -> Iterator[tuple[Listed, Row]]:
+    """Give the rows of a table: one for a claim whose readings all have the same verdict."""
+    for _, group in groupby(entries, key=lambda entry: (entry.claim, _row(entry)[1:])):
+        same = list(group)
+        first = same[0]
+        if 1 < len(same) == readings[first.claim]:
+            yield first, (f"{first.claim}[all {len(same)} readings]", *_row(first)[1:])
+        else:
+            yield from ((entry, _row(entry)) for entry in same)
+
+
+def _distinct(entries: Sequence[Listed]) -> str:
+    """Count claims, whatever the number of their readings, and our notes."""
+    from dpverify.report.words import claims_and_notes
+
+    kinds = {entry.claim: entry.record.kind for entry in entries}
+    return claims_and_notes(kinds.values())
+
+
+def _row(entry: Listed) -> Row:
     from dpverify.report.words import claim_with_reading, status_words
 
     verdict = status_words(entry.status, entry.verdict.severity if entry.verdict else None)

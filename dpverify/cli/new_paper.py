@@ -55,7 +55,7 @@ def new_paper(key: str, folder: Path, /) -> None:
     package = folder / key
     project = folder / "pyproject.toml"
     if os.path.lexists(package):
-        raise BadInput("FOLDER", package, "must not be there yet")
+        raise BadInput("FOLDER", package, "must not exist yet")
     template = Path(__file__).parents[1] / "papers" / "_template"
     known = os.path.lexists(project)
     try:

@@ -57,11 +57,6 @@ def print_explained(explained: Explained, console: Console, *, full: bool = Fals
     print_lines(explained_lines(explained, min(console.width, WIDEST), full=full, letters=letters), console)
 
 
-def explained_text(explained: Explained, width: int = 80, *, full: bool = False) -> str:
-    """Return what :func:`print_explained` prints, without colours."""
-    return "\n".join(line.text for line in explained_lines(explained, width, full=full)) + "\n"
-
-
 def explained_lines(
     explained: Explained, width: int, *, full: bool = False, letters: Callable[[str], str] = str
 ) -> list[StyledLine]:

@@ -139,7 +139,8 @@ def _setting(result: TrainResult) -> Iterator[str]:
     bounds = f"G = {c.lipschitz:.6g}, L = {c.smoothness:.6g}, F(w_1) - inf F <= {c.gap:.6g}"
     yield f"certified: {bounds} (lam = {show_float(s.lam)}, rows: {s.scale})"
     counts = ", ".join(f"{name} = {show_float(value)}" for name, value in c.counts.items())
-    deviations = ", ".join(f"{show_float(value)} ({name})" for name, value in c.node_std.items())
+    is_alone = len(c.node_std) == 1
+    deviations = ", ".join(show_float(value) + ("" if is_alone else f" ({name})") for name, value in c.node_std.items())
     yield f"deviation of a node's noise: {deviations}" if counts else f"deviation of the noise: {deviations}"
     if counts:
         yield f"counts of nodes: {counts}, as printed"

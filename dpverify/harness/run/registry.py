@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dpverify.foreign import ForeignError, foreign_code, message_of
+from dpverify.foreign import ForeignError, foreign_code, located
 from dpverify.harness.evidence.places import CheckPlace, first_line
 from dpverify.ledger.errors import SpecError
 
@@ -102,12 +100,7 @@ def import_checks(module: str) -> PaperChecks:
             checks: PaperChecks = import_module(module).CHECKS
     except ForeignError as failure:
         error = failure.__cause__ or failure
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        line = error.lineno if isinstance(error, SyntaxError) else where.lineno
-        file = error.filename if isinstance(error, SyntaxError) else where.filename
-        problem = error.msg if isinstance(error, SyntaxError) else message_of(error)
-        rule = f"its checks cannot be imported: {type(error).__name__}: {problem} ({Path(str(file)).name}, line {line})"
-        raise SpecError(module, "", "", "", rule) from error
+        raise SpecError(module, "", "", "", f"its checks cannot be imported: {located(error)}") from error
     return checks
 
 

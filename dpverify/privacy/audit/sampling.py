@@ -176,9 +176,7 @@ def _not_finite(row: Floats, call: int, which: int) -> AuditError:
 def _same(before: object, now: object) -> bool:
     try:
         if isinstance(before, np.ndarray) and isinstance(now, np.ndarray):
-            if before.shape != now.shape:
-                return False
-            return bool(np.logical_and.reduce(before == now, axis=None)) or (
+            return np.array_equal(before, now) or (
                 before.dtype.kind in "fc" and np.array_equal(before, now, equal_nan=True)  # takes ten times as long
             )
         if isinstance(before, (tuple, list)) and isinstance(now, (tuple, list)):

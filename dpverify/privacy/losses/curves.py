@@ -114,8 +114,8 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
 def upper_bound(steps: Sequence[SampledSteps], delta: float, side: Side) -> UpperBound:
     """Bound the smallest epsilon from above, for the profile that ``step_law`` names."""
     bounds = [UpperBound(curve.epsilon(delta, 1), curve.method) for curve in loss_curves(steps, delta, side)]
-    best = min(bounds, default=None)
-    return min(simple_bounds(steps, delta, side)) if best is None or best.epsilon == math.inf else best
+    finite_bounds = [bound for bound in bounds if bound.epsilon < math.inf]
+    return min(finite_bounds or simple_bounds(steps, delta, side))
 
 
 def lower_epsilon(steps: Sequence[SampledSteps], delta: float) -> float:

@@ -15,6 +15,8 @@ from dpverify.report.collect import ReportError, by_claim, claim_id
 from dpverify.report.pages.figures import figures_in
 from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out, other_links
+from dpverify.report.pages.proofs import PAGE as PROOFS
+from dpverify.report.pages.proofs import ProofPage, proof_book
 from dpverify.report.pages.questions import PAGE, has_questions, questions
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
@@ -47,12 +49,13 @@ def paper_pages(
             title=md.code(key),
             front=places_of_page.page(layout.front),
             claims_page=layout.claims,
+            proofs=places_of_page.page(f"{key}/{PROOFS}") if proof_book(paper).proofs else "",
             page=page,
             places=places_of_page,
             told=chapters,
             claims=claims,
         )
-    pages |= _questions(key, run, layout, paper)
+    pages |= _questions(key, run, layout, paper) | _proofs(key, run, layout, paper)
     if layout.parts:
         places_of_page = places.on(layout.claims)
         given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": places_of_page}
@@ -80,6 +83,22 @@ def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> d
     }
 
 
+def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
+    """The page of proofs by its path; empty for a paper without proofs as text, or with one page only."""
+    book = proof_book(paper)
+    if not layout.parts or not book.proofs:
+        return {}
+    file = f"{key}/{PROOFS}"
+    places_of_page = layout.places(run).on(file)
+    heading = {
+        "title": title(key, run),
+        "front": places_of_page.page(layout.front),
+        "claims": places_of_page.page(layout.claims),
+    }
+    proofs = "\n\n".join(ProofPage(key, book, places_of_page).blocks())
+    return {file: render("proofs", readings=readings_block(run.results, proofs), **heading, proofs=proofs)}
+
+
 def _front(
     key: str, run: Run, layout: Layout, paper: PaperSpec | None, other_pages: Sequence[str], drawn: Collection[str]
 ) -> str:
@@ -103,6 +122,7 @@ def _front(
         whole=has_one_page,
         places=places,
         claims_page=places.page(layout.claims),
+        proofs=places.page(f"{key}/{PROOFS}") if _proofs(key, run, layout, paper) else "",
         questions=places.page(f"{key}/{PAGE}") if _questions(key, run, layout, paper) else "",
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,

@@ -54,7 +54,8 @@ def summary(
     lines = [StyledLine(spec.key, "bold")]
     lines += [StyledLine(line, "dim") for line in fitted([letters(place)], width, 1)]
     if stale:
-        warning = f"STALE: judged before a change. dpverify verify {spec.key} judges it again. {stale[0]}"
+        change = stale[0].removeprefix(spec.key).partition(": ")[2]
+        warning = f"STALE: {change}. dpverify verify {spec.key} judges it again."
         lines += [StyledLine(line, "bold red") for line in fitted([letters(warning)], width, 2)]
     everything = [result for group in groups for result in group]
     blocks = [_blocks(group, everything if len(groups) > 1 else group, width, letters) for group in groups]

@@ -77,7 +77,7 @@ def test_a_claim_that_its_noise_does_not_keep_is_refuted(tmp_path: Path) -> None
     [
         (f"{EXAMPLE}:CLIP", "must be an Algorithm of dpverify.algorithms"),
         (f"{EXAMPLE}:NOTHING", "has no 'NOTHING'"),
-        ("nowhere.py:X", "cannot be imported"),
+        ("nowhere.py:X", "there is no such file nowhere.py"),
     ],
 )
 def test_what_is_no_algorithm_is_refused_in_one_line(target: str, rule: str, capsys: Capture) -> None:

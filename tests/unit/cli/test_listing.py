@@ -29,6 +29,20 @@ def test_list_of_the_bundled_specs_names_readings(capsys: Capture) -> None:
     assert "tran2022:proposition-18 " in out
 
 
+def test_a_terminal_shows_a_claim_once_if_its_readings_have_one_verdict(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "120")
+    assert main(["list", "--paper", "tran2022", "lemma-12", "lemma-17", "algorithm-1-floats"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("tran2022:lemma-12 ") == 1
+    assert "all 2 readings" in out
+    assert out.count("tran2022:lemma-17 ") == 2, "its readings have two verdicts"
+    assert out.splitlines()[-1] == "2 claims and 1 note of ours"
+
+
 def test_list_filters_by_status_and_kind(toy: Path, capsys: Capture) -> None:
     words = ["list", "--specs", str(toy)]
     for more, found in (

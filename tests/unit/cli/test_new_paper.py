@@ -63,7 +63,7 @@ def test_a_new_paper_is_judged_by_verify_and_by_pytest(tmp_path: Path) -> None:
     [
         ("Mine", "'Mine'"),
         ("tran2022", "is a paper of dpverify"),
-        ("old", "must not be there yet"),
+        ("old", "must not exist yet"),
         ("numpy", "is the name of an existing Python module"),
     ],
 )

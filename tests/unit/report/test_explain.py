@@ -13,7 +13,7 @@ from dpverify.ledger.load import bundled
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Verdict
 from dpverify.ledger.results import Result, decode
 from dpverify.report.collect import by_claim, said_alike
-from dpverify.report.explain import LONGEST, Explained, explained_text, print_explained
+from dpverify.report.explain import LONGEST, Explained, explained_lines, print_explained
 from dpverify.report.text.summary import LINES, shares
 from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
@@ -137,7 +137,7 @@ def test_any_width_and_alphabet_will_do(full: bool) -> None:
 def test_a_stale_result_is_said_at_once() -> None:
     stale = replace(known(results=[lemma_12("fresh")]), stale=["tran2022:lemma-12: the record has changed"])
     line = explained(stale, full=False).splitlines()[2]
-    assert line.startswith("STALE: judged before a change. dpverify verify tran2022:lemma-12 ")
+    assert line == "STALE: the record has changed. dpverify verify tran2022:lemma-12 judges it again."
 
 
 @for_each("no_color", [False, True])
@@ -162,8 +162,8 @@ def test_every_claim_has_its_verdict_in_the_first_lines_and_fits_on_two_screens(
     recorded = {results[0].claim: results for run in runs for results in by_claim(run.results)}
     for spec in specs.claims():
         results = recorded.get(spec.key, [])
-        text = explained_text(Explained(specs.papers[spec.paper].info, spec, results), width)
-        lines = text.splitlines()
+        page = explained_lines(Explained(specs.papers[spec.paper].info, spec, results), width)
+        lines = [line.text for line in page]
         groups = said_alike(results)
         refuted = sum(group[0].status == "refuted" for group in groups)
         first = "\n".join(lines[:LINES])
@@ -173,4 +173,4 @@ def test_every_claim_has_its_verdict_in_the_first_lines_and_fits_on_two_screens(
         assert len(re.findall(r"^Instead +\S", first, re.MULTILINE)) == refuted, spec.key
         assert len(lines) <= LONGEST, spec.key
         assert max(map(len, lines)) <= width, spec.key
-        assert not re.search(r"\\|\$|\*\*|sqrt\(", text), spec.key
+        assert not re.search(r"\\|\$|\*\*|sqrt\(", "\n".join(lines)), spec.key

@@ -172,7 +172,8 @@ def test_the_recorded_report_has_no_dead_link_and_no_page_too_long_to_be_shown()
 def test_the_first_page_of_a_recorded_paper_is_two_screens_and_all_of_them_can_be_read(
     rendered: Mapping[str, str],
 ) -> None:
-    words = {name: len(text.split()) for name, text in rendered.items()}
+    # not the page of proofs, which somebody reads who doubts one of them
+    words = {name: len(text.split()) for name, text in rendered.items() if not name.endswith("/proofs.md")}
     assert sum(count for name, count in words.items() if name.startswith(PAPER)) <= 55_000
     assert (
         sum(count for name, count in words.items() if name.startswith(("tran2022", "wang2019", "zhang2021"))) <= 105_000
