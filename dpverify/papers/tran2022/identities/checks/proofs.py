@@ -28,11 +28,11 @@ PRINTED: dict[str, Build] = {
 
 CHECKS.add(
     *(
-        DerivationCheck(claim, "derivation", build=build, variants=("amended",), readings=ONCE)
+        DerivationCheck(claim, "derivation-once", build=build, variants=("amended",), readings=ONCE)
         for claim, build in AMENDED.items()
     ),
     *(
-        DerivationCheck(claim, "derivation", build=build, variants=("printed",), readings=ONCE)
+        DerivationCheck(claim, "derivation-once", build=build, variants=("printed",), readings=ONCE)
         for claim, build in PRINTED.items()
     ),
 )
