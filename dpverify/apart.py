@@ -21,7 +21,9 @@ from dpverify.foreign import (
     LABEL_BYTES,
     ForeignError,
     InterruptCounter,
+    check_originals,
     error_text,
+    foreign_cause,
     foreign_code,
     interrupts_held,
     interrupts_recorded,
@@ -117,6 +119,11 @@ class _Calls:
         """The last code that was called."""
         return self._label.value.decode("utf-8", "replace") or "foreign code"
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a call of foreign code has begun and not ended."""
+        return bool(self._marks.value % 2)
+
     def answered(self) -> None:
         """Take that the child has sent something."""
         self.started = True
@@ -159,6 +166,8 @@ def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: I
         calls.answered()
         kind, value = message
         if kind == "done":
+            if calls.is_running:
+                raise ForeignError(calls.name, "ended the tests that judge it")
             return
         if kind == "error":
             raise value
@@ -200,9 +209,10 @@ def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
             function, args, kwargs = unspooled(file)
             for value in function(*args, **kwargs):
                 tell(value)
+            check_originals("foreign code")
             message: tuple[str, BaseException | None] = ("done", None)
         except BaseException as error:  # noqa: BLE001  the parent raises it again
-            message = ("error", _sendable(error))
+            message = ("error", _sendable(_explained(error)))
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
@@ -210,6 +220,12 @@ def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
     writer.send(message)
     writer.close()
     os._exit(0)  # nothing that foreign code leaves behind, such as threads, may delay the end
+
+
+def _explained(error: BaseException) -> BaseException:
+    """Return an exception, or the reason for it if foreign code has replaced functions that judge it."""
+    reason = "" if isinstance(error, ForeignError) else foreign_cause(error)
+    return ForeignError("foreign code", f"{reason}, and the tests raised {error_text(error)}") if reason else error
 
 
 def _sendable(error: BaseException) -> BaseException:

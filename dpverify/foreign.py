@@ -2,11 +2,13 @@
 
 Foreign code may raise anything, SystemExit and KeyboardInterrupt included, end the process, or never return. The first
 becomes a `ForeignError` here. For the others, `dpverify.apart.run_apart` runs it in a process of its own, which
-marks each call of foreign code where the parent can read it.
+marks each call of foreign code where the parent can read it. There, what foreign code replaces among the functions that
+judge it is put back and becomes a `ForeignError` as well.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import traceback
@@ -16,7 +18,10 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
 
+from dpverify.originals import Originals
+
 LABEL_BYTES = 2000  # of the name of the code that runs, for the parent
+MOST_NAMES = 3  # replaced functions that a message names
 
 
 class ForeignError(Exception):
@@ -163,25 +168,69 @@ class _Watch:
         self.depth = 0
         self.marks: Any = None
         self.label: Any = None
+        self.process = 0  # whose calls are marked
+        self.originals: Originals | None = None
 
     def enter(self, name: str) -> None:
         """Mark that foreign code begins: the number of marks is odd."""
         self.depth += 1
         if self.depth == 1 and self.marks is not None:
+            keep_originals()
             self.label.value = name.encode("utf-8", "replace")[: LABEL_BYTES - 1]
             self.marks.value += 1
 
     def leave(self) -> None:
         """Mark that foreign code has ended: the number of marks is even."""
         self.depth -= 1
-        if self.depth == 0 and self.marks is not None:
+        if self.depth == 0 and self.marks is not None and os.getpid() == self.process:  # no copy by a fork
             self.marks.value += 1
 
 
 _watch = _Watch()
 
 
+def keep_originals() -> None:
+    """Note the functions that judge foreign code until this process ends; their modules must be loaded."""
+    _watch.originals = _watch.originals or Originals()
+
+
+@contextmanager
+def originals_watched() -> Iterator[None]:
+    """Note the functions that judge foreign code for the block, unless they are noted; their modules must be loaded."""
+    before = _watch.originals
+    _watch.originals = before or Originals()
+    try:
+        yield
+    finally:
+        _watch.originals = before
+
+
+def replacements() -> str:
+    """Put back functions that foreign code has replaced since they were noted, and name them; "" if there are none."""
+    names = [] if _watch.originals is None else _watch.originals.restored()
+    if not names:
+        return ""
+    shown = ", ".join(names[:MOST_NAMES])
+    others = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"replaced {shown}{others}, which the tests use"
+
+
+def foreign_cause(error: BaseException) -> str:
+    """Say what foreign code did if an exception outside of its calls is due to it; "" if that is not known."""
+    originals = _watch.originals
+    if originals is not None and originals.is_raised_elsewhere(error):
+        return f"raised {error_text(error)} between its calls"
+    return replacements()
+
+
+def check_originals(name: str) -> None:
+    """Raise a `ForeignError` if foreign code has replaced functions that judge it."""
+    if reason := replacements():
+        raise ForeignError(name, reason)
+
+
 def mark_calls(marks: Any, label: Any) -> None:
     """Let calls of foreign code in this process leave their marks: a shared counter, and the name of the last one."""
     _watch.marks = marks
+    _watch.process = os.getpid()
     _watch.label = label

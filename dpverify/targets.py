@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpverify.foreign import ForeignError, foreign_code, located
+from dpverify.foreign import ForeignError, check_originals, foreign_code, located
 
 _FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
 
@@ -31,6 +31,10 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
             module = _module(place)
     except ForeignError as error:
         raise TargetError(f"{place} cannot be imported: {located(error.__cause__ or error)}") from error
+    try:
+        check_originals(place)
+    except ForeignError as error:
+        raise TargetError(str(error)) from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):

@@ -14,7 +14,7 @@ from dpverify.apart import run_apart
 from dpverify.cli.conformance.answers import ConformAnswers, Place
 from dpverify.cli.conformance.targets import load_function, load_value
 from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
-from dpverify.foreign import ForeignError, foreign_code, raise_lost_interrupt
+from dpverify.foreign import ForeignError, check_originals, foreign_code, raise_lost_interrupt
 
 if TYPE_CHECKING:
     from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
@@ -292,6 +292,7 @@ def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict
             several = build()
             pairs = list(several.values()) if isinstance(several, dict) else [several]
             (*_,) = ((optimizer, promise) for optimizer, promise in pairs)
+        check_originals(target)
     except ForeignError as error:
         raise BadInput("TARGET", target, error.reason) from error
     if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):

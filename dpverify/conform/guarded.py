@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from dpverify.conform.replay.devices import on_host
 from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import GlobalGenerator
 from dpverify.conform.replay.tape import Tape
-from dpverify.conform.results import ConformanceTest
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.conform.results import ConformanceTest, not_tested
+from dpverify.foreign import ForeignError, foreign_cause, foreign_code, replacements
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,30 @@ def copied(state: Any) -> Any:
 def clip_length(state: Any) -> float:
     """Return the clip length that the last step used, 0 if the optimizer is not guarded."""
     return state.clip_length if isinstance(state, CountedState) else 0.0
+
+
+def judged(name: str, tests: Iterable[ConformanceTest]) -> Iterator[ConformanceTest]:
+    """Yield tests, and a finding if a call of foreign code returns no value or replaces functions of these tests."""
+    reason = ""
+    try:
+        yield from tests
+    except ForeignError as error:
+        yield failed_call(name, error)
+    except MemoryError:
+        yield not_tested(name, "this process has no memory left")
+    except (Exception, SystemExit) as error:
+        reason = foreign_cause(error)
+        if not reason:
+            raise
+    reason = reason or replacements()
+    if reason:
+        yield ConformanceTest(
+            f"code of the tests in {name}",
+            False,
+            f"the code {reason}",
+            "a replaced function of dpverify, numpy or scipy, and exceptions between calls",
+            error=reason,
+        )
 
 
 def failed_call(where: str, error: ForeignError) -> ConformanceTest:

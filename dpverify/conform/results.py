@@ -58,7 +58,7 @@ class Conformance(ShownAsTable):
     tests: list[ConformanceTest] = field(default_factory=list)
 
     def __bool__(self) -> bool:
-        return all(test.passed for test in self.tests)
+        return bool(self.tests) and all(test.passed for test in self.tests)
 
     @property
     def failed(self) -> list[ConformanceTest]:

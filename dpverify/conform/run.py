@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.clip_lengths import clip_length_tests
 from dpverify.conform.effort import check_memory
-from dpverify.conform.guarded import GuardedOptimizer, failed_call
+from dpverify.conform.guarded import GuardedOptimizer, judged
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.generator import generator_test, noise_sources, untested, with_equal_noise
@@ -17,7 +17,7 @@ from dpverify.conform.results import Conformance, ConformanceTest
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests
-from dpverify.foreign import ForeignError
+from dpverify.foreign import originals_watched
 
 LEAST_OUTPUTS = 1000
 
@@ -81,14 +81,9 @@ def conformance(
     check_timeout(timeout)
     if timeout == 0.0:
         return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
-    tests = list[ConformanceTest]()
     data = packed(OPTIMIZER, (optimizer, promise))
-    try:
-        for test in run_apart(timeout, _tests_apart, data, seed, alpha, outputs):
-            tests.append(test)
-    except ForeignError as error:
-        tests.append(failed_call("this optimizer", error))
-    return Conformance(tests)
+    tests = run_apart(timeout, _tests_apart, data, seed, alpha, outputs)
+    return Conformance(list(judged("this optimizer", tests)))
 
 
 OPTIMIZER = "optimizer"
@@ -132,7 +127,7 @@ def announced_tests(
     """All tests in turn, and before each kind of them what it is."""
     share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
-    with global_generators_kept():
+    with global_generators_kept(), originals_watched():
         yield from _in_turn(optimizer, guarded, promise, share, seed, outputs)
 
 
@@ -140,11 +135,13 @@ def _in_turn(
     optimizer: PrivateOptimizer, guarded: GuardedOptimizer, promise: Promise, share: float, seed: int, outputs: int
 ) -> Iterator[ConformanceTest | TestFamily]:
     sources = NoiseSources()
-    try:
+
+    def generator_tests() -> Iterator[ConformanceTest]:
+        nonlocal sources
         sources = noise_sources(guarded, promise, seed)
         yield generator_test(sources)
-    except ForeignError as error:
-        yield failed_call("generator", error)
+
+    yield from judged("generator", generator_tests())
     is_reported = False  # whether releases that are not finite have been reported
     kinds = list(_kinds(guarded.optimizer, promise, sources, share, seed, outputs))
     total = len(kinds) + (optimizer.at_clip is not None)
@@ -153,10 +150,7 @@ def _in_turn(
         if name == "outputs" and not is_reported:
             is_reported = True  # an audit refuses later ones itself
             yield guarded.finite_test()
-        try:
-            yield from tests
-        except ForeignError as error:
-            yield failed_call(name, error)
+        yield from judged(name, tests)
         if guarded.not_finite and not is_reported:
             is_reported = True
             yield guarded.finite_test()
@@ -164,7 +158,7 @@ def _in_turn(
         yield guarded.finite_test()
     if optimizer.at_clip is not None:
         yield TestFamily(len(kinds), total, "a second clip length")
-        yield from clip_length_tests(optimizer.at_clip, promise, sources, share, seed)
+        yield from judged("a second clip length", clip_length_tests(optimizer.at_clip, promise, sources, share, seed))
 
 
 def _kinds(

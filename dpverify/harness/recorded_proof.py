@@ -111,7 +111,7 @@ class RecordedRun:
         if result is None or run is None:
             return None
         if result.earlier:
-            return run.run.earlier[result.earlier - 1]
+            return dict(enumerate(run.run.earlier, start=1)).get(result.earlier)
         return msgspec.structs.replace(run.run, earlier=[])
 
     @cached_property

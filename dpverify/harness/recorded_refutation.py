@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -11,6 +12,8 @@ from dpverify.harness.context import Context
 from dpverify.harness.search.exact_results import counterexample
 from dpverify.harness.sides import Probe
 from dpverify.ledger.results import CheckResult, Counterexample
+
+RATIONAL = re.compile(r"-?[0-9]{1,4000}(/[0-9]{0,2000}[1-9][0-9]{0,2000})?")  # Python reads at most 4300 digits
 
 
 def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe | None]) -> CheckResult | None:
@@ -24,9 +27,10 @@ def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe
         return None
     confirmed = list[Counterexample]()
     for example in recorded.counterexamples:
-        exact = {name: number.exact for name, number in example.parameters.items()}
-        point = {name: Fraction(text) for name, text in exact.items() if text is not None}
-        probed = probe(point) if len(point) == len(exact) else None
+        exact = {name: number.exact or "" for name, number in example.parameters.items()}
+        if not all(map(RATIONAL.fullmatch, exact.values())):
+            return None
+        probed = probe({name: Fraction(text) for name, text in exact.items()})
         if probed is None or probed.holds is not False:
             return None
         confirmed.append(counterexample(example.kind, probed))

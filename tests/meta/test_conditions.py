@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 from dpverify.harness import BUDGETS, ExhaustiveCheck, SearchCheck
 from dpverify.harness.checks import Check
 from dpverify.harness.context import as_point
-from dpverify.harness.search.granted import not_granted, unreached_ends
-from dpverify.ledger.formula import Compare, free_names, parse_relation
+from dpverify.harness.search.constraints import links
+from dpverify.harness.search.granted import not_granted
+from dpverify.ledger.formula import Compare, Name, Num, free_names, parse_relation
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Status
 from dpverify.ledger.statements import Statement
@@ -25,6 +27,30 @@ ILLUSTRATED = {  # proofs by definition: their points are two examples, and more
     "tran2022:lemma-11-mean-zero": {"N", "alpha"},
 }
 READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")  # what a letter of the tree means
+
+
+def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[str, Domain]) -> list[str]:
+    """List the letters that never reach an end of their domain which is a number and belongs to it.
+
+    Points that are enough for a proof are chosen by an argument, and where they stop short of such an end the argument
+    may have a condition that nobody wrote down.
+    """
+    least: dict[str, Fraction] = {}
+    largest: dict[str, Fraction] = {}
+    for point in points:
+        for name, value in point.items():
+            least[name], largest[name] = min(value, least.get(name, value)), max(value, largest.get(name, value))
+    texts = []
+    for name in sorted(least.keys() & domains.keys()):
+        for constraint in domains[name].constraints:
+            for link in links(constraint):
+                sides = (link.left, link.right) if link.op in {"<", "<="} else (link.right, link.left)
+                match len(link.op), *sides:
+                    case 2, Num(end), Name(letter) if letter == name and least[name] > end:
+                        texts.append(f"{name} from {least[name]} on, the domain from {end}")
+                    case 2, Name(letter), Num(end) if letter == name and largest[name] < end:
+                        texts.append(f"{name} up to {largest[name]}, the domain up to {end}")
+    return texts
 
 
 @cache

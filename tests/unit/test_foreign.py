@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpverify import apart
@@ -54,6 +55,11 @@ def calls(do: str) -> Iterator[str]:
                 ctypes.PyDLL(None).sleep(600)
             case "interrupt":
                 raise KeyboardInterrupt
+            case "answer":
+                apart._writer.send(("done", None))
+                os._exit(0)
+            case "replace":
+                np.linalg.norm = np.linalg.det  # type: ignore[assignment]
     if do == "crash":
         raise ZeroDivisionError("planted")
     yield "after"
@@ -67,12 +73,20 @@ def calls(do: str) -> Iterator[str]:
         ("kill", "their code ended its process by signal 9"),
         ("hang", "their code did not return within 2 s"),
         ("interrupt", "their code raised KeyboardInterrupt"),
+        ("answer", "their code ended the tests that judge it"),
     ],
 )
 def test_code_that_runs_apart_cannot_end_or_stop_its_parent(do: str, message: str) -> None:
     run = run_apart(2.0, calls, do)
     assert next(run) == "before"
     with pytest.raises(ForeignError, match=message):
+        next(run)
+
+
+def test_code_that_replaces_functions_that_judge_it_is_named_though_all_values_are_there() -> None:
+    run = run_apart(60.0, calls, "replace")
+    assert [next(run), next(run)] == ["before", "after"]
+    with pytest.raises(ForeignError, match=r"replaced numpy\.linalg\.norm"):
         next(run)
 
 

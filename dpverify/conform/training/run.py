@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
-from dpverify.conform.guarded import failed_call
+from dpverify.conform.guarded import judged
 from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance, ConformanceTest, not_tested
 from dpverify.conform.run import check_options
@@ -19,7 +19,7 @@ from dpverify.conform.training.noise import has_last_batch, last_batch_test, noi
 from dpverify.conform.training.pool import CODE, pool_of
 from dpverify.conform.training.runs import CountedRuns, LocalRuns, Runs, Training, seed_of
 from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
-from dpverify.foreign import ForeignError
+from dpverify.foreign import originals_watched
 
 RUNS = 200  # pairs of runs whose batches and noise are tested
 LEAST_RUNS = 50
@@ -105,14 +105,9 @@ def conformance_of_training(
         if ranks > 1:
             packed("training", make)
         return Conformance(list(all_training_tests(make, load, promise, ranks, timeout, seed, alpha, count)))
-    tests = list[ConformanceTest]()
     data = packed("training", (make, promise))
-    try:
-        for test in run_apart(timeout, _tests_apart, data, seed, alpha, count):
-            tests.append(test)
-    except ForeignError as error:
-        tests.append(failed_call("this training", error))
-    return Conformance(tests)
+    tests = run_apart(timeout, _tests_apart, data, seed, alpha, count)
+    return Conformance(list(judged("this training", tests)))
 
 
 def all_training_tests(
@@ -165,10 +160,8 @@ def training_tests(
 ) -> Iterator[ConformanceTest]:
     """Yield all tests in turn, ``alpha`` for all together."""
     counted = CountedRuns(runs)
-    try:
-        yield from _tests(counted, promise, seed, alpha, count)
-    except ForeignError as error:
-        yield failed_call("this training", error)
+    with originals_watched():
+        yield from judged("this training", _tests(counted, promise, seed, alpha, count))
     finding = f"each of {counted.count} updates is finite"
     if counted.not_finite:
         finding = f"{counted.not_finite} of {counted.count} updates are not finite; the first is {counted.first}"

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.foreign import ForeignError, foreign_code, replacements
 from dpverify.harness.admissible import admitted
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
@@ -93,6 +93,7 @@ class _RunningJob:
                 yield
         except ForeignError as error:  # as in run_task: it is this check's error
             self.error = describe(error.__cause__ or error)
+        self.error = replacements() or self.error
 
     @classmethod
     def opened(cls, job: Job, known: Mapping[str, CheckResult | str]) -> _RunningJob:

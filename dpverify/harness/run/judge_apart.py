@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from dpverify.apart import run_apart, tell
-from dpverify.foreign import ForeignError, raise_lost_interrupt
+from dpverify.foreign import ForeignError, check_originals, raise_lost_interrupt
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Progress, ReportRun
 from dpverify.harness.run.runner import verify
@@ -81,4 +81,5 @@ def _messages(
         **options, progress=_tell_progress, store=store, cluster=cluster, limit=limit, known=known_results, stop=stop
     )
     yield {"store": store.failure if store else "", "cluster": cluster.failure if cluster else ""}
+    check_originals("checks")
     yield run

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -40,13 +41,20 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
         raise SpecError("checks", "", "", shown(source), f"{module} has no function of this name")
     if source == PAPERS:
         return load(paper)
+    with _refused("function", source):
+        return load(paper)
+
+
+@contextmanager
+def _refused(kind: str, source: str) -> Iterator[None]:
+    """Run code of a source; what it raises is an error of the source, unless it says itself what is wrong."""
     try:
         with foreign_code(source):
-            return load(paper)
+            yield
     except ForeignError as error:
         if isinstance(error.__cause__, SpecError):
             raise error.__cause__ from error
-        raise SpecError("checks", "", "", shown(source), f"the function {error.reason}") from error
+        raise SpecError("checks", "", "", shown(source), f"the {kind} {error.reason}") from error
 
 
 def _module(name: str, source: str) -> ModuleType:
@@ -63,13 +71,8 @@ def _module(name: str, source: str) -> ModuleType:
 def _of_package(package: str, paper: str) -> PaperChecks | None:
     if not {"", str(Path.cwd())}.intersection(sys.path):  # a script that is installed has its own folder there
         sys.path.append(str(Path.cwd()))
-    try:
-        with foreign_code(package):
-            checks = load_paper(paper, package, {})
-    except ForeignError as error:
-        if isinstance(error.__cause__, SpecError):
-            raise error.__cause__ from error
-        raise SpecError("checks", "", "", shown(package), f"the package {error.reason}") from error
+    with _refused("package", package):
+        checks = load_paper(paper, package, {})
     if checks is None:
         raise SpecError(
             "checks", "", "", shown(package), "it must be module:function or a package that can be imported"

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that the limit below reaches it
 from threadpoolctl import threadpool_limits
 
-from dpverify.foreign import is_interrupt, message_of
+from dpverify.foreign import is_interrupt, keep_originals, message_of, replacements
 from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.finished.block_outcome import BlockOutcome
@@ -105,6 +105,7 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
         if is_interrupt(error):
             raise
         wrong = describe(error)
+    wrong = replacements() or wrong
     return BlockOutcome(part, time.perf_counter() - start, wrong, seconds_compiling() - before)
 
 
@@ -130,6 +131,7 @@ def prepare_worker(file: str | None = None, *, apart: bool = False) -> None:
     """
     if apart:
         own_group()
+        keep_originals()
     _jobs[:] = [] if file is None else unspooled(file)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
-from dpverify.ledger.formula import Name, Num, parse_relation
+from dpverify.ledger.formula import parse_relation
 from dpverify.ledger.statements import Statement
-from dpverify.ledger.vocabulary import Domain
 
 
 def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
@@ -22,29 +20,6 @@ def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
         for text, parts in links_of.items()
         if not all(part in conditions for part in parts) and not _implied(text, parts, statement)
     ]
-
-
-def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[str, Domain]) -> list[str]:
-    """List the letters that never reach an end of their domain which is a number and belongs to it.
-
-    Points that are enough for a proof are chosen by an argument, and where they stop short of such an end the argument
-    may have a condition that nobody wrote down.
-    """
-    least: dict[str, Fraction] = {}
-    largest: dict[str, Fraction] = {}
-    for point in points:
-        for name, value in point.items():
-            least[name], largest[name] = min(value, least.get(name, value)), max(value, largest.get(name, value))
-    texts = []
-    for name in sorted(least.keys() & domains.keys()):
-        for constraint in domains[name].constraints:
-            for link in map(_one_way, links(constraint)):
-                match link.op, link.left, link.right:
-                    case "<=", Num(end), Name(letter) if letter == name and least[name] > end:
-                        texts.append(f"{name} from {least[name]} on, the domain from {end}")
-                    case "<=", Name(letter), Num(end) if letter == name and largest[name] < end:
-                        texts.append(f"{name} up to {largest[name]}, the domain up to {end}")
-    return texts
 
 
 def _one_way(link: Inequality) -> Inequality:

@@ -237,7 +237,10 @@ class _Reader:
         if not fewest <= len(args) <= largest:
             expected = str(fewest) if fewest == largest else f"{fewest} to {largest}"
             raise self.error(node, f"{name} takes {expected} argument(s), got {len(args)}")
-        return Call(name, tuple(self.formula(arg, depth + 1, bound) for arg in args))
+        formulas = tuple(self.formula(arg, depth + 1, bound) for arg in args)
+        if name == "mod" and _constant(formulas[1]) == 0:
+            raise self.error(node, "a formula must not divide by 0")
+        return Call(name, formulas)
 
     def sum(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
         """Turn ``sum(body, i, lo, hi)`` or ``integral(body, x)``."""

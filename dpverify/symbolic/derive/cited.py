@@ -14,8 +14,8 @@ from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import values_of, without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
-from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, Step, symbol_conditions
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, real
+from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVector, substitute
 
@@ -76,18 +76,6 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
         tuple(condition.substituted(where) for condition in hidden),
         where,
     )
-
-
-def root_of_quotient(first: Any, second: Any) -> Cited:
-    """Cite that ``(first*second)**(1/4)/second**(1/4)`` is ``first**(1/4)``; both must be proven to be positive."""
-    u = sympy.Symbol("u", real=True)
-    v = sympy.Symbol("v", real=True)
-    fourth = sympy.Rational(1, 4)
-    above = real(0, 9, open_lo=True)
-    start = (u * v) ** fourth / v**fourth
-    steps = (Step(u**fourth, "="),)
-    for_all = Derivation("of two positive numbers", "ours", {"u": above, "v": above}, (u > 0, v > 0), start, steps)
-    return cite(for_all, u=first, v=second)
 
 
 def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:

@@ -21,6 +21,7 @@ from dpverify.ledger.formula import (
     Num,
     Sum,
     free_names,
+    to_text,
     walk,
 )
 from dpverify.symbolic.exact.evaluate import evaluate
@@ -100,7 +101,10 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
             return _OPERATORS[op](built(left), built(right))
         case Call(name, args):
             function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
-            return function(*(built(arg) for arg in args))
+            values = [built(arg) for arg in args]
+            if function is sympy.Mod and values[1] == 0:
+                return sympy.zoo  # undefined like the quotient, where sympy.Mod raises
+            return function(*values)
         case Integral(body, index):
             x = sympy.Symbol(index, real=True)
             return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
@@ -126,6 +130,8 @@ def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
 def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
     """Build sympy relations from a chain of comparisons, without those that the symbols' assumptions imply."""
     sides = [to_sympy(side, symbols) for side in node.operands]
+    if any(side.has(sympy.zoo, sympy.nan) for side in sides):
+        raise ValueError(f"the condition {to_text(node)} is undefined for all values of its symbols.")
     links = [RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
     if sympy.false in links:
         raise ValueError(f"the condition {node} contradicts the domains of its symbols.")

@@ -185,3 +185,23 @@ def test_a_verdict_comes_from_the_record_alone(tmp_path: Path, capsys: pytest.Ca
     command = [sys.executable, str(checker_file()), "--specs", str(tmp_path), str(certificate)]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+UNDEFINED = [
+    ("mod(N, N - N) <= N", N),
+    ("mod(x, x - x) = x", X),
+    ("1/(N - N) <= N", N),
+    ("log(N - N) <= N", N),
+    ("(N - N)**(-1) >= 0", N),
+    ("floor(N/(N - N)) <= 1", N),
+    ("0 <= y", XY, "mod(x, y - y) >= 0"),
+    ("0 <= y", XY, "1/(y - y) >= 0"),
+]
+
+
+@for_each("words", UNDEFINED)
+def test_a_statement_that_is_undefined_everywhere_is_not_proved_and_is_no_error_of_ours(words: tuple[str, ...]) -> None:
+    statement = formula(*words)
+    result = judged(CHECK, statement)
+    assert result.status == "untested"
+    assert "undefined" in result.message or "log" in result.message

@@ -182,6 +182,21 @@ def test_a_refutation_is_taken_with_its_counterexamples_where_nothing_has_change
     assert not any(check.by_certificate for check in judged_again(REFUTED, report))
 
 
+def test_a_recorded_point_that_is_no_point_is_searched_again(report: Path) -> None:
+    """Whatever its numbers are: the whole check runs, and finds what it finds without a recorded run."""
+    file = report / "data" / "wang2019.json"
+    text = file.read_text()
+    for wrong in ("1/0", "nan", "9" * 5000, "1e9999999", "1_0", "\u0663", "", None):
+        data = json.loads(text)
+        for result in data["results"]:
+            for check in result["checks"]:
+                for example in check.get("counterexamples", []):
+                    example["parameters"] |= {name: {"exact": wrong, "float": 0.5} for name in example["parameters"]}
+        file.write_text(json.dumps(data))
+        found = judged_again(REFUTED, report)[0]
+        assert (found.status, found.by_certificate, found.error) == ("refuted", False, "")
+
+
 def test_what_the_recorded_run_did_not_refute_is_searched(report: Path) -> None:
     edit(report, status="not refuted")
     assert not any(check.by_certificate for check in judged_again(REFUTED, report))

@@ -9,6 +9,8 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
+
 from dpverify.harness import Check, Context, PaperChecks
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -46,6 +48,8 @@ def misbehave(how: str) -> None:
             ctypes.PyDLL(None).sleep(600)
         case "raises":
             raise UnspeakableError
+        case "replaces":
+            np.linalg.norm = np.linalg.det  # type: ignore[assignment]
         case "deletes":
             os.closerange(1, 3)
             os.chdir("/")
@@ -132,6 +136,11 @@ def load_costs(key: str) -> PaperChecks | None:
 
 VALUES = {"sum": "plan-negative", "root": "plan-huge", "bits": "plan-nan", "empty": "plan-none", "decay": "good"}
 RETURNS = {"sum": "finish-none", "root": "finish-status", "decay": "good"}
+
+
+def load_replacements(key: str) -> PaperChecks | None:
+    names = {"sum": "good", "root": "block-replaces", "bits": "finish-replaces", "decay": "last"}
+    return checks_named(**names) if key == "demo" else None
 
 
 def load_values(key: str) -> PaperChecks | None:

@@ -16,6 +16,7 @@ from tests.unit.harness.demo import misbehaving
 
 SOURCE = f"{misbehaving.__name__}:"
 LIMIT = 2.0
+REPLACED = "replaced numpy.linalg.norm, which the tests use"
 LATE = f"did not return within {LIMIT:g} s"
 
 
@@ -57,6 +58,13 @@ def test_blocks_that_do_not_return(demo: Specs) -> None:
         "block-ignores": f"the check {LATE}",
         "block-threads": "",
     }
+
+
+def test_a_check_that_replaces_functions_of_other_checks_is_an_error_of_its_own(demo: Specs) -> None:
+    found = errors(demo, "load_replacements", ["sum", "root", "bits", "decay"], limit=60.0)
+    assert found.pop("block-replaces") == REPLACED
+    assert found.pop("finish-replaces") == REPLACED
+    assert found == {"good": "", "last": ""}
 
 
 def test_ctrl_c_while_a_stage_hangs_keeps_what_was_found(demo: Specs, monkeypatch: pytest.MonkeyPatch) -> None:
