@@ -20,6 +20,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import (
+    MOST_STEPS,
     BatchSteps,
     batch_epsilon,
     check_delta,
@@ -180,7 +181,8 @@ def _step(sigma: float, steps: int, rate: float, sampling: str) -> BatchSteps:
         if rate != 1.0:
             raise check.ArgumentError("rate", rate, "must be left out for a tree: nothing is sampled")
         return BatchSteps(1.0, check.positive(sigma=sigma), check.whole(1, steps=steps).bit_length())
-    return BatchSteps(rate, check.positive(sigma=sigma) / (2.0 if sampling == "batches" else 1.0), steps)
+    count = check.whole(1, MOST_STEPS, steps=steps)
+    return BatchSteps(rate, check.positive(sigma=sigma) / (2.0 if sampling == "batches" else 1.0), count)
 
 
 def _composed(steps: Sequence[BatchSteps], delta: float, sampling: str = "poisson") -> Bounds:

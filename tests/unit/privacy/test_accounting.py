@@ -94,7 +94,7 @@ def test_a_sample_of_several_steps_or_of_a_sample_is_no_sample_of_one() -> None:
     ("changed", "message"),
     [
         ({"rate": 0.0}, "rate"),
-        ({"steps": 0}, "count"),
+        ({"steps": 0}, "steps must be"),
         ({"sampling": "shuffle"}, "sampling"),
         ({"sigma": -1.0}, "sigma"),
     ],
@@ -154,7 +154,7 @@ def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(how: dict[st
         ({"sampling": "tree", "rate": 0.5}, "must be left out for a tree"),
         ({"sigma": 0.0}, "sigma"),
         ({"rate": 1.5}, "rate"),
-        ({"steps": 0}, "count"),
+        ({"steps": 0}, "steps must be"),
     ],
 )
 def test_what_has_no_event_is_refused(how: dict[str, object], message: str) -> None:
