@@ -87,10 +87,15 @@ def evidence(source: Result | AmendmentResult) -> str:
         ]
         parts += [f"{status} by {', '.join(descriptions)}"] if descriptions else []
     parts += [f"slack {slack}"] if (slack := show_slack(source.slack)) and not told_above else []
+    proven = source.status in {
+        "proved",
+        "proved given",
+    }  # then the certificate has the steps that our engine leaves open
     broken = [
         f"Open in {md.code(chain.name)}{'' if chain.whose == 'ours' else ', the chain of the paper'}:\n\n{steps}"
         for chain in chains
-        if (steps := _table(_STEPS, [step for step in enumerate(chain.steps) if step[1].status in OPEN]))
+        if not (proven and chain.whose == "ours")
+        and (steps := _table(_STEPS, [step for step in enumerate(chain.steps) if step[1].status in OPEN]))
     ]
     if parts == ["1 derivation"] and source.status in DERIVED and not broken:
         return ""  # which is what the status says
