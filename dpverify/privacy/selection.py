@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,7 +82,7 @@ class RunCount:
         """Whether the number of runs is Poisson's."""
         return self.shape == math.inf
 
-    @property
+    @cached_property
     def log_gamma(self) -> float:
         """Logarithm of the parameter gamma of a truncated negative binomial law with this mean."""
         return float(brentq(self._excess, math.log(LEAST_GAMMA), -1e-12, xtol=1e-15, rtol=1e-14))

@@ -59,7 +59,7 @@ def calls(do: str) -> Iterator[str]:
                 apart._writer.send(("done", None))
                 os._exit(0)
             case "replace":
-                np.linalg.norm = np.linalg.det  # type: ignore[assignment]
+                vars(np.linalg)["norm"] = np.linalg.det
     if do == "crash":
         raise ZeroDivisionError("planted")
     yield "after"

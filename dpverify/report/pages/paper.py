@@ -38,7 +38,9 @@ def paper_pages(
     """
     layout = lay_out(key, run)
     places = layout.places(run)
-    pages = {layout.front: _front(key, run, layout, paper, others, drawn)}
+    pages = _questions(key, run, layout, paper) | _proofs(key, run, layout, paper)
+    pages[layout.front] = _front(key, run, layout, paper, others, drawn, pages.keys())
+    proofs = f"{key}/{PROOFS}"
     for page in layout.parts:
         places_of_page = places.on(page.file)
         chapters = _chapters(run, paper, page.part, places_of_page, drawn) if page.number == 1 else ""
@@ -49,13 +51,12 @@ def paper_pages(
             title=md.code(key),
             front=places_of_page.page(layout.front),
             claims_page=layout.claims,
-            proofs=places_of_page.page(f"{key}/{PROOFS}") if proof_book(paper).proofs else "",
+            proofs=places_of_page.page(proofs) if proofs in pages else "",
             page=page,
             places=places_of_page,
             told=chapters,
             claims=claims,
         )
-    pages |= _questions(key, run, layout, paper) | _proofs(key, run, layout, paper)
     if layout.parts:
         places_of_page = places.on(layout.claims)
         given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": places_of_page}
@@ -100,10 +101,21 @@ def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict
 
 
 def _front(
-    key: str, run: Run, layout: Layout, paper: PaperSpec | None, other_pages: Sequence[str], drawn: Collection[str]
+    key: str,
+    run: Run,
+    layout: Layout,
+    paper: PaperSpec | None,
+    other_pages: Sequence[str],
+    drawn: Collection[str],
+    beside: Collection[str],
 ) -> str:
-    """The first page; it has the claims themselves where it is the only one."""
+    """The first page; it has the claims themselves where it is the only one.
+
+    ``beside``: pages of the paper's folder that the first page names if they are there.
+    """
     places = layout.places(run)
+    proofs = f"{key}/{PROOFS}"
+    asked = f"{key}/{PAGE}"
     judged = [result for result in run.results if result.status != "untested"]
     has_one_page = not layout.parts
     chapters = _chapters(run, paper, "", places, drawn)
@@ -122,8 +134,8 @@ def _front(
         whole=has_one_page,
         places=places,
         claims_page=places.page(layout.claims),
-        proofs=places.page(f"{key}/{PROOFS}") if _proofs(key, run, layout, paper) else "",
-        questions=places.page(f"{key}/{PAGE}") if _questions(key, run, layout, paper) else "",
+        proofs=places.page(proofs) if proofs in beside else "",
+        questions=places.page(asked) if asked in beside else "",
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
         claims=claims,

@@ -66,6 +66,13 @@ def test_a_step_that_replaces_what_judges_it_is_a_finding(name: str, replace: Ca
     assert {"sensitivity", "scale of noise, mixed gradients"} <= {test.name for test in found.failed}
 
 
+def exit_code(folder: Path, source: str) -> int:
+    """Run the command on a file whose ``make`` builds the optimizer."""
+    file = folder / "optimizer.py"
+    file.write_text(source)
+    return main(["conform", f"{file}:make"])
+
+
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"
 
 
@@ -80,9 +87,7 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"
 def test_a_module_that_replaces_what_judges_it_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
-    file = tmp_path / "optimizer.py"
-    file.write_text(f"{EXAMPLE.read_text()}\n\n{line}\n")
-    assert main(["conform", f"{file}:make"]) == 2
+    assert exit_code(tmp_path, f"{EXAMPLE.read_text()}\n\n{line}\n") == 2
     text = capsys.readouterr().err
     assert text.count("\n") == 1
     assert message in text
@@ -117,9 +122,7 @@ def make():
 def test_an_end_of_the_tests_that_is_not_theirs_is_a_finding(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
 ) -> None:
-    file = tmp_path / "optimizer.py"
-    file.write_text(LATE.replace("WHAT", line))
-    assert main(["conform", f"{file}:make"]) == 1
+    assert exit_code(tmp_path, LATE.replace("WHAT", line)) == 1
     text = " ".join(capsys.readouterr().out.split())
     assert message in text
 

@@ -109,13 +109,3 @@ def taken_out(context: Any, base: Any, power: Any, rest: Any, term: Any, lo: Any
         by(inside, base**power * base**rest, "power-split", x=base, m=power, n=rest),
         by(context, base**power * Sum(body(i), (i, lo, hi)), "sum-scale", c=base**power, f=body, lo=lo, hi=hi),
     )
-
-
-def put_in(context: Any, base: Any, power: Any, rest: Any, term: Any, lo: Any, hi: Any) -> tuple[Step, Step]:
-    """Put ``base**power`` into the sum of ``base**rest*term``."""
-    inside = context.xreplace({HOLE: Sum(HOLE * term, (i, lo, hi))})
-    body = Lambda(i, base**rest * term)
-    return (
-        by(context, Sum(base**power * body(i), (i, lo, hi)), "sum-scale", c=base**power, f=body, lo=lo, hi=hi),
-        by(inside, base ** (power + rest), "power-split", x=base, m=power, n=rest),
-    )

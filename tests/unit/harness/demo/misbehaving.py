@@ -49,7 +49,7 @@ def misbehave(how: str) -> None:
         case "raises":
             raise UnspeakableError
         case "replaces":
-            np.linalg.norm = np.linalg.det  # type: ignore[assignment]
+            vars(np.linalg)["norm"] = np.linalg.det
         case "deletes":
             os.closerange(1, 3)
             os.chdir("/")
