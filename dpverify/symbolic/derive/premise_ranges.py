@@ -34,9 +34,7 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
     measured = isinstance(variable, FromPremises)
     if not measured and not (name in derivation.local and variable.kind == "real"):
         return variable
-    premises = [
-        p for p in derivation.premises.values() if p.lhs.is_Symbol and p.lhs.name == name and p.relation != ">="
-    ]
+    premises = [p for p in derivation.premises.values() if _bounds(p, name, derivation)]
     if not premises:
         if measured:
             raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
@@ -47,6 +45,13 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
     if not measured:
         bounds.append((variable.hi, lambda _: True))
     return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=tuple(bounds))
+
+
+def _bounds(premise: Premise, name: str, derivation: Derivation) -> bool:
+    """Whether a premise bounds a letter from above in letters that are drawn; a step may give it others."""
+    if not (premise.lhs.is_Symbol and premise.lhs.name == name and premise.relation != ">="):
+        return False
+    return {letter.name for letter in premise.rhs.free_symbols} <= derivation.variables.keys()
 
 
 def _applies(premise: Premise) -> Any:
