@@ -57,8 +57,9 @@ class ProofBook:
         proofs = [msgspec.to_builtins(proof) for proof in self.of(claim)]
         if not proofs:
             return ""
-        records: dict[str, object] = {f"let.{head.partition('(')[0]}": [head, value] for head, value in self.let.items()}
-        records |= {name: msgspec.to_builtins(record) for name, record in {**self.given, **self.lemmas}.items()}
+        abbreviations = {f"let.{head.partition('(')[0]}": [head, value] for head, value in self.let.items()}
+        citable = {name: msgspec.to_builtins(record) for name, record in {**self.given, **self.lemmas}.items()}
+        records: dict[str, object] = abbreviations | citable
         cited: dict[str, object] = {}
         todo = [json.dumps(proofs)]
         while todo:

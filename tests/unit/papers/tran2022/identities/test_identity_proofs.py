@@ -40,6 +40,7 @@ def test_one_order_of_the_examples_is_used_where_the_print_needs_it() -> None:
 )
 def test_another_formula_is_not_proved(old: str, new: str) -> None:
     statement = SPECS.claim("tran2022:lemma-17").statement(ONCE)
+    assert statement.rhs is not None
     text = to_text(statement.rhs)
     assert old in text
     result = examine(replace(statement, rhs=parse(text.replace(old, new))))
