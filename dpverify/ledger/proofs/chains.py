@@ -27,7 +27,7 @@ _CASE = re.compile(r"\s*case\s+(.*)", re.DOTALL)
 _PARTS = ("base", "step", "end")  # lines that begin or end a part of the chain
 _REASON = re.compile(
     r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<cited>claim|definition|fact|given)\s+)?"
-    r"(?P<name>[A-Za-z][\w.:-]*)\s*(?:\((?P<arguments>.*)\))?",
+    r"(?P<name>[A-Za-z][\w.:-]*)\s*(?:\((?P<arguments>.*)\))?(?:\s*under\s+(?P<reading>\w+\s*=\s*[\w-]+))?",
     re.DOTALL,
 )
 _ARGUMENT = re.compile(
@@ -53,6 +53,7 @@ class Reason:
     cited: Cited = ""
     variant: Variant = "printed"
     arguments: tuple[Argument, ...] = ()
+    reading: tuple[tuple[str, str], ...] = ()  # choices that are not those of the statement that cites a claim
     place: Formula | None = None  # the expression before it with the letter ``here`` where it is applied
 
 
@@ -195,8 +196,12 @@ def read_reason(text: str) -> Reason:
     if twice := {name for name in names if names.count(name) > 1}:
         raise FormulaError(text, f"a letter becomes one thing, {min(twice)} is given twice")
     where = parse(place.strip()) if place else None
+    reading = tuple(re.findall(r"(\w+)\s*=\s*([\w-]+)", match["reading"] or ""))
+    if reading and match["cited"] != "claim":
+        raise FormulaError(text, "only a claim is cited under a reading")
+    variant = match["variant"] or "printed"
     # the pattern has only "printed", "amended" and "held" as a variant
-    return Reason(match["name"], match["cited"] or "", match["variant"] or "printed", arguments, where)  # type: ignore[arg-type]
+    return Reason(match["name"], match["cited"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
 
 
 def _argument(text: str) -> Argument:

@@ -34,7 +34,9 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
     measured = isinstance(variable, FromPremises)
     if not measured and not (name in derivation.local and variable.kind == "real"):
         return variable
-    premises = [p for p in derivation.premises.values() if _bounds(p, name, derivation)]
+    premises = [p for p in derivation.premises.values() if _bounds(p, name)]
+    if not measured:  # a step may give a premise other letters than those that are drawn
+        premises = [p for p in premises if {s.name for s in p.rhs.free_symbols} <= derivation.variables.keys()]
     if not premises:
         if measured:
             raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
@@ -47,11 +49,9 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
     return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=tuple(bounds))
 
 
-def _bounds(premise: Premise, name: str, derivation: Derivation) -> bool:
-    """Whether a premise bounds a letter from above in letters that are drawn; a step may give it others."""
-    if not (premise.lhs.is_Symbol and premise.lhs.name == name and premise.relation != ">="):
-        return False
-    return {letter.name for letter in premise.rhs.free_symbols} <= derivation.variables.keys()
+def _bounds(premise: Premise, name: str) -> bool:
+    """Whether a premise bounds a letter from above."""
+    return bool(premise.lhs.is_Symbol and premise.lhs.name == name and premise.relation != ">=")
 
 
 def _applies(premise: Premise) -> Any:

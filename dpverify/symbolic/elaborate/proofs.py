@@ -227,7 +227,7 @@ class _Builder:
         given = {name: value for name, value in where.items() if name != QUANTITY}
         letter = where.get(QUANTITY)
         if reason.cited == "claim":
-            return refer(self.statement, reason.name, letter, reason.variant, **given)
+            return refer(self.statement, reason.name, letter, reason.variant, dict(reason.reading), **given)
         if reason.cited == "definition":
             name, _, part = reason.name.partition(".")  # such as momentum.start
             return define(self.statement, name, letter, part, **given)

@@ -15,6 +15,7 @@ from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import FormulaError, parse_relation, to_text
 from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
 from dpverify.ledger.proofs.records import GivenPremise
+from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.induction import Hypothesis
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
@@ -177,7 +178,8 @@ class Elaborator:
             names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
             applied = {str(f.func) for side in (plain.lhs, plain.rhs) for f in side.atoms(AppliedUndef)}
             names |= applied - self.letters.symbols.keys()
-            if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY})):
+            begun = plain.start.free_symbols if isinstance(plain, Cited) else set[Any]()  # what a quantity stands for
+            if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in begun)})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
             of_function = reason.cited == "definition" and QUANTITY not in given
@@ -368,7 +370,9 @@ def _indices(*expressions: Any) -> dict[str, Any]:
 
 def _name_of(reason: Reason, where: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{name} = {value}" for name, value in where.items())
-    cited = " ".join(filter(None, [reason.variant if reason.cited == "claim" else "", reason.cited, reason.name]))
+    variant = reason.variant if reason.cited == "claim" else ""
+    choices = [f"under {name} = {choice}" for name, choice in reason.reading]
+    cited = " ".join(filter(None, [variant, reason.cited, reason.name, *choices]))
     return f"{cited} ({shown})" if shown else cited
 
 

@@ -37,6 +37,9 @@ def test_a_reason_cites_a_rule_a_lemma_or_a_record() -> None:
     assert read_reason("log2-monotone").name == "log2-monotone"
     claim = read_reason("amended claim lemma-12-var(quantity = v)")
     assert (claim.cited, claim.variant, claim.name) == ("claim", "amended", "lemma-12-var")
+    sibling = read_reason("claim lemma-7(quantity = v) under ordering = once within 2*here")
+    assert (sibling.name, sibling.reading, len(sibling.arguments)) == ("lemma-7", (("ordering", "once"),), 1)
+    assert claim.reading == ()
     assert read_reason("definition momentum.start").name == "momentum.start"
     placed = read_reason("order(a = x, b = y) within 2*here + 1")
     assert placed.place is not None
@@ -74,6 +77,8 @@ def test_an_induction_has_a_base_and_a_step() -> None:
         ("a\n<= b by order(", "a reason is a name"),
         ("a\n<= b by order(a)", "a reason is a name"),
         ("a\n<= b by order(a = 1, a = 2)", "a is given twice"),
+        ("a\n<= b by order(a = 1) under ordering = once", "only a claim is cited under a reading"),
+        ("a\n<= b by claim lemma-7 under once", "a reason is a name"),
         ("a\n<= b by __import__('os')", "a reason is a name"),
         ("a\n<= __import__('os') by order", "a name begins with a letter"),
         ("a\n<= b.real by order", "attributes are not part of the language"),

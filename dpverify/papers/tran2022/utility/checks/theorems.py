@@ -12,7 +12,6 @@ from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, T
 from dpverify.harness.cited_check import CitedDerivationCheck, the_same
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum import reorder_total_derivations as reorder_total
 from dpverify.papers.tran2022.noise import decays_derivations as decays
 from dpverify.papers.tran2022.noise import sr_shares_derivations as sr_shares
 from dpverify.papers.tran2022.noise import sr_sharp_derivations as sr_sharp
@@ -214,10 +213,6 @@ CHECKS.add(
         CitedDerivationCheck(claim, f"premise-{name}", build=the_same(build), readings=reading, variants=AMENDED)
         for claim, reading, chains in CITED
         for name, build in chains.items()
-    ),
-    *(
-        DerivationCheck(claim, "whole-derivation", build=reorder_total.bias, readings=FRESH, variants=AMENDED)
-        for claim in ("lemma-7", "lemma-7-norm")
     ),
     DerivationCheck("theorem-9", "whole-derivation", build=theorems.theorem_9, readings=FRESH, variants=AMENDED),
 )
