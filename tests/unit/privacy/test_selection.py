@@ -182,5 +182,5 @@ def test_what_is_out_of_range_is_refused() -> None:
     with pytest.raises(ArgumentError, match="too large"):
         RunCount(1e13)
     for number, wrong in (("steps", 0), ("rate", 1.5), ("sigma", 0.0)):
-        with pytest.raises(ArgumentError, match=f"^{number} must be"):
+        with pytest.raises(ArgumentError, match=f"^{number} must"):
             selected_epsilon(**{"sigma": 1.0, "delta": 1e-5, "runs": 2.0, number: wrong})  # type: ignore[arg-type]  # one wrong value each
