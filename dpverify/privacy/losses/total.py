@@ -7,8 +7,9 @@ is then small beside delta itself, however small that is. With K = log E exp(the
 
 Errors: (1) what lies outside the window is at most exp(K - theta epsilon) times its tilted chance, for which there is
 Chernoff's bound; (2) a transform of n numbers moves them by at most 16 u log2(n) of their norm (Higham 2002, theorem
-24.2), its T-th power by T times as much, since no transform of a law exceeds 1; (3) 1e-9 of delta for sums and
-exponentials.
+24.2), and a law's transform at each frequency by at most 16 u log2(n), since each number goes to it on one way through
+log2(n) butterflies. That moves its T-th power by T times as much, times the (T-1)-th power of its modulus; (3) 1e-9 of
+delta for sums and exponentials.
 """
 
 from __future__ import annotations
@@ -155,17 +156,10 @@ def _tilted(
     if cells > most_cells:
         raise UnresolvedError
     roundings = sum(s.times * (4.0 + theta * width * float(np.abs(s.law.places).max())) for s in steps)
-    per_transform = 16.0 * UNIT * math.log2(cells)
-    product = np.ones(cells // 2 + 1, np.complex128)
-    norm = per_transform + 8.0 * UNIT
-    for law, times in steps:
-        tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
-        folded = np.bincount(law.places % cells, tilted, minlength=cells)
-        norm += times * (per_transform * float(np.linalg.norm(folded)) + 4.0 * UNIT)
-        product *= _power(np.fft.rfft(folded), times)
+    law, norm = _law_of_sum(steps, width, theta, cells)
     first = math.floor(low / width)
     places = first + np.arange(cells)
-    chances = np.fft.irfft(product, cells)[places % cells]
+    chances = law[places % cells]
     losses = np.asarray(places * width, np.float64)
     is_kept = losses > (exponent - 600.0) / theta
     losses = losses[is_kept]
@@ -192,6 +186,24 @@ def _tilted(
         largest=float(losses[-1]),
         shift=sum_shift(steps),
     )
+
+
+def _law_of_sum(steps: Sequence[Steps], width: float, theta: float, cells: int) -> tuple[Vector, float]:
+    """Give the tilted law of the sum modulo ``cells``, and a bound of the norm of its rounding."""
+    per_transform = 16.0 * UNIT * math.log2(cells)
+    product = np.ones(cells // 2 + 1, np.complex128)
+    moduli = np.ones(cells // 2 + 1)  # at least those of the product, and of the true transform
+    errors = np.zeros(cells // 2 + 1)  # of the product, as parts of these
+    for law, times in steps:
+        tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
+        transform = np.fft.rfft(np.bincount(law.places % cells, tilted, minlength=cells))
+        modulus = np.abs(transform) + 2.0 * per_transform
+        moduli *= modulus**times
+        errors += times * (per_transform / modulus + 4.0 * UNIT)
+        product *= _power(transform, times)
+    norms = np.linalg.norm([moduli * (per_transform + 8.0 * UNIT), moduli * errors], axis=1)
+    # all frequencies but two stand for their conjugates too
+    return np.fft.irfft(product, cells), math.sqrt(2.0 / cells) * float(norms.sum())
 
 
 def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
