@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
+import numpy as np
+
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian_safe import safe_epsilon
-from dpverify.privacy.losses.grid import FINE, LONGEST, Side, UnresolvedError, rare_law, step_law
+from dpverify.privacy.losses.grid import FINE, Side, UnresolvedError, rare_law, step_law
 from dpverify.privacy.losses.inversion import invert
 from dpverify.privacy.losses.total import LossCurve, Steps, add_up
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
@@ -55,21 +57,21 @@ class _Grid(NamedTuple):
     add: Callable[[Sequence[Steps], float, float], LossCurve]
     cells: float | None = None  # in the scale of a step's loss
     width: float = 0.0  # where that scale does not matter
-    most: float = LONGEST  # largest loss that is resolved
     fine: int = FINE
     least_steps: int = 1
 
 
 # Bounds on each grid are valid. The grids of one tuple after the other are used until one of them gives a sharp bound.
-# The fourth is for examples that are hardly ever drawn.
+# The second is for a delta that a rare large loss makes, of which the rounding of doubles is a part. The fourth is for
+# examples that are hardly ever drawn.
 GRIDS: Final = (
     (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
+    (_Grid(partial(add_up, most_cells=1 << 19, precision=np.longdouble), cells=16.0),),
     (_Grid(invert, cells=16.0, fine=128, least_steps=30),),
-    (_Grid(add_up, cells=16.0),),
+    (_Grid(partial(add_up, most_cells=1 << 20, precision=np.longdouble), cells=8.0),),
     tuple(_Grid(partial(add_up, most_cells=1 << 19), width=width) for width in (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2)),
     (_Grid(invert, cells=2.0, fine=64, least_steps=30),),
-    (_Grid(add_up, width=0.1), _Grid(add_up, cells=16.0, most=4.0), _Grid(add_up, cells=8.0, most=1.0)),
-    (_Grid(add_up, cells=1.0),),
+    (_Grid(add_up, width=0.1), _Grid(add_up, cells=1.0)),
 )
 
 
@@ -113,7 +115,7 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
         if side == "lower" and grid.cells is None:
             laws = [rare_law(s.rate, s.noise, width, tail) for s in steps]
         else:
-            laws = [step_law(s.rate, s.noise, width, tail, side, grid.most, grid.fine) for s in steps]
+            laws = [step_law(s.rate, s.noise, width, tail, side, grid.fine) for s in steps]
         return grid.add([Steps(law, s.count) for law, s in zip(laws, steps, strict=True)], width, delta)
     except UnresolvedError:
         return None
