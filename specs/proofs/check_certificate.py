@@ -1007,6 +1007,7 @@ class Proof(Rule):
         need(source != "induction" or self.earlier(scope, name, values), "not the statement for a smaller integer")
         need(source != "lemma" or not rule.free(), "the lemma is about letters of its own")
         own = known[name].data["local"]["letters"] if source == "lemma" else {}
+        self.checker.applied += [(name, values)] if source == "lemma" else []
         tied = [one for one in rule.fixed & own.keys() if own[one] not in FUNCTIONS]
         need(not tied, f"a function depends on {', '.join(tied)}, which the lemma alone has")
         moved = {one for one, value in values.items() if value not in (one, letter(one))}
@@ -1162,6 +1163,7 @@ class Checker:
     def __init__(self, rules):
         self.table, self.lemmas, self.rules, self.rules_used = [], {}, {r["name"]: r for r in rules}, set()
         self.data, self.statement, self.definitions = {"table": []}, None, Definitions()
+        self.applied = []  # names of lemmas where they are used, with what stands for their letters
 
     def run(self, data):
         need(data["schema"] == 3, "the schema is not 3")

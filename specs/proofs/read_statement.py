@@ -505,14 +505,16 @@ def print_line(text):
     print("".join(character if character.isprintable() else " " for character in text))
 
 
-def given_line(proof, data, rule):
-    """What is given, in words and as a formula, with the letters for all of whose values it is used."""
-    lemma_letters = {} if proof is proof.checker.statement else proof.letters
-    letters = {name: kind for name, kind in lemma_letters.items() if name in rule.free()} | rule.letters
+def given_lines(proof, data, rule):
+    """What is given, in words and as a formula; of a lemma, at the values of its letters at which it is used."""
     parts = [f"{data['name']}: {k.shown(rule.lhs)} {data['relation']} {k.shown(rule.rhs)}"]
-    parts += [f"for all {name}: {kind}" for name, kind in letters.items()]
+    parts += [f"for all {name}: {kind}" for name, kind in rule.letters.items()]
     parts += [f"if {k.shown(gap)} {relation} 0" for kind, relation, gap in rule.conditions if kind == "fact"]
-    return "; ".join(parts)
+    letters = sorted(rule.free() & proof.letters.keys())
+    uses = [values for name, values in proof.checker.applied if name == proof.data["name"]] or [{}]
+    changes = [{one: use[one] for one in letters if use.get(one, one) not in (one, k.letter(one))} for use in uses]
+    places = {"".join(f"; at {one} = {k.shown(value)}" for one, value in change.items()) for change in changes}
+    return ["; ".join(parts) + place for place in sorted(places)]
 
 
 def main(words):
@@ -539,7 +541,8 @@ def main(words):
         for proof in checker.lemmas.values():
             for name, rule in proof.premises.items():
                 if proof.data["premises"][name]["kind"] == "given":
-                    print_line(f"  given {given_line(proof, proof.data['premises'][name], rule)}")
+                    for line in given_lines(proof, proof.data["premises"][name], rule):
+                        print_line(f"  given {line}")
     print(f"{len(accepted)} of {len(files)} accepted")
     return 0 if accepted and len(accepted) == len(files) else 1
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
+_LETTER = re.compile(r"[A-Za-z]\w*")
 LAWS = re.compile(r"random( up to .*)?|function|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
 """Domains of letters that are not numbers, and of a number that a cited claim measures."""
 
@@ -56,15 +57,18 @@ class ProofBook:
         proofs = [msgspec.to_builtins(proof) for proof in self.of(claim)]
         if not proofs:
             return ""
-        records: dict[str, Lemma | GivenPremise] = {**self.given, **self.lemmas}
-        lemmas: dict[str, object] = {}
+        abbreviations = {f"let.{head.partition('(')[0]}": [head, value] for head, value in self.let.items()}
+        citable = {name: msgspec.to_builtins(record) for name, record in {**self.given, **self.lemmas}.items()}
+        records: dict[str, object] = abbreviations | citable
+        cited: dict[str, object] = {}
         todo = [json.dumps(proofs)]
         while todo:
-            for word in _WORD.findall(todo.pop()):
-                if word in records and word not in lemmas:
-                    lemmas[word] = msgspec.to_builtins(records[word])
-                    todo.append(json.dumps(lemmas[word]))
-        return json.dumps([proofs, lemmas, dict(self.let)], sort_keys=True, ensure_ascii=False)
+            text = todo.pop().replace("\\n", " ")
+            names = {*_WORD.findall(text), *(f"let.{letter}" for letter in _LETTER.findall(text))}
+            for name in names & records.keys() - cited.keys():
+                cited[name] = records[name]
+                todo.append(json.dumps(records[name]))
+        return json.dumps([proofs, cited], sort_keys=True, ensure_ascii=False)
 
 
 def book_of(file: ProofsFile, vocabulary: Vocabulary) -> ProofBook:

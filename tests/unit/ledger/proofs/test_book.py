@@ -32,6 +32,7 @@ letters = {n = "integer, n >= 0"}
 chain = '''
 n
 <= n + 1
+<= twice(n) + 1
 '''
 
 [[lemma]]
@@ -77,8 +78,9 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
     for old, new in changes.items():
         changed = loaded(write, SOUND.replace(old, new))
         assert changed.proofs.digest(claim.record.id) != digest, old
-    unused = loaded(write, SOUND.replace('n = "integer"}', 'n = "real"}'))
-    assert unused.proofs.digest(claim.record.id) == digest
+    for old, new in {'n = "integer"}': 'n = "real"}', '"twice(x)"': '"thrice(x)" = "3*x"\n"twice(x)"'}.items():
+        unused = loaded(write, SOUND.replace(old, new))
+        assert unused.proofs.digest(claim.record.id) == digest, new
 
 
 @pytest.mark.parametrize(

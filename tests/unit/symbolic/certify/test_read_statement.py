@@ -334,6 +334,21 @@ def test_what_is_given_is_printed_with_its_formula_on_lines_of_their_own(specs: 
     assert not any(line.startswith("proved:") for line in output.splitlines())
 
 
+def test_what_a_lemma_takes_as_given_is_printed_at_the_values_at_which_it_is_used(specs: Path, tmp_path: Path) -> None:
+    """The lemma's letters stand for all numbers, but the premise need not hold for all of them."""
+    halves = {name: ["*", ["q", part], "z"] for name, part in (("a", "1/2"), ("b", "-1/2"))}
+    proof = body(fact(">=", power("z", TWO), *rule("am-gm", **halves)))
+    lemma = certificate({"z": "real"}, ["q", "0"], "<=", power("z", TWO), **proof)["statement"] | {"name": "lemma"}
+    premise = {"kind": "given", "name": "p", "letters": {}, "conditions": []}
+    lemma["premises"] = {"p": premise | {"lhs": "z", "relation": "<=", "rhs": ["q", "7"]}}
+    use = fact(">=", SQUARE, "instance", "lemma", "lemma", {"z": ["*", ["q", "-1"], "y"]})
+    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, lemmas=[lemma], **body(use)))
+    file = tmp_path / "toy-square-printed.json"
+    file.write_text(json.dumps(data))
+    _, output = read(specs, file)
+    assert output.splitlines()[1] == "  given p: z <= 7; at z = (-1 * y)"
+
+
 def test_a_given_premise_is_no_measured_claim(specs: Path, tmp_path: Path) -> None:
     """Its own name is printed, and not that of a claim that it bears."""
     given = {"kind": "given", "name": "p", "measured": True, "letters": {"x": "real"}, "conditions": []}
