@@ -86,7 +86,7 @@ def shorten_figure(figure: str) -> str:
     """Return a drawing with two decimals of a point, without indentation and metadata, and each style written once."""
     flat = _INDENTATION.sub("\n", _METADATA.sub("", figure))
     short = _COORDINATES.sub(lambda coordinate: _DIGITS.sub(r"\1", coordinate[0]), flat)
-    short = _PATH.sub(lambda path: _LEADING_ZERO.sub("", _AROUND_COMMAND.sub(r"\1", path[0])), short)
+    short = _PATH.sub(lambda path: _LEADING_ZERO.sub("", _AROUND_COMMAND.sub(r"\1", path[0].strip())), short)
     often = [style for style, count in Counter(_STYLE.findall(short)).items() if count > OFTEN]
     names = {style: f"s{number}" for number, style in enumerate(often)}
     rules = "".join(f".{name}{{{style}}}" for style, name in names.items())
