@@ -85,6 +85,8 @@ _ALIGNED = re.compile(r"\\(?P<edge>begin|end)\{aligned\}")
 _ROW_OF_ONE = re.compile(r"<mrow>(<(m[in])>[^<]*</\2>)</mrow>")
 _ONLY_ROW = re.compile(r"^(<math[^>]*>)<mrow>(.*)</mrow>(</math>)$", re.DOTALL)
 _CODE = re.compile(r"&#x([0-9A-F]{5});")
+_STRETCHED = re.compile(r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)')
+"""What a bracket is by itself (MathML Core, operator dictionary)."""
 LONGEST = 20_000  # letters of a formula
 
 
@@ -114,7 +116,8 @@ def _short(made: str) -> str:
     """Write a formula without what HTML implies: its namespace, display in a line, only row, codes of letters."""
     plain = _ONLY_ROW.sub(r"\1\2\3", made) if _has_one_row(made) else made
     plain = plain.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
-    return _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
+    letters = _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
+    return _STRETCHED.sub("", letters)
 
 
 def _has_one_row(markup: str) -> bool:
