@@ -283,14 +283,15 @@ def batch_summary(result: BatchCalibration) -> str:
     if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
         lines.append("epsilon >= 0: only the upper bound of epsilon is known there.")
     if any(0.0 < float(row.epsilon[0]) < WIDE * float(row.epsilon[1]) for row in result.noise.values()):
-        lines.append(f"Between the two columns of epsilon: {GAP}.")
+        lines.append(f"Why the bounds of epsilon differ: {GAP}.")
     lines += [
-        "std: standard deviation of the noise of a coordinate; first std: in the first step.",
-        "epsilon >=, <=: bounds of the smallest epsilon; ok: the noise is certified.",
-        "Replacing one example; batches drawn without replacement; real arithmetic, not floats.",
+        "std: standard deviation of the noise of a coordinate; first std: the same in the first step.",
+        "epsilon >=, <=: bounds of the smallest epsilon; ok: whether the requested epsilon is certified.",
+        "Neighbours differ by replacing one example. Batches are drawn without replacement.",
+        "The numbers are for real arithmetic, not for floats.",
     ]
     if "poisson" in result.noise:
-        lines.append("Poisson samples: neighbours have one example more or less.")
+        lines.append("With Poisson samples, neighbours have one example more or less.")
     return "\n".join([*lines, "", _advice(result)])
 
 

@@ -82,13 +82,13 @@ def epsilon_summary(result: NoiseEpsilon) -> str:
     given = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
     return (
         f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n{UNIT}\n"
-        "The upper bound is certified. Replacing one example; real arithmetic, not floats."
+        "The upper bound is certified. Neighbours differ by replacing one example. Real arithmetic, not floats."
     )
 
 
 UNIT = (
-    "The unit of sigma is that of --sigma (see --help). With sampled batches it is the standard deviation of the noise "
-    "of the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
+    "Here sigma means what --help says of --sigma. With sampled batches it is the standard deviation of the noise of "
+    "the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
 )
 ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
 
@@ -132,7 +132,7 @@ def _ending(result: Calibration) -> Iterator[str]:
     alpha = _show(theorem.alpha)
     yield f"{name} prints T = {theorem.steps:.6g}, and for the T above alpha = {alpha}, eta = {_show(theorem.eta)}."
     nodes = ", ".join(result.node_std)
-    yield f"sigma: noise multiplier; {nodes}: standard deviation of the noise of such a node; ok: sigma is certified."
+    yield f"sigma: noise multiplier; {nodes}: standard deviation of a node's noise; ok: whether sigma is certified."
     for warning in result.warnings:
         yield f"warning: {warning}."
     if not result.certified["printed"]:
@@ -142,7 +142,7 @@ def _ending(result: Calibration) -> Iterator[str]:
     noises = ", ".join(f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items())
     sigma = _show(result.sigma.exact)
     yield f"Run {result.algorithm} with sigma = {sigma}: standard deviation of a node's noise {noises}."
-    yield "Replacing one example; real arithmetic, not floats; gradients must have norm at most G."
+    yield "Neighbours differ by replacing one example. Gradients have norm at most G. Real arithmetic, not floats."
 
 
 def _gap(result: Calibration) -> Iterator[str]:

@@ -115,7 +115,7 @@ def budget_summary(result: GrowingCalibration) -> str:
         f"The noise of a choice has scale {_show(result.choice_scale)}.",
         "The budget is counted in zero-concentrated DP.",
         "The lower bound is for all releases on one data set, where choices reveal less than their budget allows.",
-        "Replacing one example; real arithmetic, not floats.",
+        "Neighbours differ by replacing one example. Real arithmetic, not floats.",
     ]
     return "\n".join(lines)
 

@@ -58,10 +58,6 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     >>> 0.99 < found.lower <= found.upper < 1.0
     True
     """
-    if algorithm is None and not isinstance(sigma, int | float) and type(sigma).__name__ == "RepeatAndSelectDpEvent":
-        from dpverify.privacy.selection import selected_epsilon  # it loads scipy.optimize
-
-        return selected_epsilon(sigma.event, delta, runs=sigma.mean, shape=sigma.shape, **run)
     if algorithm is None:
         return accounting.epsilon(sigma, delta, **run)
     check_delta(delta)

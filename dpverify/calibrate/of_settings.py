@@ -89,6 +89,6 @@ def settings_summary(result: SettingsCalibration) -> str:
             f"{result.algorithm}: N = {result.n}, T = {result.settings['steps']} steps",
             requested_line(result.epsilon, result.delta),
             f"sigma = {show_float(result.sigma, 6)} is certified for epsilon <= {result.epsilon_at_most}",
-            "Replacing one example; real arithmetic, not floats.",
+            "Neighbours differ by replacing one example. Real arithmetic, not floats.",
         )
     )

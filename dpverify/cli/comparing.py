@@ -80,7 +80,7 @@ def compare(
     lam
         Weight of the nonconvex regularizer. Default: 0.001.
     scale
-        Rows: scaled to length 1, or clipped at length 1. Default: scaled.
+        unit: rows are scaled to length 1; clip: longer rows are. Default: unit.
     standardise
         Scale columns to mean 0 and variance 1 in the training part. Default: for the bundled data only.
     test_part
@@ -153,7 +153,7 @@ def calibrate(algorithm: str, *, sigma: Real | None = None, json: Target | None 
     Prints the noise that the paper prints, the noise that its proof supports, and the noise that the accountant
     certifies. The lower bound of the accountant limits how much smaller the noise could be. Batches are drawn without
     replacement; neighbours differ by replacing one example. Each algorithm has its own options: dpverify calibrate
-    ALGORITHM --help. Without an algorithm, the first one is calibrated.
+    ALGORITHM --help. Without an algorithm, dp-nsgd is calibrated.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def train(
 
     The loss is logistic regression with a nonconvex regularizer, or softmax regression if there are more than two
     classes. Loss and gradient norm are printed during training. Each algorithm has its own options: dpverify train
-    ALGORITHM --help. Without an algorithm, the first one is trained.
+    ALGORITHM --help. Without an algorithm, dp-nsgd is trained.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def party(
     lam
         Weight of the nonconvex regularizer.
     scale
-        Rows: scaled to length 1, or clipped at length 1.
+        unit: rows are scaled to length 1; clip: longer rows are.
     seed
         Seed of the choice of the output iterate. It does not determine batches or noise.
     timeout

@@ -147,7 +147,7 @@ class Promise:
         ValueError
             If the event holds another mechanism or steps of several kinds, or a batch would not be whole.
         """
-        from dpverify.privacy.accounting import steps_of_event
+        from dpverify.privacy.events import steps_of_event
 
         kinds = {(step.rate, step.noise) for step in steps_of_event(event)}
         if len(kinds) != 1:

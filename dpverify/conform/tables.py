@@ -18,8 +18,8 @@ def conformance_table(result: Conformance) -> ResultTable:
         {
             "test": test.name,
             "result": "FAULT" if test.status == "fault" else test.status,
-            "found": test.found,
-            "sees": test.sees,
+            "measured": test.found,
+            "detects": test.sees,
             "alpha": test.alpha,
         }
         for test in ordered

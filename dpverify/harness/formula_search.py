@@ -72,6 +72,8 @@ class FormulaSearch(SearchCheck):
 
     def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
         part = POINT_OF_LAWS if _is_about_laws(statement) else POINT
+        if not statement.free:
+            part = 1  # a claim about numbers has a single point
         return Prober(statement, lhs, WORK[context.budget.name] // part)
 
     def _search(self, context: Context, sampler: Sampler, prober: Prober, *rest: Any, **options: Any) -> Findings:

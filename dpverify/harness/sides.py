@@ -95,17 +95,23 @@ class Prober:
         """Both sides, sharp enough to be compared as floats (a wide ball has a middle that means nothing), compared."""
         if side is None and self.statement.lhs is None:
             raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
+        wide: tuple[Exact, Exact, bool] | None = None
         for bits in PRECISIONS:
             with working_precision(bits):
                 measured = None if side is None else side(bits)  # first: what is wrong with it must not stay unseen
                 left, right = evaluate_statement(self.statement, point, precision=bits)
                 left = left if measured is None else measured
-                if left is None or not (_is_sharp(left, COARSE_BITS) and _is_sharp(right, COARSE_BITS)):
+                if left is None:
                     continue
                 relation = self.statement.relation
                 is_true = None if relation is None else compare(to_value(left), relation, to_value(right))
-                if is_true is not None or (_is_sharp(left) and _is_sharp(right)):
+                is_coarse = _is_sharp(left, COARSE_BITS) and _is_sharp(right, COARSE_BITS)
+                if is_coarse and (is_true is not None or (_is_sharp(left) and _is_sharp(right))):
                     return left, right, is_true
+                if not is_coarse and is_true is not None:
+                    wide = (left, right, is_true)
+        if wide is not None:  # no precision makes the balls narrow, but they do not overlap
+            return wide
         raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
 
 

@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Any
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import (
-    MOST_STEPS,
     BatchSteps,
     batch_epsilon,
     check_delta,
@@ -30,10 +27,9 @@ from dpverify.privacy.batches import (
     poisson_upper,
     upper_epsilon,
 )
+from dpverify.privacy.events import Sampling, gaussian_step, gaussian_steps
 from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
 from dpverify.privacy.participation import Bounds
-
-Sampling: TypeAlias = Literal["poisson", "batches", "tree"]
 
 
 def epsilon(
@@ -45,9 +41,9 @@ def epsilon(
     ----------
     sigma : float or dp_accounting.DpEvent
         Noise multiplier, above 0: deviation of the noise of a sum over the clip length. Or an event that is made up of
-        Gaussian ones, sampled or not, and composed; then the other arguments but ``delta`` and ``sampling`` are not
-        asked for. With "batches" its samples are drawn without replacement, and its noise multipliers are deviations
-        over what replacing one example changes: that is how dp-accounting reads such events.
+        Gaussian ones, sampled or not, and composed, or that selects a run of such; then ``steps`` and ``rate`` are not
+        used. With "batches" its samples are drawn without replacement, and its noise multipliers are deviations over
+        what replacing one example changes: that is how dp-accounting reads such events.
     delta : float
         Privacy parameter in (0, 1).
     steps : int
@@ -77,9 +73,13 @@ def epsilon(
     True
     """
     check_delta(delta)
-    if not isinstance(sigma, int | float):
-        return _composed(steps_of_event(sigma, sampling), delta, sampling)
-    return _composed([_step(sigma, steps, rate, sampling)], delta, sampling)
+    if not isinstance(sigma, int | float) and type(sigma).__name__ == "RepeatAndSelectDpEvent":
+        from dpverify.privacy.selection import selected_epsilon  # it loads scipy.optimize
+
+        if sampling != "poisson":
+            raise check.ArgumentError("sampling", sampling, "must be poisson for an event that selects a run")
+        return selected_epsilon(sigma.event, delta, runs=sigma.mean, shape=sigma.shape)
+    return _composed(gaussian_steps(sigma, steps, rate, sampling), delta, sampling)
 
 
 def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> float:
@@ -104,14 +104,16 @@ def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sa
     """
     check_epsilon(epsilon)
     check_delta(delta)
-    single_step = _step(1.0, steps, rate, sampling)
+    single_step = gaussian_step(1.0, steps, rate, sampling)
     if rate == 1.0:
         return math.nextafter(
             math.sqrt(single_step.count) / (single_step.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf
         )
     start = max(1.0, rate * math.sqrt(steps) / epsilon) / single_step.noise
     upper = poisson_upper if sampling == "poisson" else upper_epsilon
-    return start * least_factor(lambda factor: [_step(start * factor, steps, rate, sampling)], epsilon, delta, upper)
+    return start * least_factor(
+        lambda factor: [gaussian_step(start * factor, steps, rate, sampling)], epsilon, delta, upper
+    )
 
 
 def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> Any:
@@ -134,7 +136,7 @@ def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling
     ModuleNotFoundError
         If dp-accounting is not installed.
     """
-    _step(sigma, steps, rate, sampling)
+    gaussian_step(sigma, steps, rate, sampling)
     if sampling == "batches":
         raise check.ArgumentError("sampling", sampling, "must be poisson or tree: an event of batches needs sizes")
     import dp_accounting
@@ -146,49 +148,10 @@ def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling
     return composed if steps == 1 else dp_accounting.SelfComposedDpEvent(composed, steps)
 
 
-def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchSteps]:
-    """Read a ``dp_accounting.DpEvent`` that is made up of Gaussian ones; others are refused by their names.
-
-    Its samples are Poisson's, or "batches" without replacement: the two have other neighbours, and are not mixed.
-    """
-    name = type(event).__name__
-    batches = sampling == "batches"
-    if name == "GaussianDpEvent":
-        return [BatchSteps(1.0, float(event.noise_multiplier))]
-    if name == "NoOpDpEvent":
-        return []
-    if name == "SingleEpochTreeAggregationDpEvent" and not batches:  # the example is in its largest tree at worst
-        counts = event.step_counts
-        return [_step(float(event.noise_multiplier), int(np.max(counts)), 1.0, "tree")]
-    if name == "ComposedDpEvent":
-        return [gaussian_step for part in event.events for gaussian_step in steps_of_event(part, sampling)]
-    if name == "SelfComposedDpEvent":
-        return [BatchSteps(s.rate, s.noise, s.count * int(event.count)) for s in steps_of_event(event.event, sampling)]
-    if name == ("SampledWithoutReplacementDpEvent" if batches else "PoissonSampledDpEvent"):
-        inner = steps_of_event(event.event, sampling)
-        if len(inner) == 1 and (inner[0].rate, inner[0].count) == (1.0, 1):
-            rate = event.sample_size / event.source_dataset_size if batches else event.sampling_probability
-            return [BatchSteps(float(rate), inner[0].noise)]
-        name = "a sample of several steps"
-    rule = "batches without replacement or not" if batches else "sampled by Poisson or not, trees"
-    raise check.ArgumentError("event", name, f"must be Gaussian events, {rule}, and composed, for sampling={sampling}")
-
-
-def _step(sigma: float, steps: int, rate: float, sampling: str) -> BatchSteps:
-    if sampling not in ("poisson", "batches", "tree"):
-        raise check.ArgumentError("sampling", sampling, "must be poisson, batches or tree")
-    if sampling == "tree":
-        if rate != 1.0:
-            raise check.ArgumentError("rate", rate, "must be left out for a tree: nothing is sampled")
-        return BatchSteps(1.0, check.positive(sigma=sigma), check.whole(1, steps=steps).bit_length())
-    count = check.whole(1, MOST_STEPS, steps=steps)
-    return BatchSteps(rate, check.positive(sigma=sigma) / (2.0 if sampling == "batches" else 1.0), count)
-
-
 def _composed(steps: Sequence[BatchSteps], delta: float, sampling: str = "poisson") -> Bounds:
     if not steps:
         return Bounds(0.0, 0.0, exact=True)
-    if any(gaussian_step.rate < 1.0 for gaussian_step in steps):
+    if any(kind.rate < 1.0 for kind in steps):
         return poisson_epsilon(steps, delta) if sampling == "poisson" else batch_epsilon(steps, delta)
-    mu = math.sqrt(math.fsum(gaussian_step.count / gaussian_step.noise**2 for gaussian_step in steps))
+    mu = math.sqrt(math.fsum(kind.count / kind.noise**2 for kind in steps))
     return Bounds(missed_epsilon(mu * (1.0 - 1e-14), delta), safe_epsilon(mu * (1.0 + 1e-14), delta), exact=False)

@@ -115,8 +115,8 @@ def batch_delta(steps: Sequence[BatchSteps], epsilon: float, near: float = 1e-5)
     check.not_negative(epsilon=epsilon)
     check_delta(near)
     _check_steps(steps)
-    high = min([1.0, *(curve.delta(epsilon, 1) for curve in loss_curves(steps, near, "upper"))])
-    low = max([0.0, *(curve.delta(epsilon, -1) for curve in loss_curves(steps, near, "lower"))])
+    high = min([1.0, *(bound.curve.delta(epsilon, 1) for bound in loss_curves(steps, near, "upper"))])
+    low = max([0.0, *(bound.curve.delta(epsilon, -1) for bound in loss_curves(steps, near, "lower"))])
     return Bounds(min(low, high), high, exact=False)
 
 

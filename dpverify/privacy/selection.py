@@ -32,9 +32,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpverify.kernels import check
-from dpverify.privacy.accounting import steps_of_event
 from dpverify.privacy.batches import BatchSteps, check_delta, poisson_epsilon
 from dpverify.privacy.conversions import tight_epsilon
+from dpverify.privacy.events import gaussian_steps
 from dpverify.privacy.participation import Bounds
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
@@ -147,8 +147,7 @@ def selected_epsilon(
     """
     check_delta(delta)
     law = RunCount(runs, shape)
-    event = sigma if not isinstance(sigma, int | float) else None
-    parts = [BatchSteps(rate, check.positive(sigma=sigma), steps)] if event is None else steps_of_event(event)
+    parts = gaussian_steps(sigma, steps, rate)
     if not parts:
         return Bounds(0.0, 0.0, exact=True)
     divergences = {order: _divergence(parts, order) for order in ORDERS}

@@ -111,6 +111,12 @@ def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
     return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
 
 
+def papers_first(runs: Mapping[str, Run]) -> dict[str, Run]:
+    """The runs sorted by key, those about a paper before those of our own tools."""
+    papers = of_papers(runs)
+    return dict(sorted(runs.items(), key=lambda item: (item[0] not in papers, item[0])))
+
+
 def is_vacuous(result: Result) -> bool:
     """Whether the printed bound says no more than the trivial one."""
     return result.vacuous is not None and result.vacuous.value

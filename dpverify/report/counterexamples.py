@@ -150,7 +150,8 @@ def example_words(
         return f"in the limit {plain(example.note)}"
     left, right = sides(example)
     meant = f" ({meaning})" if meaning and left else ""
-    return point + (f"{names[0]} {left}, {names[1]} {right}{meant}" if left else plain(example.note))
+    values = f"{names[0]} {left}, {names[1]} {right}{meant}".replace("= ≈", "≈ ")
+    return point + (values if left else plain(example.note))
 
 
 def counterexample_list(source: Result | AmendmentResult) -> str:

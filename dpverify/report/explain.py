@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
-from dpverify.ledger.records import SEVERITIES, PaperInfo
+from dpverify.ledger.records import SEVERITIES, Claim, PaperInfo
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import said_alike
 from dpverify.report.counterexamples import SENTENCES, example_words, meaning_words, side_names, telling
@@ -104,7 +104,7 @@ def _brief(
 ) -> None:
     """Add what fits on one or two screens; quotes and formulas have at most so many lines each."""
     spec = explained.spec
-    page.section("The paper's words", tex_text(spec.record.quote).splitlines(), line_limit)
+    page.section(_quote_title(spec.record), tex_text(spec.record.quote).splitlines(), line_limit)
     page.section("As a formula", statement_text(display(spec.statement())), line_limit)
     for result in verdicts.cut:
         title = "What is wrong, in full" if result.status == "refuted" else "Why, in full"
@@ -125,13 +125,17 @@ def _brief(
     page.labelled("More", MORE)
 
 
+def _quote_title(claim: Claim) -> str:
+    return "The documentation's words" if claim.kind == "tool" else "The paper's words"
+
+
 def _whole(page: _Page, explained: Explained) -> None:
     """Add the whole record, all verdicts, and the evidence of every reading."""
     spec = explained.spec
     claim = explained.spec.record
     symbols = spec.statement().symbols
     page.section("Place in the paper", [f"{claim.where} ({kind_words(claim.kind)}); {explained.paper.title}"])
-    page.section("The paper's words", tex_text(claim.quote).splitlines())
+    page.section(_quote_title(claim), tex_text(claim.quote).splitlines())
     page.section("As a formula", statement_text(display(spec.statement())))
     page.section("Symbols", [f"{name}: {prose_text(symbol.meaning)}" for name, symbol in sorted(symbols.items())])
     page.section("Readings", [f"{r.name} = {' | '.join(r.choices)}: {prose_text(r.meaning)}" for r in claim.reading])

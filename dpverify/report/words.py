@@ -184,6 +184,12 @@ Outcome = Status | Severity
 OUTCOMES: tuple[Outcome, ...] = (*HOLDS, "inconclusive", "untested", *reversed(SEVERITIES), "refuted")
 
 
+def outcome_label(outcome: Outcome) -> str:
+    """An outcome as a label: a severity with the status that it belongs to."""
+    is_severity = OUTCOMES.index("untested") < OUTCOMES.index(outcome) < OUTCOMES.index("refuted")
+    return f"refuted: {outcome}" if is_severity else outcome
+
+
 def outcomes(results: Iterable[Result]) -> dict[Outcome, int]:
     """How many distinct claims have each outcome, in the order of :data:`OUTCOMES`, zeros included.
 

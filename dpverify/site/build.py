@@ -14,7 +14,7 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError
+from dpverify.report.collect import ReportError, papers_first
 from dpverify.report.pages.folder import FIGURES
 from dpverify.report.pages.front import recorded
 from dpverify.report.pages.ownership import is_generated
@@ -60,6 +60,8 @@ CONFIG = {
     "html_show_copyright": False,
     "html_codeblock_linenos_style": "table",
     "autodoc_typehints": "none",
+    "napoleon_use_param": False,  # types are words, such as "array, shape (steps,)": no names to link to
+    "napoleon_use_rtype": False,
     # Not warned of: an anchor that is HTML, which a test follows; headings that begin below the first level.
     "suppress_warnings": ["myst.xref_missing", "myst.header"],
 }
@@ -93,7 +95,7 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
 
 def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> dict[str, bytes]:
     """Everything that Sphinx reads, by path: the report, the claims, the guides, the commands and the API."""
-    runs = recorded(reports)
+    runs = papers_first(recorded(reports))
     other_names = other_pages(reports)
     pages_of_papers = render(runs, specs.papers, other_names, drawn_elsewhere(reports))
     files = {f"reports/{name}": content for name, content in pages_of_papers.items()}

@@ -8,7 +8,7 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.results import AmendmentResult, Result, Run
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, claim_id, of_papers
+from dpverify.report.collect import by_claim, claim_id, papers_first
 from dpverify.report.pages.layout import lay_out
 from dpverify.report.pages.templates import claim_section
 from dpverify.report.statements import readings_block
@@ -29,7 +29,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
         for used in uses:
             used_by.setdefault(used, []).append(claim)
     judged = {result.claim for run in runs.values() for result in run.results}
-    pages = {TABLE: _table(_papers_first(runs))}
+    pages = {TABLE: _table([result for run in papers_first(runs).values() for result in run.results])}
     for key, run in runs.items():
         places = lay_out(key, run).places(run)
         for group in by_claim(run.results):
@@ -52,7 +52,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
                     claim_section(group, run.run.budget, f"{UP}reports/figures", ()),
                     "## Code",
                     code_block(code, UP) or "No check is written for it.",
-                    "## Beside it" if links else "",
+                    "## Related claims" if links else "",
                     "\n\n".join(links),
                 ]
             )
@@ -74,13 +74,6 @@ def _table(results: Sequence[Result]) -> str:
             md.table(header, map(list, map(_row, results))),
         ]
     )
-
-
-def _papers_first(runs: Mapping[str, Run]) -> list[Result]:
-    """All results: those of papers, then those of our own tools."""
-    papers = of_papers(runs)
-    tools = [run for key, run in runs.items() if key not in papers]
-    return [result for run in [*papers.values(), *tools] for result in run.results]
 
 
 def _row(result: Result) -> Iterator[str]:

@@ -83,7 +83,10 @@ _VALUE = re.compile(r"[\w #.%+-]*", re.ASCII)
 _ALIGNED = re.compile(r"\\(?P<edge>begin|end)\{aligned\}")
 """An environment that the converter does not know; ``split`` is the same to a reader."""
 _ROW_OF_ONE = re.compile(r"<mrow>(<(m[in])>[^<]*</\2>)</mrow>")
+_ONLY_ROW = re.compile(r"^(<math[^>]*>)<mrow>(.*)</mrow>(</math>)$", re.DOTALL)
 _CODE = re.compile(r"&#x([0-9A-F]{5});")
+_STRETCHED = re.compile(r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)')
+"""What a bracket is by itself (MathML Core, operator dictionary)."""
 LONGEST = 20_000  # letters of a formula
 
 
@@ -110,9 +113,16 @@ def typeset(latex: str, display: str) -> str:
 
 
 def _short(made: str) -> str:
-    """Write a formula without what HTML implies: its namespace, its display in a line, codes of letters and such."""
-    plain = made.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
-    return _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
+    """Write a formula without what HTML implies: its namespace, display in a line, only row, codes of letters."""
+    plain = _ONLY_ROW.sub(r"\1\2\3", made) if _has_one_row(made) else made
+    plain = plain.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
+    letters = _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
+    return _STRETCHED.sub("", letters)
+
+
+def _has_one_row(markup: str) -> bool:
+    root = ElementTree.fromstring(markup)
+    return len(root) == 1 and not root.text
 
 
 def is_formula(markup: str) -> bool:

@@ -60,4 +60,4 @@ def test_the_faulty_optimizer_of_a_notebook_is_found() -> None:
         value = execute(code, cell, names)
         verdicts += [bool(value)] if isinstance(value, Conformance) else []
     assert verdicts == [True]
-    assert [test.name for test in names["found"].failed] != []
+    assert [test.name for test in names["result"].failed] != []

@@ -118,7 +118,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     if default:
         words += f" Default: {default}."
     if option.is_required and not setting.default:
-        words += " Required."
+        words += " Required without --sigma." if option.name == "epsilon" else " Required."
     how = {int: {"converter": whole, "n_tokens": 1}, float: {"converter": real, "n_tokens": 1}}.get(option.type, {})
     optional: Any = option.type | None
     annotation = Annotated[optional, Parameter(help=words, **how)]

@@ -28,7 +28,8 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
 
     The proof is in the file proofs.toml of the paper's records. Below each line, its rule's statement and the
     proved conditions are printed. If a line does not follow, the reason and a point where it is false are printed.
-    A claim of two formulas that has no proof as text is proved by a search, which prints what it used or tried.
+    If a claim compares two formulas and has no proof as text, the command searches for a proof and prints what it used
+    or tried.
     The exit code is 1 if the stand-alone checker does not accept a certificate.
 
     Parameters
@@ -38,7 +39,7 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     suggest
-        Print next lines: the printed side if a search reaches it from the last line, or what rules offer.
+        Suggest the next line: the printed side if a search reaches it from the last line, otherwise what rules give.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.specs import several_claims

@@ -157,7 +157,7 @@ def simplest_violation(
     starts = (probe.point for probe in findings.violations if among(probe.point))
     start = min(starts, key=size, default=None)
     simple = [] if start is None else [simplify(sampler, wanted, start)]
-    if not simple or max(map(complexity, simple[0].values())) > LONG or not sampler.admits(simple[0]):
+    if not simple or max(map(complexity, simple[0].values()), default=0) > LONG or not sampler.admits(simple[0]):
         shrunk = shrink(sampler, wanted, examples, seed)
         if shrunk is not None:
             simple.append(simplify(sampler, wanted, shrunk))

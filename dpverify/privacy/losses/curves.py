@@ -13,15 +13,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
+import numpy as np
+
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian_safe import safe_epsilon
-from dpverify.privacy.losses.grid import FINE, LONGEST, Side, UnresolvedError, rare_law, step_law
+from dpverify.privacy.losses.grid import FINE, Side, UnresolvedError, rare_law, step_law
 from dpverify.privacy.losses.inversion import invert
 from dpverify.privacy.losses.total import LossCurve, Steps, add_up
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
 LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
-TAIL: Final = 1e-9  # part of delta that may go to losses which are not resolved
+TAIL: Final = 1e-5  # part of delta that may go to losses which are not resolved
 SHARP: Final = 3e-3  # part of epsilon that the errors of a transform may add, for no other grid to be tried
 RENYI_ORDERS: Final = (2, 3, 4, 5, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
 
@@ -55,45 +57,53 @@ class _Grid(NamedTuple):
     add: Callable[[Sequence[Steps], float, float], LossCurve]
     cells: float | None = None  # in the scale of a step's loss
     width: float = 0.0  # where that scale does not matter
-    most: float = LONGEST  # largest loss that is resolved
     fine: int = FINE
     least_steps: int = 1
 
 
 # Bounds on each grid are valid. The grids of one tuple after the other are used until one of them gives a sharp bound.
-# The fourth is for examples that are hardly ever drawn.
+# The second is for a delta that a rare large loss makes, of which the rounding of doubles is a part. The fourth is for
+# examples that are hardly ever drawn.
 GRIDS: Final = (
     (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
+    (_Grid(partial(add_up, most_cells=1 << 19, precision=np.longdouble), cells=16.0),),
     (_Grid(invert, cells=16.0, fine=128, least_steps=30),),
-    (_Grid(add_up, cells=16.0),),
+    (_Grid(partial(add_up, most_cells=1 << 20, precision=np.longdouble), cells=8.0),),
     tuple(_Grid(partial(add_up, most_cells=1 << 19), width=width) for width in (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2)),
     (_Grid(invert, cells=2.0, fine=64, least_steps=30),),
-    (_Grid(add_up, width=0.1), _Grid(add_up, cells=16.0, most=4.0), _Grid(add_up, cells=8.0, most=1.0)),
-    (_Grid(add_up, cells=1.0),),
+    (_Grid(add_up, width=0.1), _Grid(add_up, cells=1.0)),
 )
 
 
-def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[LossCurve]:
+class EpsilonBound(NamedTuple):
+    """A curve, and its bound of the epsilon of one delta, from the side that was asked for."""
+
+    curve: LossCurve
+    epsilon: float
+
+
+def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[EpsilonBound]:
     """Add up the losses on the grids of one tuple after the other, until one gives a sharp bound; all bounds hold."""
     if min(s.noise for s in steps) < LEAST_NOISE:
         return []
     tail = TAIL * delta / sum(s.count for s in steps)
-    curves: list[LossCurve] = []
+    sign = -1 if side == "lower" else 1
+    bounds: list[EpsilonBound] = []
     for grids in GRIDS:
-        new = [curve for grid in grids if (curve := _curve(steps, delta, side, grid, tail)) is not None]
-        curves.extend(new)
-        if any(_is_sharp(curve, delta, side) for curve in new):
+        curves = [curve for grid in grids if (curve := _curve(steps, delta, side, grid, tail)) is not None]
+        new = [EpsilonBound(curve, curve.epsilon(delta, sign)) for curve in curves]
+        bounds.extend(new)
+        if any(_is_sharp(bound, delta, sign) for bound in new):
             break
-    return curves
+    return bounds
 
 
-def _is_sharp(curve: LossCurve, delta: float, side: Side) -> bool:
+def _is_sharp(bound: EpsilonBound, delta: float, sign: int) -> bool:
     """Whether a curve bounds the epsilon of a delta, and its errors add little to that epsilon."""
-    if side == "lower":
-        epsilon = curve.epsilon(delta, -1)
-        return epsilon > 0.0 and curve.delta(epsilon * (1.0 + SHARP), 1) <= delta
-    epsilon = curve.epsilon(delta, 1)
-    return epsilon == 0.0 or curve.delta(epsilon * (1.0 - SHARP), -1) > delta
+    if not 0.0 < bound.epsilon < math.inf:
+        return sign > 0 and bound.epsilon == 0.0
+    other_side = bound.curve.delta(bound.epsilon * (1.0 - sign * SHARP), -sign)
+    return other_side <= delta if sign < 0 else other_side > delta
 
 
 def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid, tail: float) -> LossCurve | None:
@@ -105,7 +115,7 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
         if side == "lower" and grid.cells is None:
             laws = [rare_law(s.rate, s.noise, width, tail) for s in steps]
         else:
-            laws = [step_law(s.rate, s.noise, width, tail, side, grid.most, grid.fine) for s in steps]
+            laws = [step_law(s.rate, s.noise, width, tail, side, grid.fine) for s in steps]
         return grid.add([Steps(law, s.count) for law, s in zip(laws, steps, strict=True)], width, delta)
     except UnresolvedError:
         return None
@@ -113,14 +123,14 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
 
 def upper_bound(steps: Sequence[SampledSteps], delta: float, side: Side) -> UpperBound:
     """Bound the smallest epsilon from above, for the profile that ``step_law`` names."""
-    bounds = [UpperBound(curve.epsilon(delta, 1), curve.method) for curve in loss_curves(steps, delta, side)]
+    bounds = [UpperBound(epsilon, curve.method) for curve, epsilon in loss_curves(steps, delta, side)]
     finite_bounds = [bound for bound in bounds if bound.epsilon < math.inf]
     return min(finite_bounds or simple_bounds(steps, delta, side))
 
 
 def lower_epsilon(steps: Sequence[SampledSteps], delta: float) -> float:
     """Bound the smallest epsilon of the composed pairs (A, B) from below; 0 where no way gives more."""
-    return max((curve.epsilon(delta, -1) for curve in loss_curves(steps, delta, "lower")), default=0.0)
+    return max((bound.epsilon for bound in loss_curves(steps, delta, "lower")), default=0.0)
 
 
 def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[UpperBound]:

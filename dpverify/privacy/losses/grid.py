@@ -18,7 +18,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfcx, ndtr
+from scipy.special import erfcx, ndtr, ndtri
 
 Vector: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
@@ -42,20 +42,18 @@ class LossLaw(NamedTuple):
     shift: float = 0.0  # what is taken off each loss
 
 
-def step_law(
-    rate: float, noise: float, width: float, tail: float, side: Side, limit: float = LONGEST, fine: int = FINE
-) -> LossLaw:
+def step_law(rate: float, noise: float, width: float, tail: float, side: Side, fine: int = FINE) -> LossLaw:
     """Put the loss of a step on a grid, above or below a profile.
 
     Above that of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above that of (A, B)
     ("removed") or above that of (B, A) ("added"). The first is h(c) = H_c(A, B) for c >= 1 and 1 - c + c h(1/c) below;
     ``batches`` says why. It is convex, at 1 too: its slope rises there by 1 - A(x > 1/2) - B(x > 1/2) =
-    (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved beyond ``limit``, nor where their chance is below ``tail``.
+    (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved where they add less than ``tail`` to delta.
     The first ``fine`` points on either side of 0 are one width apart, and further out one part in ``fine``.
     """
-    far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
+    far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
     log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
-    longest = min(float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)), limit)
+    longest = min(float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)), LONGEST)
     right = _knots(longest / width, fine)
     if side == "upper":
         value, _, error = excess(np.asarray(right * width, np.float64), rate, noise)
@@ -100,7 +98,7 @@ def rare_law(rate: float, noise: float, width: float, tail: float) -> LossLaw:
     """
     if rate == 1.0:
         raise UnresolvedError
-    far = 1.0 + noise * math.sqrt(2.0 * math.log(1.0 / tail))
+    far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
     longest = min(math.log1p(rate * math.expm1(min((far - 0.5) / noise**2, LONGEST))), LONGEST)
     places = _knots(longest / width, 2 * FINE)
     x = 0.5 + noise**2 * np.log1p(np.expm1(np.asarray(places[1:] * width, np.float64)) / rate)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, root
-from dpverify.report.words import OUTCOMES, Outcome
+from dpverify.report.words import OUTCOMES, Outcome, outcome_label
 
 FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (tells them apart in grey), colour of the number
     "proved": (BLUE, "", "white"),
@@ -91,7 +91,9 @@ def _bar(axes: Axes, row: int, counts: Mapping[Outcome, int], longest: int) -> N
 
 def _legend(axes: Axes, present: list[Outcome]) -> None:
     handles = [
-        Patch(facecolor=FILLS[outcome][0], hatch=FILLS[outcome][1], edgecolor=GREY, lw=0.4, label=_label(outcome))
+        Patch(
+            facecolor=FILLS[outcome][0], hatch=FILLS[outcome][1], edgecolor=GREY, lw=0.4, label=outcome_label(outcome)
+        )
         for outcome in present
     ]
     figure = root(axes)
@@ -115,8 +117,3 @@ def _legend(axes: Axes, present: list[Outcome]) -> None:
         columnspacing=1.2,
         labelspacing=0.3,
     )
-
-
-def _label(outcome: Outcome) -> str:
-    is_severity = OUTCOMES.index("untested") < OUTCOMES.index(outcome) < OUTCOMES.index("refuted")
-    return f"refuted: {outcome}" if is_severity else outcome

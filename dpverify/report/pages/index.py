@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from dpverify.ledger.results import Run
 from dpverify.report import markdown as md
-from dpverify.report.collect import of_papers, run_false_alarm
+from dpverify.report.collect import claim_id, of_papers, run_false_alarm
 from dpverify.report.drawings.overview import caption
 from dpverify.report.pages.layout import INDEX, lay_out, other_links
 from dpverify.report.pages.paper import title
+from dpverify.report.pages.questions import PAGE, has_questions
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
-from dpverify.report.words import OUTCOMES, Outcome, false_alarm_line, outcomes
+from dpverify.report.words import OUTCOMES, Outcome, false_alarm_line, outcome_label, outcomes
 
 OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
 
@@ -34,11 +35,13 @@ def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
 def _paper(key: str, run: Run) -> dict[str, object]:
     layout = lay_out(key, run)
     places = layout.places(run).on(INDEX)
+    has_page = layout.parts and has_questions(key, {claim_id(result) for result in run.results})
     return {
         "key": key,
         "title": title(key, run),
         "front": layout.front,
         "claims": layout.claims,
+        "questions": f"{key}/{PAGE}" if has_page else "",
         "summary": summary(run.results, places, layout.claims, explain=False),
     }
 
@@ -50,21 +53,13 @@ def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
 
 
 def _totals(runs: Mapping[str, Run]) -> str:
-    rows = []
-    for key, counts in totals(runs).items():
-        notes = {result.claim for result in runs[key].results if result.is_note}
-        numbers = [sum(counts.values()), *(counts[outcome] for outcome in _columns(runs)), len(notes)]
-        rows.append([md.link(md.code(key), f"{key}.md"), *map(str, numbers)])
-    return _with_sums(["paper", "claims", *_columns(runs), "our notes"], rows)
-
-
-def _columns(runs: Mapping[str, Run]) -> list[Outcome]:
-    """The outcomes that occur, the worst last."""
-    counts_of_papers = totals(runs).values()
-    return [outcome for outcome in OUTCOMES if any(numbers[outcome] for numbers in counts_of_papers)]
-
-
-def _with_sums(header: list[str], rows: list[list[str]]) -> str:
-    """A table of numbers, with a last row for all papers where there are several."""
-    sums = [str(sum(int(row[column]) for row in rows)) for column in range(1, len(header))]
-    return md.table(header, [*rows, ["all", *sums]] if len(rows) > 1 else rows, right=range(1, len(header)))
+    """A table with a column for each paper, and one for all where there are several. The worst outcome is last."""
+    counts = totals(runs)
+    numbers = {"claims": [sum(count.values()) for count in counts.values()]}
+    numbers |= {outcome_label(outcome): [count[outcome] for count in counts.values()] for outcome in OUTCOMES}
+    notes = [{result.claim for result in runs[key].results if result.is_note} for key in counts]
+    shown = {label: row for label, row in numbers.items() if any(row)} | {"our notes": [*map(len, notes)]}
+    has_sum = len(counts) > 1
+    header = ["", *(md.link(md.code(key), f"{key}.md") for key in counts), *(["all"] if has_sum else [])]
+    rows = [[label, *map(str, row), *([str(sum(row))] if has_sum else [])] for label, row in shown.items()]
+    return md.table(header, rows, right=range(1, len(header)))

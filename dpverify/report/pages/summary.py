@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import accumulate
 
 from dpverify.ledger.records import HOLDS, SEVERITIES
 from dpverify.ledger.results import Result
@@ -16,6 +18,9 @@ from dpverify.report.words import reading_words, readings_of, status_label, tota
 
 DERIVED = "Derived: each step was checked here, but no certificate exists that others can check without our code."
 CHANGES = 10  # rows of what an implementer must change; the others are one click below
+
+OPENING = 20  # words of what is wrong, at least, where more is recorded
+_END = re.compile(r"(?<=\.)(?<!al\.)\s+")
 
 PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise
 
@@ -110,9 +115,9 @@ def _repair(result: Result) -> str:
 
 
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
-    """The first sentence of what is wrong, and where what stands instead is."""
+    """The first sentences of what is wrong, and where what stands instead is."""
     instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
-    return [md.explanation(first_sentence(result.reason)), instead]
+    return [md.explanation(opening(result.reason)), instead]
 
 
 def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:
@@ -127,10 +132,11 @@ def stands_instead(result: Result, group: Sequence[Result], places: Places) -> s
     return md.link("; ".join(statements), places.target(result.claim)) if statements else ""
 
 
-def first_sentence(text: str) -> str:
-    """A text up to its first full stop."""
-    sentence, separator, _ = text.partition(". ")
-    return f"{sentence}." if separator else sentence
+def opening(text: str) -> str:
+    """The first sentences of a text, up to its 20th word: the first may say only where a claim holds."""
+    sentences = _END.split(text)
+    words = accumulate(len(sentence.split()) for sentence in sentences)
+    return " ".join(sentences[: 1 + sum(count < OPENING for count in words)])
 
 
 def _totals(results: Sequence[Result]) -> str:

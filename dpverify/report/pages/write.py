@@ -16,7 +16,7 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
-from dpverify.report.collect import ReportError, by_paper, pictures
+from dpverify.report.collect import ReportError, by_paper, papers_first, pictures
 from dpverify.report.drawings import overview
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.folder import FIGURES, finish, outdated, update
@@ -100,7 +100,7 @@ def render(
 
     ``others`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
     """
-    ordered = dict(sorted(runs.items()))
+    ordered = papers_first(runs)
     papers_by_key = papers or {}
     if not ordered.keys() <= papers_by_key.keys():
         papers_by_key = {**_bundled(), **papers_by_key}

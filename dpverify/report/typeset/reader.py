@@ -18,15 +18,17 @@ CLOSING = {"(": ")", "[": "]"}
 
 _NAME = rf"(?:{_GREEK}|NOISE|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega|[α-ω]|[a-z](?=[A-Z](?![A-Za-z]))|[A-Za-z])"
 _SYMBOL = re.compile(
-    rf"(?P<name>{_NAME})(?:-(?P<accent>hat|bar|tilde)(?![A-Za-z]))?"
-    rf"(?P<sub>_(?:\{{(?:[^{{}}$`]|\{{[^{{}}$`]*\}})*\}}|\[[\w,+-]*\]"
+    rf"(?P<name>{_NAME})(?:-(?P<accent>hat|bar|tilde)(?![A-Za-z])|(?P<tilde>~)(?!\w))?"
+    rf"(?P<sub>_(?:\{{(?:[^{{}}$`]|\{{[^{{}}$`]*\}})*\}}|\[[\w,+-]*\]|\([\w+-]+\)"
     rf"|(?:<=|>=|<|>)?(?:{_GREEK}|Delta|Mon|IN|OUT|[A-Za-z0-9])[0-9N]*))?(?P<prime>'?)(?![A-Za-z_])"
 )
 _PRODUCT = re.compile(r"[a-z](?=[A-Z](?![A-Za-z_]))")  # the first letter of ``jN``, which is a product
 _HYPHENATED = re.compile("-[A-Za-z]{2}")
 NUMBER = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*[.]\w)(?![A-Za-z]{2,}|_)")
 _EXPONENTIAL = re.compile(r"(\d+(?:\.\d+)?)e([+-]?)0*(\d+)")
-_OPERATOR = re.compile(r"(log2|log|ln|exp|min|max|popcount|lowbit|COMPOSE|O~|sqrt|floor|ceil|grad)(?![A-Za-z0-9_-])")
+_OPERATOR = re.compile(
+    r"(log2|log|ln|exp|min|max|popcount|lowbit|COMPOSE|O~(?=\()|sqrt|floor|ceil|grad)(?![A-Za-z0-9_-])"
+)
 WORDS = frozenset("aAI")  # letters that are words
 _BARE_LOGARITHM = re.compile(r"(?:log2?|ln) ")
 RELATION = re.compile(r"\s*(<=|>=|!=|==|=|<|>)\s*|(?<=[A-Z])\s+(\|)\s+")
@@ -144,6 +146,9 @@ def _base(text: str, place: int) -> Piece | None:
         return Piece(number.end(), _EXPONENTIAL.sub(_power_of_ten, number[0]), False)
     if symbol := _SYMBOL.match(text, place) or _PRODUCT.match(text, place):
         is_word = len(symbol[0]) == 1 and _HYPHENATED.match(text, symbol.end())
+        length = _base(text, symbol.end()) if symbol[0] == "E" and text.startswith("|", symbol.end()) else None
+        if length:
+            return Piece(length.end, rf"\mathbb{{E}}{length.latex}", True)
         return None if is_word else _letter(text, symbol)
     if text.startswith("|", place):
         inside = _sum(text, place + 1)
@@ -168,8 +173,9 @@ def _letter(text: str, symbol: re.Match[str]) -> Piece:
     groups = symbol.groupdict()
     name = _UNICODE.get(symbol[0][0], groups.get("name") or symbol[0])
     latex = r"\mathrm{NOISE}" if name == "NOISE" else f"\\{name}" if len(name) > 1 else name
-    latex = rf"\{groups['accent']}{{{latex}}}" if groups.get("accent") else latex
-    latex += f"_{_grouped(_inside(groups['sub'][1:].strip('{}')))}" if groups.get("sub") else ""
+    accent = "tilde" if groups.get("tilde") else groups.get("accent")
+    latex = rf"\{accent}{{{latex}}}" if accent else latex
+    latex += f"_{_grouped(_inside(groups['sub'][1:].strip('{()}')))}" if groups.get("sub") else ""
     latex += groups.get("prime") or ""
     is_clear = latex != symbol[0] or len(symbol[0]) > 1
     arguments = _bracket(text, symbol.end()) if text.startswith(("(", "["), symbol.end()) else None

@@ -17,7 +17,7 @@ def formula(text: str, domains: str, *requires: str, let: tuple[tuple[str, str],
     """Read ``left <= right``; ``domains``: as in a record, such as ``N: integer, N >= 1; x: real``."""
     relation: Relation = next(r for r in RELATIONS if f" {r} " in text)
     left, right = text.split(f" {relation} ")
-    pairs = (part.split(":") for part in domains.split(";"))
+    pairs = (part.split(":") for part in filter(None, domains.split(";")))
     return Statement(
         key="demo:formula",
         variant="printed",

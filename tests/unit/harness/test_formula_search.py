@@ -125,6 +125,23 @@ def test_what_was_computed_before_changes_no_count_of_work() -> None:
     assert spent == spent[:1] * 4
 
 
+SAMPLED = "poisson_sampled(neighbours(normal_law(1, 4), normal_law(0, 4)), 1/100)"
+
+
+@for_each(
+    ("text", "status"),
+    [
+        ("1/2 < 1/2", "refuted"),
+        ("1/3 < 1/2", "not refuted"),
+        # The divergence of a composition is known from two bounds, which no precision brings closer.
+        (f"epsilon_of(self_composed({SAMPLED}, 10000), 1/100000) <= 1.26", "not refuted"),
+        (f"epsilon_of(self_composed({SAMPLED}, 10000), 1/100000) <= 0.8", "refuted"),
+    ],
+)
+def test_a_claim_about_numbers_has_one_point_that_may_take_all_work(text: str, status: str) -> None:
+    assert _found(text, "").status == status
+
+
 def test_neighbours_in_a_row_of_binomials_are_those_of_the_definition() -> None:
     for n in (0, 1, 7, 40):
         row = [evaluate(parse("binomial(n, k)"), {"n": n, "k": k}) for k in range(-1, n + 2)]

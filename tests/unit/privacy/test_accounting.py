@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from dpverify.privacy.accounting import epsilon, event, sigma, steps_of_event
+from dpverify.privacy.accounting import epsilon, event, sigma
 from dpverify.privacy.batches import BatchSteps
+from dpverify.privacy.events import steps_of_event
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.sampled import poisson_gaussian_epsilon
 from tests.for_each import for_each

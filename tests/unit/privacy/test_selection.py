@@ -11,6 +11,7 @@ import pytest
 
 import dpverify as dv
 from dpverify.kernels.check import ArgumentError
+from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.selection import Floats, RunCount, selected_epsilon, selected_rdp
 
 LAWS = [RunCount(mean, shape) for mean, shape in product((1.5, 4.0, 8.0), (-0.5, 0.0, 1.0, 3.0, math.inf))]
@@ -166,8 +167,12 @@ class GaussianDpEvent:
 
 
 def test_an_event_of_selection_is_read() -> None:
-    bounds = dv.epsilon(RepeatAndSelectDpEvent(GaussianDpEvent()), 1e-5)
-    assert bounds == dv.selected_epsilon(2.0, 1e-5, runs=10)
+    selection = RepeatAndSelectDpEvent(GaussianDpEvent())
+    assert epsilon(selection, 1e-5) == dv.epsilon(selection, 1e-5) == dv.selected_epsilon(2.0, 1e-5, runs=10)
+    with pytest.raises(ArgumentError, match="sampling must be poisson"):
+        dv.epsilon(selection, 1e-5, sampling="batches")
+    with pytest.raises(ArgumentError, match="RepeatAndSelectDpEvent"):
+        epsilon(RepeatAndSelectDpEvent(selection), 1e-5)
 
 
 def test_what_is_out_of_range_is_refused() -> None:
@@ -176,3 +181,6 @@ def test_what_is_out_of_range_is_refused() -> None:
             RunCount(runs, shape)
     with pytest.raises(ArgumentError, match="too large"):
         RunCount(1e13)
+    for number, wrong in (("steps", 0), ("rate", 1.5), ("sigma", 0.0)):
+        with pytest.raises(ArgumentError, match=f"^{number} must"):
+            selected_epsilon(**{"sigma": 1.0, "delta": 1e-5, "runs": 2.0, number: wrong})  # type: ignore[arg-type]  # one wrong value each

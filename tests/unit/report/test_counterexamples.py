@@ -40,7 +40,7 @@ def test_equal_sides_are_not_shown() -> None:
 def test_sides_have_the_names_that_the_statement_gives_them() -> None:
     claim = result("lemma-1", "Lemma 1", "count", "refuted")
     named = replace(claim, display=[Line(text="sum(1/i, i, 1, N) <= 1")])
-    assert example_words(example(), side_names(named)) == "at N=2: sum(1/i, i, 1, N) = ≈2, right 1"
+    assert example_words(example(), side_names(named)) == "at N=2: sum(1/i, i, 1, N) ≈ 2, right 1"
     long = replace(claim, display=[Line(text=f"{' + '.join(['N'] * 30)} >= delta")])
     assert side_names(long) == ("left", "delta =")
     assert side_names(replace(claim, display=[])) == ("left", "right")

@@ -60,7 +60,7 @@ def test_a_claim_stands_beside_what_rests_on_it_its_report_and_its_code(files: d
         for used in uses:
             other = f"claims/{used.replace(':', '/')}.md"
             if page in files and other in files:
-                beside = files[page].partition("## Beside it")[2]
+                beside = files[page].partition("## Related claims")[2]
                 assert f"`{used}`" in beside.partition("Used by")[0]
                 assert f"`{claim}`" in files[other].partition("Used by")[2]
 

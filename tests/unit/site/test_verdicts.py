@@ -13,12 +13,12 @@ pytest.importorskip("sphinx")
 
 
 def test_papers_come_before_our_own_tools() -> None:
-    from dpverify.site.claims import _papers_first
+    from dpverify.report.collect import papers_first
 
     run = sample_run()
     tools = [msgspec.structs.replace(result, claim="tools:a", kind="tool") for result in run.results[:1]]
     runs: dict[str, Run] = {"aaa": msgspec.structs.replace(run, results=tools), "tran2022": run}
-    assert [result.claim for result in _papers_first(runs)][-1] == "tools:a"
+    assert [result.claim for result in papers_first(runs)][-1] == "tools:a"
 
 
 @for_each("status", MARKS)

@@ -112,7 +112,8 @@ def test_recording_one_paper_keeps_the_others(reports: Path, run: Run) -> None:
     index = (reports / "README.md").read_text(encoding="utf-8")
     assert "`tran2022`" in index
     assert "`wang2019`" in index
-    assert "| all | 26 | 4 | 4 | 4 | 8 | 6 | 0 |" in index
+    assert "| claims | 13 | 13 | 26 |" in index
+    assert "| refuted | 3 | 3 | 6 |" in index
 
 
 def test_run_of_two_papers_is_the_same_as_two_runs(run: Run, tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[4]
         ("10^-6 or 1e-6 examples; delta = 1e-6", r"$10^{-6}$ or 1e-6 examples; $\delta = 10^{-6}$"),
         ("f(w, x) <= |grad F(w_1)|^2", r"$f(w, x) \le |\nabla F(w_1)|^2$"),
         ("the r node of step 2N", "the $r$ node of step $2N$"),
+        ("b/(m n~) hides O~", r"$b/(m\tilde{n})$ hides $\tilde{O}$"),
+        ("E|m-hat_t - m_t|^2 <= e_(t+1)", r"$\mathbb{E}|\hat{m}_t - m_t|^2 \le e_{t+1}$"),
     ],
 )
 def test_formulas_are_typeset(text: str, typed: str) -> None:
@@ -87,13 +89,13 @@ COMMANDS |= {r"\lfloor": "floor(", r"\rfloor": ")", r"\lceil": "ceil(", r"\rceil
 
 def flat(text: str) -> str:
     """Text with nothing but its letters, digits and operators, in their order."""
-    text = text.replace(r"\tilde{O}", "O~")
+    text = re.sub(r"(\w)~", r"\1-tilde", text)
     text = re.sub(r"\\(hat|bar|tilde)\{([^{}]*)\}", r"\2-\1", text)
     text = re.sub(r"\\sqrt\{", "sqrt(", text)
     text = re.sub(r"(\d)e\+?(-?)0*(\d)", r"\1*10^\2\3", text).replace(r"\cdot", "*")
     text = re.sub(r"(?<![\d.*])1\*(?=10\^)", "", text)
     text = re.sub(r"\\[a-z]+", lambda found: COMMANDS.get(found[0], found[0][1:]), text)
-    return re.sub(r"[\s{}()\[\]\\$`_]|mathrm", "", text).replace("log_2", "log2")
+    return re.sub(r"[\s{}()\[\]\\$`_]|mathrm|mathbb", "", text).replace("log_2", "log2")
 
 
 def test_typesetting_changes_no_letter_no_digit_and_no_operator_of_any_verdict() -> None:

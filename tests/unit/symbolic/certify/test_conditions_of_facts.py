@@ -19,7 +19,7 @@ from tests.unit.symbolic.certify.test_false_certificates import (
 
 LETTERS: dict[str, Any] = {
     "x": "real", "y": "real", "n": "integer", "m": "integer", "u": "vector", "w": "vector", "g": "sequence",
-    "b": ["bits", "n"], "Z": ["gaussian", "n", "x"],
+    "b": ["bits", "n"], "R": ["random", "n", "x"], "Z": ["gaussian", "n", "x"],
 }  # fmt: skip
 POSITIVE, NONNEGATIVE, NOT_0 = ["<", ZERO, "x"], ["<=", ZERO, "x"], ["!=", "x", ZERO]
 HALF, OVER = q("1/2"), power("x", q("-1"))
@@ -76,9 +76,9 @@ def of_gaussian(value: str, **kinds: Any) -> Any:
     return certificate(letters, ZERO, "<=", ONE, **body(used), **cited(own, moment, "=", moment))
 
 
-def second_moment(dimension: Any, variance: Any) -> Any:
-    given = fact("=", minus(["*", dimension, variance], ["moment", "Z", TWO]),
-                 *rule("gaussian-second-moment", X="Z", d=dimension, v=variance))  # fmt: skip
+def second_moment(dimension: Any, variance: Any, letter: str = "Z") -> Any:
+    given = fact("=", minus(["*", dimension, variance], ["moment", letter, TWO]),
+                 *rule("gaussian-second-moment", X=letter, d=dimension, v=variance))  # fmt: skip
     return noted(given, ["<=", ONE, "n"], NONNEGATIVE, ["<=", ZERO, "y"])
 
 
@@ -270,6 +270,11 @@ CASES: dict[str, tuple[Any, str, Any]] = {
     "a lemma of a Gaussian": (of_gaussian("y"), "Z is declared otherwise", of_gaussian("x")),
     "a Gaussian of another variance": (second_moment("n", "y"), "condition 0 is not known", second_moment("n", "x")),
     "a Gaussian of another dimension": (second_moment(ONE, "x"), "condition 0 is not known", second_moment("n", "x")),
+    "a random vector that is declared like a Gaussian": (
+        second_moment("n", "x", "R"),
+        "condition 0 is not known",
+        second_moment("n", "x"),
+    ),
     "positions of another number's bits": (apart("b", "m"), "condition 0 is not known", apart("b", "n")),
     "an induction over real numbers": (halved("real"), "smaller integer", None),
     "an induction upwards": (descent(["+", "n", ONE], ["<=", ZERO, "n"]), "smaller integer", None),
