@@ -7,7 +7,6 @@ from typing import Final
 from sympy import Eq, Rational, Symbol, log, sqrt
 
 from dpverify.papers.tran2022.noise import sr_shares_derivations as shares
-from dpverify.papers.tran2022.noise import sr_total_derivations as lemma_7
 from dpverify.papers.tran2022.noise.decays_derivations import STEP
 from dpverify.papers.tran2022.trees.compose_derivations import DOWN, UP
 from dpverify.symbolic.derive.cited import cite
@@ -20,6 +19,7 @@ L, VARIANCE = (Symbol(name, nonnegative=True) for name in ("L", "variance"))
 N, T, D = (Symbol(name, integer=True, positive=True) for name in ("N", "T", "d"))
 FIRST = 3 * Log2(N)
 LATER = 4 * (T / N) * Log2(N)
+NOISE: Final = Symbol("noise")
 FIVE_TERMS: Final = "the five terms"
 
 
@@ -76,8 +76,8 @@ def norm() -> Derivation:
     windows = (6 * G**2 + 2 / rho * (4 * G**2 + (1 - rho) ** 2 * L**2) / (2 - rho)) * Log2(1 + N / 2)
     inside = 3 * G**2 * Log2(N) + windows / shares.SHRUNK + L**2 * Log2(T + 1)
     steps = (
-        Step(sqrt(Moment(lemma_7.NOISE, 2)), "<=", "jensen-sqrt", {"X": lemma_7.NOISE}),
-        Step(sqrt(D * VARIANCE), "=", "gaussian-second-moment", {"X": lemma_7.NOISE, "d": D, "v": VARIANCE}),
+        Step(sqrt(Moment(NOISE, 2)), "<=", "jensen-sqrt", {"X": NOISE}),
+        Step(sqrt(D * VARIANCE), "=", "gaussian-second-moment", {"X": NOISE, "d": D, "v": VARIANCE}),
         Step(sqrt(D * total.rhs), "<=", "premise", {}, ("the variance",)),
         Step(16 * rho ** Rational(3, 2) * sqrt(log(1 / DELTA) * Log2(N) * inside), "="),
     )
@@ -96,7 +96,7 @@ def norm() -> Derivation:
         "ours",
         variables,
         (T >= 4 * N, rho < 1, DELTA < 1),
-        Moment(lemma_7.NOISE, 1),
+        Moment(NOISE, 1),
         steps,
         {"the variance": total},
         local=("variance", "noise"),
