@@ -90,14 +90,16 @@ def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Plac
             yield here.at("id").error(shown(record.id), "an id is given once, this one twice")
         seen.add(record.id)
         if isinstance(record, Lemma):
-            yield from _problems_of_lemma(record, here)
+            yield from _problems_of_letters(record, file.let, here)
+            yield from _problems_of_conditions(record.requires, here)
+            yield from _problems_of_chain(record.chain, here.at("chain"))
         else:
             yield from _problems_of_conditions(record.requires, here)
             yield from _problems_of_given(record, here)
     for position, proof in enumerate(file.proof):
         here = place.of(proof.of)
         yield from _problems_of_proof(proof, file.proof[:position], claims, here)
-        yield from _problems_of_letters(proof, here)
+        yield from _problems_of_letters(proof, file.let, here)
 
 
 def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError]:
@@ -111,12 +113,6 @@ def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError
         plain = isinstance(head, Call) and all(isinstance(one, Name) for one in head.args)
         if not (isinstance(head, Name) or plain):
             yield place.at("let").error(shown(name), "an abbreviation is a name, or a name with letters: decays(s)")
-
-
-def _problems_of_lemma(lemma: Lemma, place: Place) -> Iterator[SpecError]:
-    yield from _problems_of_letters(lemma, place)
-    yield from _problems_of_conditions(lemma.requires, place)
-    yield from _problems_of_chain(lemma.chain, place.at("chain"))
 
 
 def _problems_of_conditions(conditions: list[str], place: Place) -> Iterator[SpecError]:
@@ -137,11 +133,13 @@ def _problems_of_given(premise: GivenPremise, place: Place) -> Iterator[SpecErro
         yield place.at("says").formula_error(error)
 
 
-def _problems_of_letters(record: Lemma | Proof, place: Place) -> Iterator[SpecError]:
+def _problems_of_letters(record: Lemma | Proof, shared: Mapping[str, str], place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with the letters of a proof or a lemma, and with its abbreviations."""
     yield from _problems_of_let(record.let, place)
     for name, domain in record.letters.items():
         here = place.at(f"letters.{name}")
+        if name in shared or name in record.let:
+            yield here.error(shown(name), "a letter must not have the name of an abbreviation: it would be replaced")
         if LAWS.fullmatch(domain):
             continue
         try:

@@ -96,6 +96,7 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
         ('chain = "n"', "", "this field is required"),
         ('n = "integer"}', 'n = "whole"}', "a domain begins with real or integer"),
         ('"twice(x)"', '"twice(2)"', "an abbreviation is a name"),
+        ('"twice(x)" = "2*x"', '"n" = "2*2"', "a letter must not have the name of an abbreviation"),
         ('id = "second"', 'id = "granted"', "an id is given once"),
         ('says = "0 <= 1"', 'says = "0 <= 1 <= 2"', "a premise has two sides"),
         ('words = "A step is short"', 'words = " "', "is said in words"),
