@@ -241,11 +241,11 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
     def epsilon(log_theta: float) -> float:
         return (exponent(math.exp(log_theta)) - log_delta) / math.exp(log_theta)
 
-    start = min(np.linspace(math.log(1e-3), math.log(1e12), 36).tolist(), key=epsilon)
-    from scipy.optimize import minimize_scalar  # not above: its import takes a tenth of a second
-
-    best = minimize_scalar(epsilon, bounds=(start - 1.0, start + 1.0), method="bounded", options={"xatol": 0.02})
-    return math.exp(float(best.x))
+    # Three grids, each between the neighbours of the best point of the one before: scipy.optimize is slow to import.
+    best = min(np.linspace(math.log(1e-3), math.log(1e12), 36).tolist(), key=epsilon)
+    for reach in (1.0, 0.1):
+        best = min(np.linspace(best - reach, best + reach, 11).tolist(), key=epsilon)
+    return math.exp(best)
 
 
 def _power(values: Transform, exponent: int) -> Transform:

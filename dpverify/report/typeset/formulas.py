@@ -29,6 +29,7 @@ _NUMBERED = re.compile(
 )
 _LETTERED = re.compile(r"\b(?:appendix|case|part|party|panel|assumption|table|figure) $", re.IGNORECASE)
 _INITIAL = re.compile(r"(?:(?<=\()|(?<=and ))[A-Z]\. [A-Za-z]|[A-Za-z]-|[A-Z]\. [A-Z]\.")  # of a name
+_YEAR = re.compile(r"(?:19|20)\d\d[a-z]\b")  # of a citation
 _START = re.compile(r"(?<![^\s(\[])(?<!\w[(\[])")
 END = re.compile(r"(?=$|[\s),;:!?\]*]|\.(?:\s|$|\))|'s\b|-[A-Za-z]|\|)")
 
@@ -79,6 +80,8 @@ def _with_formulas(text: str, write: Callable[[str], str]) -> str:
 def _formula_at(text: str, place: int) -> Piece | None:
     """The longest formula that starts at a place of a text, or None."""
     if not _START.match(text, place) or text[place].isspace():
+        return None
+    if _YEAR.match(text, place):
         return None
     number = NUMBER.match(text, place)
     if number and not text[number.end() : number.end() + 1].isalpha() and _NUMBERED.search(text, 0, place):

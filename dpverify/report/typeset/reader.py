@@ -107,7 +107,7 @@ def _joined(left: str, between: str, right: str) -> str:
 def _beside(text: str, found: Piece) -> Piece | None:
     """The next factor of a product without a sign: ``2 eta N``, ``2N``, ``4 (1 - beta)``."""
     place = found.end + (text[found.end : found.end + 1] == " ")
-    if place >= len(text) or text[place].isdigit() or text[place] in "[|-":
+    if place >= len(text) or text[place].isdigit() or text[place] in "[-" or text.startswith("| ", place):
         return None
     following = _factor(text, place)
     if following is None:

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[4]
         ("10^-6 or 1e-6 examples; delta = 1e-6", r"$10^{-6}$ or 1e-6 examples; $\delta = 10^{-6}$"),
         ("f(w, x) <= |grad F(w_1)|^2", r"$f(w, x) \le |\nabla F(w_1)|^2$"),
         ("the r node of step 2N", "the $r$ node of step $2N$"),
+        ("|e| < 5/4 |g| of [Wang et al., 2019b]", r"$|e| < 5/4|g|$ of [Wang et al., 2019b]"),
         ("b/(m n~) hides O~", r"$b/(m\tilde{n})$ hides $\tilde{O}$"),
         ("E|m-hat_t - m_t|^2 <= e_(t+1)", r"$\mathbb{E}|\hat{m}_t - m_t|^2 \le e_{t+1}$"),
     ],
