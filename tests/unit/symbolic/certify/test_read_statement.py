@@ -282,7 +282,7 @@ def test_the_program_prints_the_statement_in_the_words_of_the_record(specs: Path
     )
 
 
-@pytest.mark.parametrize(("true", "false", "code"), [(1, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)])
+@for_each(("true", "false", "code"), [(1, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)])
 def test_its_exit_code_is_0_where_all_of_one_file_or_more_are_accepted(
     true: int, false: int, code: int, specs: Path, tmp_path: Path
 ) -> None:
