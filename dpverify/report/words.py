@@ -186,8 +186,7 @@ OUTCOMES: tuple[Outcome, ...] = (*HOLDS, "inconclusive", "untested", *reversed(S
 
 def outcome_label(outcome: Outcome) -> str:
     """An outcome as a label: a severity with the status that it belongs to."""
-    is_severity = OUTCOMES.index("untested") < OUTCOMES.index(outcome) < OUTCOMES.index("refuted")
-    return f"refuted: {outcome}" if is_severity else outcome
+    return f"refuted: {outcome}" if outcome in SEVERITIES else outcome
 
 
 def outcomes(results: Iterable[Result]) -> dict[Outcome, int]:
