@@ -62,8 +62,8 @@ class _Grid(NamedTuple):
 
 
 # Bounds on each grid are valid. The grids of one tuple after the other are used until one of them gives a sharp bound.
-# The second is for a delta that a rare large loss makes, of which the rounding of doubles is a part. The fourth is for
-# examples that are hardly ever drawn.
+# The second is for a delta that comes from a rare large loss: the rounding of doubles is then not small beside it. The
+# fourth is for examples that are hardly ever drawn.
 GRIDS: Final = (
     (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
     (_Grid(partial(add_up, most_cells=1 << 19, precision=np.longdouble), cells=16.0),),

@@ -31,7 +31,7 @@ ROUNDING: Final = 1e-9
 TILTS: Final = (0.35, 0.7, 1.0)  # parts of the tilt of the best Renyi order that are tried
 # Parts of an upper bound of epsilon at which a lower one is looked for, the largest first.
 DOWNWARDS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
-ENOUGH: Final = 2e-3  # error in delta, as a part of delta, with which no more are
+ENOUGH: Final = 2e-3  # no further tilt is tried once the error is below this part of delta
 
 Transform: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 Precision: TypeAlias = type[np.float64] | type[np.longdouble]
