@@ -23,9 +23,14 @@ def reply(update, examples):
     return Message(RecordDict(content), metadata=Metadata(1, "", 1, 0, "", "", 0.0, 60.0, "train"))
 
 
+def model(dimension):
+    """Return the model that a round starts from."""
+    return ArrayRecord({"w": Array(np.zeros(dimension))})
+
+
 def round_of(strategy, updates, first=1):
     """Return the change of the model in a round; the first client has so many examples, the others have 1."""
-    strategy.current_arrays = ArrayRecord({"w": Array(np.zeros(updates.shape[1]))})
+    strategy.current_arrays = model(updates.shape[1])
     replies = [reply(np.array(update), 1 if number else first) for number, update in enumerate(updates)]
     return strategy.aggregate_train(1, replies)[0]["w"].numpy()
 

@@ -27,10 +27,9 @@ NOT_TESTED = (
     "PipelineDP, antigranular: no adapter.",
     """TensorFlow Privacy: how TensorFlow computes the gradient of each loss, which the adapter gives; a second clip
     length, microbatches, the vectorized optimizers, and those with correlated noise (DP-FTRL). It refuses weights in
-    double precision. Poisson batches: only what docs/examples/findings/tensorflow_privacy_empty_batch.py shows.""",
-    """Flower, clipping at the client: no adapter. Opacus on several ranks: only what
-    docs/examples/findings/opacus_distributed_sampler.py shows.""",
-    "The linear regression of diffprivlib: only what docs/examples/findings/diffprivlib_linear_regression.py shows.",
+    double precision.""",
+    """Opacus on ranks with equal seeds: only what docs/examples/findings/opacus_distributed_sampler.py shows. Ghost
+    clipping with parts of batches or on ranks.""",
     "Devices other than the CPU. Secure random generators: the adapters use the ordinary ones where there is a choice.",
     """OpenDP and PyDP draw noise from the operating system. No seed repeats it, so conform cannot test what one example
     changes or what the state remembers. Their audits need no seed.""",

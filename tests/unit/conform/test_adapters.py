@@ -30,9 +30,11 @@ ADAPTERS = sorted(path.stem for path in PEERS.glob("*.py") if path.stem not in S
 LIBRARIES = {
     "diffprivlib_audit": "diffprivlib.models",
     "flower_adaptive": "flwr",
+    "flower_clients": "flwr",
     "flower_strategy": "flwr",
     "jax_privacy_optimizer": "jax_privacy",
     "nvflare_audit": "nvflare",
+    "opacus_batches": "opacus",
     "opacus_optimizer": "opacus",
     "opacus_training": "opacus",
     "opendp_measurement": "opendp",
@@ -72,7 +74,7 @@ MADE = [
     (name, function)
     for name in ADAPTERS
     for function in functions(name)
-    if function.startswith("make") and name != "opacus_training"
+    if function.startswith("make") and name not in ("opacus_batches", "opacus_training")
 ]
 
 
