@@ -26,16 +26,45 @@ They have no mistake, so each fault is a false alarm. Of the functions in `peers
 are listed. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%."""
 
 
+MISTAKES_WORDS = """\
+The functions `mistakes`, `mistakes_torch` and `mistakes_jax` return the same optimizers, each with one mistake, in
+numpy, PyTorch and JAX. A mistake is found by a run if any test finds a fault."""
+
+MISTAKES = "mistakes"  # functions of optimizers with a mistake have names that begin so
+
+
 def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
-    """The section, block by block."""
-    yield "## Many seeds: false alarms"
-    yield " ".join(SEEDED_WORDS.split())
-    yield md.table(
-        ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
-        [_seeded_row(run) for run in runs],
-    )
+    """The sections on optimizers without a mistake and on those with one, block by block."""
+    mistakes = [run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES)]
+    right = [run for run in runs if run not in mistakes]
+    if right:
+        yield "## Many seeds: false alarms"
+        yield " ".join(SEEDED_WORDS.split())
+        yield md.table(
+            ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
+            [_seeded_row(run) for run in right],
+        )
+        yield from _origins(right)
+    if mistakes:
+        yield "## Many seeds: mistakes in three libraries"
+        yield " ".join(MISTAKES_WORDS.split())
+        yield md.table(
+            ["function", "libraries", "mistakes", "seeds", "found by every run", "found by some runs", "never found"],
+            [_mistakes_row(run) for run in mistakes],
+        )
+        yield from _origins(mistakes)
+
+
+def _origins(runs: list[SeededRun]) -> Iterator[str]:
     for run in runs:
         yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _about(run: SeededRun) -> list[str]:
+    """Return the cells of a row that say what was run: function, libraries, number of optimizers, seeds."""
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
+    return [md.code(run.target), md.prose(versions), f"{len(run.entries)}", seeds]
 
 
 def _seeded_row(run: SeededRun) -> list[str]:
@@ -43,9 +72,15 @@ def _seeded_row(run: SeededRun) -> list[str]:
     rate = f"at most {upper:.2g}" if lower == 0.0 else f"at least {lower:.2g}, at most {upper:.2g}"
     untested = sum(bool(entry.untested) for entry in run.entries)
     faults = f"{run.faults}" + (f"; not fully tested: {untested} optimizers" if untested else "")
-    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
-    return [md.code(run.target), md.prose(versions), f"{len(run.entries)}", seeds, f"{run.runs}", faults, rate]
+    return [*_about(run), f"{run.runs}", faults, rate]
+
+
+def _mistakes_row(run: SeededRun) -> list[str]:
+    every = sum(entry.found == run.seeds for entry in run.entries)
+    missed = [entry.name for entry in run.entries if entry.found == 0]
+    some = len(run.entries) - every - len(missed)
+    names = f" ({md.prose('; '.join(missed))})" if missed else ""
+    return [*_about(run), f"{every}", f"{some}", f"{len(missed)}{names}"]
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:

@@ -119,10 +119,14 @@ def test_runs_with_many_seeds_have_a_part_of_their_own_and_limits(tmp_path: Path
     entries = [entry("c.py:right", name, 0, "") for name in ("one", "two")]
     write_peers(tmp_path, [], [*entries, entry("c.py:wrong", "quiet", 39, "")], settings)
     write_peers(tmp_path, [], [entry("c.py:wrong", "quiet", 38, "")], settings)
+    found_by = {"loud": 40, "quiet": 1, "silent": 0}
+    write_peers(tmp_path, [], [entry("c.py:mistakes_b", name, n, "") for name, n in found_by.items()], settings)
     page = (tmp_path / "peers.md").read_text("utf-8")
     assert "| `c.py:right` | lib 2.0 | 2 | 5 to 44 | 80 | 0 | at most 0.037 |" in page  # 1 - 0.05^(1/80)
     assert "| `c.py:wrong` |  | 1 | 5 to 44 | 40 | 38 | at least 0.85, at most 0.99 |" in page
     assert page.count("| `c.py:wrong` |") == 1
+    assert "| `c.py:mistakes_b` |  | 3 | 5 to 44 | 1 | 1 | 1 (silent) |" in page
+    assert page.count("| `c.py:mistakes_b` |") == 1
     assert "Made by `dpverify conform c.py:right --seed 5 --seeds 40`" in page
     run = PEERS_PAGE.read(tmp_path)
     assert run is not None
