@@ -19,12 +19,12 @@ from dpverify.harness.search.exact_results import FACTORS, sharper_statement
 from dpverify.harness.search.practical import TRIED, roles_of
 from dpverify.harness.search.search import Findings
 from dpverify.harness.search.search_check import Further, SearchCheck
-from dpverify.harness.sides import COARSE_BITS, LeftSide, Probe, Prober
+from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names, to_text, walk
 from dpverify.ledger.formula.signatures import SIGNATURES
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError
+from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.exact.statements import decide_statement
 from dpverify.symbolic.exact.sums import constant_ratio
 from dpverify.symbolic.exact.work import Meter
@@ -74,7 +74,7 @@ class FormulaSearch(SearchCheck):
         if not statement.free:  # a claim about numbers has a single point
             return Prober(statement, lhs, WORK[context.budget.name])
         part = POINT_OF_LAWS if _is_about_laws(statement) else POINT
-        return _NarrowProber(statement, lhs, WORK[context.budget.name] // part)
+        return Prober(statement, lhs, WORK[context.budget.name] // part)
 
     def _search(self, context: Context, sampler: Sampler, prober: Prober, *rest: Any, **options: Any) -> Findings:
         with Meter(WORK[context.budget.name]).running():
@@ -119,24 +119,6 @@ class FormulaSearch(SearchCheck):
 
     def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
         return make_sampler(whole, {}, self._domains())
-
-
-class _NarrowProber(Prober):
-    """Decides no point at which a side is a wide ball: no fault planted close to it would be seen there."""
-
-    def _sides(
-        self, point: dict[str, Fraction], side: Callable[[int], Exact] | None
-    ) -> tuple[Exact, Exact, bool | None]:
-        left, right, is_true = super()._sides(point, side)
-        if _is_wide(left) or _is_wide(right):
-            raise UndecidedError("no precision makes the balls of both sides narrow at this point.")
-        return left, right, is_true
-
-
-def _is_wide(value: Exact) -> bool:
-    if isinstance(value, int | Fraction) or not value.is_finite() or value.is_exact():
-        return False
-    return bool(value.rel_accuracy_bits() < COARSE_BITS)
 
 
 def _is_about_laws(statement: Statement) -> bool:

@@ -110,7 +110,7 @@ class Prober:
                     return left, right, is_true
                 if not is_coarse and is_true is not None:
                     wide = (left, right, is_true)
-        if wide is not None:  # no precision makes the balls narrow, but they do not overlap
+        if wide is not None and not self.statement.free:  # the only point there is: no search depends on how wide it is
             return wide
         raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
 

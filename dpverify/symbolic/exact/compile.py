@@ -10,6 +10,7 @@ from flint import arb, ctx, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
 from dpverify.symbolic.exact import conversions, elementary, laws, noises, replaced
+from dpverify.symbolic.exact.growth import growth
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -24,6 +25,7 @@ from dpverify.symbolic.exact.numbers import (
     to_value,
     working_precision,
 )
+from dpverify.symbolic.exact.series import Series
 from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
 from dpverify.symbolic.exact.work import counted, spend
 from dpverify.symbolic.laws import functions as of_laws
@@ -197,8 +199,8 @@ class _Compiler:
             case Bin("+" | "-" as op, left, right):
                 first, second = self.series(left, index), self.series(right, index)
                 if op == "+":
-                    return lambda env, lo: first(env, lo) + second(env, lo)
-                return lambda env, lo: first(env, lo) - second(env, lo)
+                    return lambda env, lo: _not_nan(first(env, lo) + second(env, lo), index)
+                return lambda env, lo: _not_nan(first(env, lo) - second(env, lo), index)
             case Bin("*", left, right) if index not in free_names(left):
                 factor, inner = self.node(left), self.series(right, index)
                 return lambda env, lo: factor(env) * inner(env, lo)
@@ -208,16 +210,27 @@ class _Compiler:
                     return lambda env, lo: inner(env, lo) * factor(env)
                 return lambda env, lo: divide(inner(env, lo), factor(env))
         spread = distributed(body, index)
-        return _unknown_series(index) if spread is None else self.series(spread, index)
+        if spread is not None:
+            return self.series(spread, index)
+        shape = growth(body, index)
+        return _unknown_series(index) if shape is None else Series(body, index, shape, self.node)
 
 
 def _unknown_series(index: str) -> Callable[[Env, int], Value]:
     def refuse(env: Env, lo: int) -> Value:
         raise UnsupportedError(
-            f"the sum over {index} to oo: only sums of terms whose ratio does not depend on {index} are known exactly."
+            f"the sum over {index} to oo: how its terms shrink is known for products, quotients and powers of "
+            f"polynomials in {index}, of exponentials of such, and of gamma."
         )
 
     return refuse
+
+
+def _not_nan(value: Value, index: str) -> Value:
+    """Refuse a sum of two series that diverge to different sides."""
+    if isinstance(value, arb) and value.is_nan():
+        raise UnsupportedError(f"the sum over {index} to oo: its parts diverge.")
+    return value
 
 
 def _lookup(name: str) -> Closure:

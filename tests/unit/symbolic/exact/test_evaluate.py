@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from flint import arb
+from flint import arb, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,8 +16,10 @@ from dpverify.symbolic.exact.numbers import (
     Exact,
     UndecidedError,
     UnsupportedError,
+    ball,
     working_precision,
 )
+from dpverify.symbolic.exact.series import Series
 from tests.for_each import for_each
 
 rationals = st.fractions(min_value=Fraction(1, 50), max_value=5, max_denominator=60)
@@ -126,14 +128,50 @@ def test_indeterminate_forms_are_never_a_number() -> None:
             value(text)
 
 
-def test_series_without_a_constant_ratio_are_refused() -> None:
-    with pytest.raises(UnsupportedError, match="ratio"):
-        value("sum(1/i**2, i, 1, oo)")
+def test_sums_that_are_not_enclosed_are_refused() -> None:
     many = "*".join(f"(1/{k} + (1/{k})**i)" for k in range(2, 30))
-    with pytest.raises(UnsupportedError, match="ratio"):
-        value(f"sum({many}, i, 0, oo)")
+    for body, reason in (
+        (many, "how its terms shrink"),
+        ("1/log(i + 2)", "how its terms shrink"),
+        ("1/(i + 1) - 1/(i + 2)", "diverge"),
+        ("exp(i**2 - i)", "grow"),
+        ("gamma(i + 1)/3**i", "grow"),
+        ("(-1)**i/(i + 1)", "ratios"),
+        ("i**-1.5", "zero to the negative power"),
+    ):
+        with pytest.raises(EvaluationError, match=reason):
+            value(f"sum({body}, i, 0, oo)")
     with pytest.raises(UnsupportedError, match="terms"):
         value("sum(1/i, i, 1, 10**9)")
+
+
+SERIES = [
+    ("1/i**2", 1, "pi()**2/6"),
+    ("1/(i*(i + 1))", 1, "1"),
+    ("(2*i + 1)/(i**2*(i + 1)**2)", 1000, "1/1000**2"),
+    ("i*(9/10)**i", 0, "90"),
+    ("i**2/2**i", 0, "6"),
+    ("1/gamma(i + 1)", 0, "exp(1)"),
+    ("(-2)**i/gamma(i + 1)", 0, "exp(-2)"),
+    ("4**i/gamma(2*i + 1)", 0, "(exp(2) + exp(-2))/2"),
+    ("i*exp(-i/10)", 0, "exp(-1/10)/(1 - exp(-1/10))**2"),
+    ("exp(-pi()*i**2)", 1, "(pi()**(1/4)/gamma(3/4) - 1)/2"),  # a theta function
+    ("sqrt(i)*i/(i**2*sqrt(i))", 5, "oo"),
+    ("-1/sqrt(i)", 1, "-oo"),
+]
+
+
+@for_each(("body", "first", "expected"), SERIES)
+def test_the_bound_of_an_infinite_sum_holds_its_value(body: str, first: int, expected: str) -> None:
+    found = value(f"sum({body}, i, {first}, oo)")
+    assert isinstance(found, arb)
+    assert found.overlaps(ball(value(expected)))
+    assert found.rel_accuracy_bits() >= 40 or not found.is_finite()
+
+
+def test_an_infinite_sum_that_forgets_its_last_terms_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Series, "_tail", lambda *_: arb(0))
+    assert not ball(value("sum(1/(i*(i + 1)), i, 2, oo)")).overlaps(arb(fmpq(1, 2)))  # another sum: values are kept
 
 
 def test_errors_name_the_symbol() -> None:
