@@ -38,7 +38,7 @@ class FiniteCheck(Check):
 
     def can_judge(self, statement: Statement) -> bool:
         """Whether both sides are formulas, and whole numbers between ends that are stated are all that it is about."""
-        if statement.lhs is None or statement.rhs is None or statement.relation in ORDERS or not statement.free:
+        if statement.lhs is None or statement.rhs is None or statement.relation in ORDERS:
             return False
         box = Box(statement)
         try:
@@ -60,7 +60,10 @@ class FiniteCheck(Check):
             fault, faulty = sharper
             controls = [_go_through(faulty)[0].as_control("sharper", fault, True)]
         missed = "" if findings.violations or not findings.probes else missed_controls(controls)
-        message = f"all {len(findings.probes)} points of the stated domain, {len(findings.violations)} violations"
+        points = f"all {len(findings.probes)} points of the stated domain"
+        if not statement.free:
+            points = "both sides, which are numbers, as balls of any precision"
+        message = f"{points}, {len(findings.violations)} violations"
         open_ends = [
             f"{count} {what}"
             for count, what in (

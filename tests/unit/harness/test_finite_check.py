@@ -23,6 +23,7 @@ T = "t: integer, 1 <= t <= 200"
         ("t <= 3", "t: integer, t == 3", [], 1),
         ("t - 3 <= 0", "t: integer, sqrt(2) < t, t <= 3, t >= 1", [], 2),
         ("half <= 100", f"{T}; half: integer", ["half >= 100"], 1),
+        ("pi()**2 <= 9.87", "", [], 1),  # numbers: the only point has no letters
     ],
 )
 def test_all_points_prove(text: str, domains: str, requires: list[str], points: int) -> None:
@@ -40,6 +41,7 @@ def test_the_end_of_a_domain_is_a_counterexample() -> None:
     assert judged(CHECK, formula("popcount(t) <= 7", "t: integer, 1 <= t < 255")).status == "proved"
     assert judged(CHECK, formula("t < 200", T)).status == "refuted"
     assert judged(CHECK, formula("t <= 199.9", T)).status == "refuted"
+    assert judged(CHECK, formula("pi()**2 <= 9.869", "")).status == "refuted"
 
 
 @for_each(

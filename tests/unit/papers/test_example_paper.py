@@ -27,4 +27,4 @@ def test_the_claims_are_judged_as_they_are_pinned() -> None:
     assert len(quick) == len(claims) - len(SLOW)
     results = dv.verify(*quick, specs=SPECS, budget="smoke", jobs=1)
     assert {result.claim: result.status for result in results} == {result.claim: result.pinned for result in results}
-    assert {result.status for result in results} == {"proved", "not refuted", "refuted"}
+    assert {result.status for result in results} == {"proved", "refuted"}
