@@ -17,9 +17,9 @@ import numpy as np
 
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian_safe import safe_epsilon
-from dpverify.privacy.losses.grid import FINE, Side, UnresolvedError, rare_law, step_law
+from dpverify.privacy.losses.grid import FINE, Side, UnresolvedError, step_law
 from dpverify.privacy.losses.inversion import invert
-from dpverify.privacy.losses.total import LossCurve, Steps, add_up
+from dpverify.privacy.losses.total import LossCurve, Steps, add_up, fitting_width
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
 LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
@@ -57,21 +57,29 @@ class _Grid(NamedTuple):
     add: Callable[[Sequence[Steps], float, float], LossCurve]
     cells: float | None = None  # in the scale of a step's loss
     width: float = 0.0  # where that scale does not matter
+    fitting: int = 0  # cells of the law of the sum for which a width is chosen
     fine: int = FINE
     least_steps: int = 1
 
 
-# Bounds on each grid are valid. The grids of one tuple after the other are used until one of them gives a sharp bound.
-# The second is for a delta that comes from a rare large loss: the rounding of doubles is then not small beside it. The
-# fourth is for examples that are hardly ever drawn.
+def _fitting(most_cells: int) -> _Grid:
+    return _Grid(partial(add_up, most_cells=most_cells, precision=np.longdouble), fitting=most_cells)
+
+
+# Bounds on each grid are valid. The grids are used one after the other until one gives a sharp bound, or two fitting
+# ones nearly the same. The second is for a delta that comes from a rare large loss: the rounding of doubles is then not
+# small beside it. The fitting grids are for examples that are hardly ever drawn.
 GRIDS: Final = (
-    (_Grid(partial(add_up, most_cells=1 << 17), cells=16.0),),
-    (_Grid(partial(add_up, most_cells=1 << 19, precision=np.longdouble), cells=16.0),),
-    (_Grid(invert, cells=16.0, fine=128, least_steps=30),),
-    (_Grid(partial(add_up, most_cells=1 << 20, precision=np.longdouble), cells=8.0),),
-    tuple(_Grid(partial(add_up, most_cells=1 << 19), width=width) for width in (1e-6, 1e-5, 1e-4, 3e-4, 1e-3, 1e-2)),
-    (_Grid(invert, cells=2.0, fine=64, least_steps=30),),
-    (_Grid(add_up, width=0.1), _Grid(add_up, cells=1.0)),
+    _Grid(partial(add_up, most_cells=1 << 17), cells=16.0),
+    _Grid(partial(add_up, most_cells=1 << 19, precision=np.longdouble), cells=16.0),
+    _Grid(invert, cells=16.0, fine=128, least_steps=30),
+    _Grid(partial(add_up, most_cells=1 << 20, precision=np.longdouble), cells=8.0),
+    _fitting(1 << 15),
+    _fitting(1 << 17),
+    _fitting(1 << 19),
+    _Grid(invert, cells=2.0, fine=64, least_steps=30),
+    _Grid(add_up, width=0.1),
+    _Grid(add_up, cells=1.0),
 )
 
 
@@ -89,11 +97,19 @@ def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> list
     tail = TAIL * delta / sum(s.count for s in steps)
     sign = -1 if side == "lower" else 1
     bounds: list[EpsilonBound] = []
-    for grids in GRIDS:
-        curves = [curve for grid in grids if (curve := _curve(steps, delta, side, grid, tail)) is not None]
-        new = [EpsilonBound(curve, curve.epsilon(delta, sign)) for curve in curves]
-        bounds.extend(new)
-        if any(_is_sharp(bound, delta, sign) for bound in new):
+    fitting: list[float] = []
+    for grid in GRIDS:
+        curve = _curve(steps, delta, side, grid, tail)
+        if curve is None:
+            continue
+        bound = EpsilonBound(curve, curve.epsilon(delta, sign))
+        bounds.append(bound)
+        if not _is_sharp(bound, delta, sign):
+            continue
+        if not grid.fitting:
+            break
+        fitting.append(bound.epsilon)
+        if len(fitting) > 1 and abs(fitting[-1] - fitting[-2]) <= SHARP * fitting[-1]:
             break
     return bounds
 
@@ -109,14 +125,17 @@ def _is_sharp(bound: EpsilonBound, delta: float, sign: int) -> bool:
 def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid, tail: float) -> LossCurve | None:
     scale = min(s.rate / max(1.0, s.noise) for s in steps)
     width = grid.width if grid.cells is None else scale / grid.cells
-    if width < scale / 16.0 or sum(s.count for s in steps) < grid.least_steps:
+    if (width < scale / 16.0 and not grid.fitting) or sum(s.count for s in steps) < grid.least_steps:
         return None
+
+    def steps_on(width: float, side: Side) -> list[Steps]:
+        return [Steps(step_law(s.rate, s.noise, width, tail, side, grid.fine), s.count) for s in steps]
+
     try:
-        if side == "lower" and grid.cells is None:
-            laws = [rare_law(s.rate, s.noise, width, tail) for s in steps]
-        else:
-            laws = [step_law(s.rate, s.noise, width, tail, side, grid.fine) for s in steps]
-        return grid.add([Steps(law, s.count) for law, s in zip(laws, steps, strict=True)], width, delta)
+        if grid.fitting:  # a law from below has hardly any losses where the grid is wide
+            law_side: Side = "removed" if side == "lower" else side
+            width = fitting_width(lambda width: steps_on(width, law_side), grid.fitting, delta)
+        return grid.add(steps_on(width, side), width, delta)
     except UnresolvedError:
         return None
 

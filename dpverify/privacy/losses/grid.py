@@ -27,6 +27,9 @@ Side: TypeAlias = Literal["upper", "lower", "removed", "added"]
 UNIT: Final = 2.0**-52
 FINE: Final = 512  # cells of the grid on either side of 0; further out a cell is this part of its distance from 0
 LONGEST: Final = 600.0  # loss beyond which nothing is resolved
+LEFT: Final = (
+    1e-3  # chance under B of losses near the least one with which the first point of a law from below is there
+)
 
 
 class UnresolvedError(ArithmeticError):
@@ -74,40 +77,67 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
         if side == "added":  # H_c(B, A) = 1 - c + c H_(1/c)(A, B)
             places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * UNIT)
         return _above(places, above, width)
-    left = _knots(min(longest, -log_complement * (1.0 - 1e-9)) / width, fine)
-    places = np.concatenate([-left[:0:-1], right])
-    middles = np.asarray(0.5 * width * (places[1:] + places[:-1]), np.float64)
+    return _lower_law(rate, noise, width, longest, fine)
+
+
+def _lower_law(rate: float, noise: float, width: float, longest: float, fine: int) -> LossLaw:
+    """Join, at points ``shift`` below whole widths, the lower of the tangents in the two cells of each point."""
+    places, first_middle, shift = _lower_places(rate, noise, width, longest, fine)
+    points = np.asarray(places * width - shift, np.float64)
+    half = 0.5 * width * np.diff(places)
+    middles = points[:-1] + half
+    middles[0] = first_middle
     value, slope, error = excess(middles, rate, noise)
     slope = slope * np.exp(middles)
-    half = 0.5 * width * np.diff(places)
-    # each tangent at the ends of its cell
-    start = slope * np.expm1(-half)
-    end = slope * np.expm1(half)
-    value -= error + 8.0 * UNIT * (np.abs(start) + np.abs(end))
+    error += 4.0 * UNIT * np.abs(slope) * (np.abs(middles) + width + shift)  # rounding of the points
+    # each tangent at the ends of its cell, and what the corner of (1 - c)_+ inside the cell changes there
+    start = slope * np.expm1(points[:-1] - middles)
+    end = slope * np.expm1(points[1:] - middles)
+    corner_at_start = np.where(middles >= 0.0, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
+    corner_at_end = np.where(middles < 0.0, np.expm1(np.maximum(points[1:], 0.0)), 0.0)
+    value -= error + 8.0 * UNIT * (np.abs(start) + np.abs(end) + np.abs(corner_at_start) + corner_at_end)
+    start += corner_at_start
+    end -= corner_at_end
     nothing = np.zeros(1)
     touching = np.minimum(np.append(value + start, nothing), np.append(nothing, value + end))
-    return _below(places, touching, width)
+    touching[0] = value[0] + start[0]
+    return _below(places, touching, width, shift)
 
 
-def rare_law(rate: float, noise: float, width: float, tail: float) -> LossLaw:
-    """Round the loss of a step of (A, B) down to a grid that is wide beside the rate.
+def _lower_places(rate: float, noise: float, width: float, longest: float, fine: int) -> tuple[Places, float, float]:
+    """Give the points of a law from below, where the first tangent touches, and what is taken off each point.
 
-    No loss is below -``shift``, which is taken off each point of the grid, and losses of less than one width go to the
-    first point. Delta rises with each loss, so that the result is not above the true delta. With rate 1 there is no
-    least loss, and it raises UnresolvedError.
+    Where much of A has nearly the least loss, log(1-q), the first tangent meets 1 - c just before the first point. So
+    small losses keep their mean, also on a grid that is wide beside the rate.
     """
-    if rate == 1.0:
-        raise UnresolvedError
-    far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
-    longest = min(math.log1p(rate * math.expm1(min((far - 0.5) / noise**2, LONGEST))), LONGEST)
-    places = _knots(longest / width, 2 * FINE)
-    x = 0.5 + noise**2 * np.log1p(np.expm1(np.asarray(places[1:] * width, np.float64)) / rate)
-    above = (1.0 - rate) * ndtr(-x / noise) + rate * ndtr((1.0 - x) / noise)
-    above = above * (1.0 - 64.0 * UNIT * (1.0 + (x / noise) ** 2))  # rounding of x, and of the function
-    above = np.minimum.accumulate(np.concatenate([[1.0], np.maximum(above, 0.0), [0.0]]))
-    chances = -np.diff(above)
-    is_positive = chances > 0.0
-    return LossLaw(places[is_positive], chances[is_positive], 0.0, -math.log1p(-rate) * (1.0 + 8.0 * UNIT))
+    log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
+    right = _knots(max(longest / width, 1.0), fine)
+    left = _knots(min(longest, -log_complement * (1.0 - 1e-9)) / width, fine)
+    if -log_complement < longest:
+        lowest = math.floor(-log_complement / width)
+        inner = left[left < lowest]
+        cell = width * (lowest - int(inner[-1])) if len(inner) else width
+        touched = log_complement + 0.5 * cell
+        bend = _first_bend(touched, rate, noise)
+        if bend < 0.0:
+            bend = max(bend, log_complement) * (1.0 - 1e-7)  # the tangent is certain to be above 1 - c there
+            lowest = math.floor(-bend / width)
+            left = np.append(left[left < lowest], lowest)
+            return np.concatenate([-left[:0:-1], right]), touched, -bend - lowest * width
+    places = np.concatenate([-left[:0:-1], right])
+    return places, 0.5 * width * float(places[0] + places[1]), 0.0
+
+
+def _first_bend(touched: float, rate: float, noise: float) -> float:
+    """Give the loss at which the tangent at another one meets 1 - c; NaN where hardly any loss of A is so small."""
+    value, slope, _ = (float(number[0]) for number in excess(np.array([touched]), rate, noise))
+    smaller = slope if touched < 0.0 else 1.0 + slope
+    if smaller < LEFT:
+        return math.nan
+    if touched < 0.0:
+        part = value / (slope * math.exp(touched))
+        return touched + math.log1p(-part) if part < 1.0 else math.nan
+    return math.log1p(-(value - slope * math.expm1(touched)) / smaller)
 
 
 def _knots(largest: float, fine: int) -> Places:
@@ -140,23 +170,23 @@ def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, V
     return value, slope, error
 
 
-def _below(places: Places, values: Vector, width: float) -> LossLaw:
+def _below(places: Places, values: Vector, width: float, shift: float) -> LossLaw:
     """Make values convex from below: 0 from the last point on where a tangent is not above 0, and the hull between."""
     lost = np.flatnonzero(values <= 0.0)
-    zero = int(np.searchsorted(places, 0))
+    zero = int(np.searchsorted(places * width - shift, 0.0))
     first = int(lost[lost < zero].max(initial=-1)) + 1
-    last = int(lost[lost > zero].min(initial=len(places))) - 1
+    last = int(lost[lost >= zero].min(initial=len(places))) - 1
     if not first < zero < last:
         return LossLaw(np.zeros(1, np.int64), np.ones(1), 0.0)
     places = places[first : last + 1]
     values = values[first : last + 1].copy()
     values[0] = values[-1] = 0.0
     while True:
-        masses, _ = _masses(places, values, width)
+        masses, _ = _masses(places, values, width, shift)
         is_on_hull = masses >= 0.0
         is_on_hull[[0, -1]] = True
         if is_on_hull.all():
-            return _law(places, values, width, -1.0)
+            return _law(places, values, width, -1.0, shift)
         places = places[is_on_hull]
         values = values[is_on_hull]
 
@@ -173,12 +203,13 @@ def _above(places: Places, values: Vector, width: float) -> LossLaw:
         values = values[is_on_hull]
 
 
-def _masses(places: Places, values: Vector, width: float) -> tuple[Vector, Vector]:
+def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) -> tuple[Vector, Vector]:
     """Give the chances under Q of a profile that exceeds (1 - c)_+ by values, linear between, and their rounding."""
-    at = np.exp(places * width)
-    right = places[1:] > 0
-    over = right & (places[:-1] < 0)  # a cell with the corner of (1 - c)_+ inside
-    rises = np.diff(values) + np.where(over, np.expm1(np.minimum(places[:-1], 0) * width), 0.0)
+    points = places * width - shift
+    at = np.exp(points)
+    right = points[1:] > 0.0
+    over = right & (points[:-1] < 0.0)  # a cell with the corner of (1 - c)_+ inside
+    rises = np.diff(values) + np.where(over, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
     slopes = rises / (at[:-1] * np.expm1(np.diff(places) * width))
     slopes = np.concatenate([[values[0] / at[0]], slopes, [0.0]])
     corner = np.diff(np.concatenate([[0.0], right, [1.0]]))
@@ -186,8 +217,9 @@ def _masses(places: Places, values: Vector, width: float) -> tuple[Vector, Vecto
     return np.diff(slopes) + corner, errors
 
 
-def _law(places: Places, values: Vector, width: float, sign: float) -> LossLaw:
+def _law(places: Places, values: Vector, width: float, sign: float, shift: float = 0.0) -> LossLaw:
     """Read off the law of the loss under P; chances are rounded up (1) or down (-1)."""
-    masses, errors = _masses(places, values, width)
-    chances = np.exp(places * width) * (masses + sign * errors)
-    return LossLaw(places[chances > 0.0], chances[chances > 0.0], float(values[-1]))
+    masses, errors = _masses(places, values, width, shift)
+    chances = np.exp(places * width - shift) * (masses + sign * errors)
+    is_positive = chances > 0.0
+    return LossLaw(places[is_positive], chances[is_positive], float(values[-1]), shift)

@@ -18,6 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -128,10 +129,7 @@ def add_up(
     The law of the sum may have at most ``most_cells`` cells of this width. Its transforms are of that ``precision``:
     long doubles take three times as long, and round 2000 times less where the machine has longer ones.
     """
-
-    def exponent(theta: float) -> float:
-        return sum_exponent(steps, width, theta)
-
+    exponent = partial(sum_exponent, steps, width)
     best = best_tilt(exponent, math.log(delta))
     loss_sum: LossSum | None = None
     for part in TILTS:  # the smaller the tilt, the shorter the window
@@ -146,6 +144,20 @@ def add_up(
     return loss_sum
 
 
+def fitting_width(steps_of: Callable[[float], Sequence[Steps]], cells: int, delta: float) -> float:
+    """Find a width with which the law of the sum under the least tilt has about so many cells.
+
+    ``steps_of``: of a width, the steps. The window hardly depends on the width of their grid, unless that is large.
+    """
+    width = 1e-2
+    for _ in range(3):
+        steps = steps_of(width)
+        exponent = partial(sum_exponent, steps, width)
+        low, high = _window(steps, exponent, width, TILTS[0] * best_tilt(exponent, math.log(delta)))
+        width = (high - low) / (0.95 * cells)
+    return width
+
+
 def _tilted(
     steps: Sequence[Steps],
     exponent_at: Callable[[float], float],
@@ -156,11 +168,7 @@ def _tilted(
 ) -> LossSum:
     """Add up the losses of all steps under one tilt."""
     exponent = exponent_at(theta)
-    largest = width * max(int(np.abs(s.law.places).max()) for s in steps)
-    largest_tilt = 16.0 / max(_deviation(steps, theta, width), 1e-12)
-    low, high = (
-        _end(exponent_at, theta, sign, min(1.0 / max(largest, width), largest_tilt), largest_tilt) for sign in (-1, 1)
-    )
+    low, high = _window(steps, exponent_at, width, theta)
     cells = 1 << max(4, math.ceil(math.log2((high - low) / width + 4.0)))
     if cells > most_cells:
         raise UnresolvedError
@@ -195,6 +203,18 @@ def _tilted(
         largest=float(losses[-1]),
         shift=sum_shift(steps),
     )
+
+
+def _window(
+    steps: Sequence[Steps], exponent_at: Callable[[float], float], width: float, theta: float
+) -> tuple[float, float]:
+    """Give an interval outside of which hardly anything of the tilted sum lies."""
+    largest = width * max(int(np.abs(s.law.places).max()) for s in steps)
+    largest_tilt = 16.0 / max(_deviation(steps, theta, width), 1e-12)
+    least_tilt = min(1.0 / max(largest, width), largest_tilt)
+    low = _end(exponent_at, theta, -1, least_tilt, largest_tilt)
+    high = _end(exponent_at, theta, 1, least_tilt, largest_tilt)
+    return low, high
 
 
 def _law_of_sum(
@@ -236,10 +256,16 @@ def log_moment(law: LossLaw, theta: float, width: float) -> float:
 
 
 def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
-    """Find the Renyi order, less 1, whose bound of epsilon is the best."""
+    """Find the Renyi order, less 1, whose bound of epsilon is the best.
+
+    exp(-theta y) (1 - exp(-y)) is at most theta^theta/(1 + theta)^(1 + theta): without this factor, small losses would
+    get a tilt that suits a delta far below the true one.
+    """
 
     def epsilon(log_theta: float) -> float:
-        return (exponent(math.exp(log_theta)) - log_delta) / math.exp(log_theta)
+        theta = math.exp(log_theta)
+        largest_weight = -math.log1p(theta) - theta * math.log1p(1.0 / theta)
+        return (exponent(theta) - log_delta + largest_weight) / theta
 
     # Three grids, each between the neighbours of the best point of the one before: scipy.optimize is slow to import.
     best = min(np.linspace(math.log(1e-3), math.log(1e12), 36).tolist(), key=epsilon)

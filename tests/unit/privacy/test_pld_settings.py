@@ -19,6 +19,14 @@ UNCLEAR_ON_ONE_GRID = [
     (1e-3, 1.0, 5000, 1e-10),
     (1e-3, 0.9, 5000, 1e-12),
     (1.2e-4, 0.72, 340, 8.4e-8),
+    # most steps have nearly the least loss: rounded down to a grid, it took 2 to 60% off epsilon
+    (0.01, 1.1 / 7, 1000, 1e-5),
+    (5.6e-6, 0.457, 723, 3e-6),
+    (3.8e-6, 0.594, 121, 3.8e-10),
+    (2e-7, 0.4725, 1296, 5.85e-9),
+    # losses of a millionth, to which Chernoff's bound gives too large a tilt
+    (1.05e-5, 7.96, 1, 1.43e-9),
+    (1.27e-6, 13.66, 1, 6.42e-10),
 ]
 # where a rare large loss makes delta, so that doubles round a good part of it away
 RARE = [
