@@ -181,14 +181,39 @@ def _below(places: Places, values: Vector, width: float, shift: float) -> LossLa
     places = places[first : last + 1]
     values = values[first : last + 1].copy()
     values[0] = values[-1] = 0.0
+    is_on_hull = _hull(places, values, width, shift)
     while True:
+        places = places[is_on_hull]
+        values = values[is_on_hull]
         masses, _ = _masses(places, values, width, shift)
         is_on_hull = masses >= 0.0
         is_on_hull[[0, -1]] = True
         if is_on_hull.all():
             return _law(places, values, width, -1.0, shift)
-        places = places[is_on_hull]
-        values = values[is_on_hull]
+
+
+def _hull(places: Places, values: Vector, width: float, shift: float) -> Places:
+    """Give the indices of the points of the lower convex hull in c, by one pass over the points (Andrew 1979)."""
+    losses = (places * width - shift).tolist()
+    at = np.exp(places * width - shift).tolist()
+    excesses = values.tolist()
+    hull = [0]
+    slopes = [-math.inf]  # of the chord up to each point of the hull: 1 more left of 0, where it is near -1
+    for j in range(1, len(losses)):
+        while True:
+            i = hull[-1]
+            rise = excesses[j] - excesses[i]
+            if losses[i] < 0.0 < losses[j]:
+                rise += math.expm1(losses[i])
+            slope = rise / (at[j] * -math.expm1(losses[i] - losses[j]))
+            corner = float(losses[j] > 0.0) - float(losses[i] > 0.0)
+            if slope + corner >= slopes[-1]:
+                break
+            hull.pop()
+            slopes.pop()
+        hull.append(j)
+        slopes.append(slope)
+    return np.array(hull)
 
 
 def _above(places: Places, values: Vector, width: float) -> LossLaw:
