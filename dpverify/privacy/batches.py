@@ -221,7 +221,10 @@ def _check_steps(steps: Sequence[BatchSteps]) -> None:
 
 def _poisson_bound(steps: Sequence[BatchSteps], delta: float) -> UpperBound:
     _check_steps(steps)
-    return max(upper_bound(steps, delta, "removed"), upper_bound(steps, delta, "added"))
+    removed = upper_bound(steps, delta, "removed")
+    # No loss of (B, A) is above -log(1 - q).
+    largest = math.fsum(-s.count * math.log1p(-s.rate) if s.rate < 1.0 else math.inf for s in steps)
+    return removed if largest * (1.0 + 1e-12) <= removed.epsilon else max(removed, upper_bound(steps, delta, "added"))
 
 
 def _bounds(steps: Sequence[BatchSteps], delta: float, upper: UpperBound, gap: str = "") -> Bounds:

@@ -118,8 +118,12 @@ def _is_sharp(bound: EpsilonBound, delta: float, sign: int) -> bool:
     """Whether a curve bounds the epsilon of a delta, and its errors add little to that epsilon."""
     if not 0.0 < bound.epsilon < math.inf:
         return sign > 0 and bound.epsilon == 0.0
-    other_side = bound.curve.delta(bound.epsilon * (1.0 - sign * SHARP), -sign)
-    return other_side <= delta if sign < 0 else other_side > delta
+    # the errors grow with the distance, so that those of a smaller one may be the only small ones
+    for part in (SHARP, 0.1 * SHARP, 1e-2 * SHARP, 1e-4 * SHARP, 1e-6 * SHARP):
+        other_side = bound.curve.delta(bound.epsilon * (1.0 - sign * part), -sign)
+        if other_side <= delta if sign < 0 else other_side > delta:
+            return True
+    return False
 
 
 def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid, tail: float) -> LossCurve | None:
