@@ -62,8 +62,9 @@ class _Grid(NamedTuple):
     least_steps: int = 1
 
 
-def _fitting(most_cells: int) -> _Grid:
-    return _Grid(partial(add_up, most_cells=most_cells, precision=np.longdouble), fitting=most_cells)
+def _fitting(cells: int) -> _Grid:
+    """Twice as many cells are allowed, since the law from below may need a slightly longer window."""
+    return _Grid(partial(add_up, most_cells=2 * cells, precision=np.longdouble), fitting=cells)
 
 
 # Bounds on each grid are valid. The grids are used one after the other until one gives a sharp bound, or two fitting

@@ -24,6 +24,7 @@ UNCLEAR_ON_ONE_GRID = [
     (5.6e-6, 0.457, 723, 3e-6),
     (3.8e-6, 0.594, 121, 3.8e-10),
     (2e-7, 0.4725, 1296, 5.85e-9),
+    (3.561e-7, 0.39639, 4, 5.36e-8),
     # losses of a millionth, to which Chernoff's bound gives too large a tilt
     (1.05e-5, 7.96, 1, 1.43e-9),
     (1.27e-6, 13.66, 1, 6.42e-10),
