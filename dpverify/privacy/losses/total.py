@@ -252,7 +252,7 @@ def log_moment(law: LossLaw, theta: float, width: float) -> float:
     """Logarithm of E exp(theta loss)."""
     at = theta * width * law.places
     top = max(float(at[-1]), float(at[0]))
-    return top + math.log(float(law.chances @ np.exp(at - top)))
+    return top + math.log(float((law.chances * np.exp(at - top)).sum()))  # a dot product would start threads
 
 
 def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
@@ -293,8 +293,8 @@ def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
     for law, times in steps:
         weights = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
         losses = width * law.places
-        mean = float(weights @ losses)
-        variance += times * float(weights @ (losses - mean) ** 2)
+        mean = float((weights * losses).sum())
+        variance += times * float((weights * (losses - mean) ** 2).sum())
     return math.sqrt(variance)
 
 
