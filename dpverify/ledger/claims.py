@@ -20,7 +20,14 @@ from dpverify.ledger.records import Amendment, Claim, Regime, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
 
-_SILENT: dict[str, object] = {"hides": [], "witnesses": [], "assumes": None, "corrects": True, "only_restates": False}
+_SILENT: dict[str, object] = {
+    "hides": [],
+    "witnesses": [],
+    "divisors": [],
+    "assumes": None,
+    "corrects": True,
+    "only_restates": False,
+}
 """Fields of which most records say nothing, with what they then are: these are not hashed."""
 
 
@@ -152,7 +159,7 @@ def _formulas(record: Claim | Amendment | Regime) -> Iterator[str]:
         yield from record.requires
         return
     if isinstance(record, Claim):
-        yield from (record.lhs or "", record.printed or "", *record.hides)
+        yield from (record.lhs or "", record.printed or "", *record.hides, *record.divisors)
     else:
         yield record.formula or ""
     yield from record.assumes or ()

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
 from dpverify.ledger.definitions import DefinitionsFile, read_glossary, unknown_claims
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.formula import Compare, check_names, parse_relation
+from dpverify.ledger.formula import Bin, Compare, check_names, parse_relation, to_text, walk
 from dpverify.ledger.proofs.book import book_of, book_problems
 from dpverify.ledger.proofs.records import ProofsFile
 from dpverify.ledger.reading import StatementReader, amended_wording, held_wording, printed_wording
 from dpverify.ledger.records import HOLDS, SEVERITIES, Claim, ClaimsFile, Edge, Kind, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Vocabulary, read_vocabulary
 
 MAX_READINGS = 64  # combinations of choices of one claim
@@ -85,7 +86,8 @@ class PaperReader:
         self.problems.extend(_record_problems(spec.record, place))
         before = len(self.problems)
         reader = StatementReader(printed_wording(spec.record), spec.vocabulary, place, self.problems)
-        reader.read(spec.record, spec.key, {})
+        statement = reader.read(spec.record, spec.key, {})
+        self.problems.extend(_divisor_problems(spec.record, statement, place))
         if len(self.problems) == before:
             self.check_verdicts(spec)
 
@@ -148,6 +150,17 @@ def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
     count = math.prod(len(reading.choices) for reading in record.reading)
     if count > MAX_READINGS:
         yield place.at("reading").error(shown(count), f"a claim has at most {MAX_READINGS} combinations of choices")
+
+
+def _divisor_problems(record: Claim, statement: Statement, place: Place) -> Iterator[SpecError]:
+    """Yield each expression that a record names as a divisor of the printed side, and by which nothing is divided."""
+    nodes = () if statement.rhs is None else walk(statement.rhs)
+    divisors = [node.right for node in nodes if isinstance(node, Bin) and node.op == "/"]
+    zeros = statement.requires[len(record.requires) :]  # the last conditions say that the divisors are not 0
+    for i, condition in enumerate(zeros):
+        if condition.operands[0] not in divisors or record.relation != "<=":
+            rule = "a divisor of the printed side, which is infinite where it is 0; the relation is <="
+            yield place.at(f"divisors[{i}]").error(shown(to_text(condition.operands[0])), rule)
 
 
 def _tied_verdicts(spec: ClaimSpec, place: Place) -> Iterator[SpecError]:

@@ -42,7 +42,8 @@ def printed_wording(claim: Claim) -> Wording:
     """Return the text of a claim as printed."""
     left = (claim.quantity, claim.lhs, claim.relation)
     right = (claim.printed, claim.statement)
-    return Wording(*left, *right, claim.requires, claim.assumes, claim.let)
+    defined = [f"{divisor} > 0" for divisor in claim.divisors]
+    return Wording(*left, *right, [*claim.requires, *defined], claim.assumes, claim.let)
 
 
 def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
@@ -76,7 +77,8 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
 
 def held_wording(claim: Claim, regime: Regime) -> Wording:
     """Return the text of a claim as printed, under more conditions."""
-    return replace(printed_wording(claim), requires=[*claim.requires, *regime.requires])
+    printed = printed_wording(claim)
+    return replace(printed, requires=[*printed.requires, *regime.requires])
 
 
 def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:

@@ -141,6 +141,8 @@ class Claim(Record, frozen=True, kw_only=True):
     hides: list[str] = []
     statement: str | None = None
     requires: list[str] = []
+    # Divisors of the printed side that are at least 0: where one is 0, that side is infinite, and nothing is claimed.
+    divisors: list[str] = []
     assumes: list[str] = []
     let: list[Let] = []
     reading: list[Reading] = []

@@ -188,6 +188,23 @@ def follows(wanted, known, proven=None):
             proven.defined(one)
 
 
+def divisors(record, made):
+    """Divisors of the right side that the record names: where one is 0, that side is infinite, and nothing is claimed.
+
+    Refuse an expression by which nothing is divided, or that is not known to be at least 0, or so times a letter.
+    """
+    read = [k.put(formula(text), made.values) for text in record.get("divisors", [])]
+    scope = scope_of(made)
+    letters = [k.letter(name) for name, kind in made.kinds.items() if kind in k.NUMBERS]
+    positive = [k.row("^", one, k.read(k.MINUS)) for one in letters if scope.holds(">", scope.form(one))]
+    for divisor in read:
+        k.need(record["relation"] == "<=", "a right side that is infinite says something")
+        k.need(k.row("^", divisor, k.read(k.MINUS)) in k.parts_of(made.right), "nothing is divided by it", divisor)
+        scaled = (divisor, *(k.row("*", divisor, factor) for factor in positive))
+        k.need(any(k.granted(scope, ">=", one) for one in scaled), "it is not known to be at least 0", divisor)
+    return read
+
+
 class Paper:
     """The records of one paper."""
 
@@ -222,6 +239,8 @@ class Paper:
         changed = {name: value for name, value in changes.items() if name in ("relation", "requires", "let")}
         if variant == "held":
             changed["requires"] = record.get("requires", []) + changes["requires"]
+        else:
+            changed["divisors"] = []
         return record | changed | {"printed": changes.get("formula", record.get("printed"))}
 
     def definition(self, name, part, claim, reading):
@@ -245,6 +264,7 @@ class Paper:
         k.need(record.get("printed") and record.get("relation"), "the statement is in words")
         left = formula(record["lhs"]) if "lhs" in record else None
         made = self.made(record, left, formula(record["printed"]), record["relation"])
+        made.facts += [(">", divisor) for divisor in divisors(record, made)]
         quantity = record.get("quantity", "")
         meant = self.definition(quantity, "", claim, reading) if quantity and measured else None
         if meant is not None and meant.get("argued"):
@@ -327,6 +347,7 @@ class Paper:
         parts += [f"where {one['symbol']} = {one['value']}" for one in record.get("let", [])]
         parts += [f"for {name}: {self.texts[name]}" for name in sorted(statement.kinds.keys() & self.texts.keys())]
         parts += [f"if {text}" for text in record.get("requires", [])]
+        parts += [f"where {text} = 0, nothing is claimed" for text in record.get("divisors", [])]
         parts += (
             [f"up to a constant that may depend on {', '.join(sorted(statement.hides))}"] if statement.hides else []
         )

@@ -81,6 +81,12 @@ CLAIM_FAULTS = {
     "arity of the paper's": (("*log2(T)", "*G_win(T)"), "lemma-2", "printed", "G_win takes 2 argument(s), got 1"),
     "index is a symbol": (("**(N*i), i,", "**(N*G), G,"), "proposition-1", "lhs", "index 'G' of a sum is a symbol"),
     "condition": (('"alpha >= 1/N"', '"alpha"'), "lemma-2", "requires[0]", "a condition is a comparison"),
+    "no divisor": (
+        ('(N*i), i, 0, oo)"', '(N*i), i, 0, oo)"\ndivisors = ["alpha"]'),
+        "proposition-1",
+        "divisors[0]",
+        "where it is 0",
+    ),
     # shape
     "both": (('requires = ["alpha', 'statement = "so"\nrequires = ["alpha'), "lemma-2", "printed", "exactly one of"),
     "neither": (('statement = "b runs', 'transcription = "b runs'), "algorithm-1-range", "printed", "exactly one of"),

@@ -34,6 +34,8 @@ CASES: list[tuple[str, Variant, str]] = [
     ("theorem-8-count-first-log", "amended", "2*log2(N)"),
     ("theorem-10-factor-bound", "printed", "exp((z-1)*rho**2/2)"),
     ("proposition-13-chord", "printed", "1 - x*(1-exp(-1)) - 1/100"),
+    ("proposition-14", "printed", "1/(1-exp(-1))*max(99/100, 1/(alpha*N - log(1/(1-gamma))))"),
+    ("corollary-15", "printed", "(1-gamma)**(window-1)/(1-exp(-1))*max(99/100, 1/(alpha*N - log(1/(1-gamma))))"),
     ("proposition-14-special", "printed", "1"),
     ("proposition-14-special-step", "printed", "N*alpha - 1/100"),
     ("proposition-16-mod", "printed", "2**low_bits"),

@@ -25,6 +25,8 @@ key = "toy"
 domain = "real, 1 <= x"
 [symbols.y]
 domain = "real"
+[symbols.z]
+domain = "real, z >= 0"
 [symbols.n]
 domain = "integer, n >= 1"
 [functions.f]
@@ -160,6 +162,30 @@ def test_what_the_record_says_is_accepted(specs: Path) -> None:
     assert refused(square(), specs) == ""
     assert refused(bounded(), specs) == ""
     assert refused(solved("2"), specs) == ""
+
+
+DIVISORS: dict[str, tuple[str, str, str]] = {
+    "a divisor that can be 0": ("z", "z", ""),
+    "no divisor that the record names": ("z", "", "not granted"),
+    "an expression by which nothing is divided": ("z", "z + 1", "nothing is divided by it"),
+    "a divisor that can be below 0": ("y", "y", "not known to be at least 0"),
+}
+
+
+@for_each("name", DIVISORS)
+def test_where_a_divisor_of_the_record_is_0_nothing_is_claimed(name: str, specs: Path) -> None:
+    """The certificate proves 0 <= 1/z, or of another letter, only where the letter is positive."""
+    letter, divisor, words = DIVISORS[name]
+    field = f'\ndivisors = ["{divisor}"]' if divisor else ""
+    text = CLAIMS_FILE.replace('printed = "y**2"', f'printed = "1/{letter}"{field}', 1)
+    (specs / "toy" / "claims.toml").write_text(text)
+    inverse = power(letter, ["q", "-1"])
+    used = fact(">=", inverse, "combine", [], [["1", [inverse]]])
+    positive = ["<", ["q", "0"], letter]
+    data = certificate({letter: "real"}, ["q", "0"], "<=", inverse, positive, **body(used))
+    why = refused(of("square", data), specs)
+    assert words in why
+    assert bool(words) == bool(why)
 
 
 def trivial(claim: str) -> Any:

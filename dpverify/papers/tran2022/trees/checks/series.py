@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dpverify.harness import PaperChecks, SearchCheck
-from dpverify.harness.derivation_check import derived_and_searched
-from dpverify.papers.tran2022.trees import series_derivations as series
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -27,10 +25,10 @@ CHECKS.add(
     SearchCheck("proposition-13-case-1", "search"),
     SearchCheck("proposition-13-case-2", "search"),
     SearchCheck("equation-7", "search"),
-    *derived_and_searched("proposition-14", series.derive_proposition_14),
+    SearchCheck("proposition-14", "search"),
     SearchCheck("proposition-14-special", "search"),
     SearchCheck("proposition-14-proof-1", "search"),
     SearchCheck("proposition-14-proof-2", "search"),
     SearchCheck("proposition-14-special-step", "search"),
-    *derived_and_searched("corollary-15", series.derive_corollary_15, region={"window": (1, 64)}),
+    SearchCheck("corollary-15", "search", region={"window": (1, 64)}),
 )
