@@ -188,10 +188,28 @@ def follows(wanted, known, proven=None):
             proven.defined(one)
 
 
+def is_infinite(e, divisor, scope):
+    """Whether an expression grows without bound as a divisor falls to 0: as a maximum, or with a positive factor."""
+    if e == k.row("^", divisor, k.read(k.MINUS)):
+        return True
+    op, *parts = e
+    if op == "max":
+        return any(is_infinite(part, divisor, scope) for part in parts)
+    if op != "*":
+        return False
+    fixed = [part for part in parts if divisor not in k.parts_of(part)]
+    growing = [part for part in parts if part not in fixed]
+    return (
+        len(growing) == 1
+        and is_infinite(growing[0], divisor, scope)
+        and all(scope.holds(">", scope.form(part)) for part in fixed)
+    )
+
+
 def divisors(record, made):
     """Divisors of the right side that the record names: where one is 0, that side is infinite, and nothing is claimed.
 
-    Refuse an expression by which nothing is divided, or that is not known to be at least 0, or so times a letter.
+    Refuse one that leaves that side finite, or that is not known to be at least 0, perhaps after a product with a letter.
     """
     read = [k.put(formula(text), made.values) for text in record.get("divisors", [])]
     scope = scope_of(made)
@@ -199,7 +217,7 @@ def divisors(record, made):
     positive = [k.row("^", one, k.read(k.MINUS)) for one in letters if scope.holds(">", scope.form(one))]
     for divisor in read:
         k.need(record["relation"] == "<=", "a right side that is infinite says something")
-        k.need(k.row("^", divisor, k.read(k.MINUS)) in k.parts_of(made.right), "nothing is divided by it", divisor)
+        k.need(is_infinite(made.right, divisor, scope), "the right side is not infinite where it is 0", divisor)
         scaled = (divisor, *(k.row("*", divisor, factor) for factor in positive))
         k.need(any(k.granted(scope, ">=", one) for one in scaled), "it is not known to be at least 0", divisor)
     return read

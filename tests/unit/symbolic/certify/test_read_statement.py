@@ -165,19 +165,22 @@ def test_what_the_record_says_is_accepted(specs: Path) -> None:
 
 
 DIVISORS: dict[str, tuple[str, str, str]] = {
-    "a divisor that can be 0": ("z", "z", ""),
-    "no divisor that the record names": ("z", "", "not granted"),
-    "an expression by which nothing is divided": ("z", "z + 1", "nothing is divided by it"),
-    "a divisor that can be below 0": ("y", "y", "not known to be at least 0"),
+    "a divisor that can be 0": ("1/z", "z", ""),
+    "no divisor that the record names": ("1/z", "", "not granted"),
+    "an expression by which nothing is divided": ("1/z", "z + 1", "not infinite where it is 0"),
+    "a side that is finite where the divisor is 0": ("min(1, 1/z)", "z", "not infinite where it is 0"),
+    "a divisor under a factor that can be 0": ("z*(1/z)", "z", "not infinite where it is 0"),
+    "a divisor that can be below 0": ("1/y", "y", "not known to be at least 0"),
 }
 
 
 @for_each("name", DIVISORS)
 def test_where_a_divisor_of_the_record_is_0_nothing_is_claimed(name: str, specs: Path) -> None:
     """The certificate proves 0 <= 1/z, or of another letter, only where the letter is positive."""
-    letter, divisor, words = DIVISORS[name]
+    printed, divisor, words = DIVISORS[name]
+    letter = "y" if "y" in printed else "z"
     field = f'\ndivisors = ["{divisor}"]' if divisor else ""
-    text = CLAIMS_FILE.replace('printed = "y**2"', f'printed = "1/{letter}"{field}', 1)
+    text = CLAIMS_FILE.replace('printed = "y**2"', f'printed = "{printed}"{field}', 1)
     (specs / "toy" / "claims.toml").write_text(text)
     inverse = power(letter, ["q", "-1"])
     used = fact(">=", inverse, "combine", [], [["1", [inverse]]])
