@@ -209,7 +209,7 @@ def is_infinite(e, divisor, scope):
 def divisors(record, made):
     """Divisors of the right side that the record names: where one is 0, that side is infinite, and nothing is claimed.
 
-    Refuse one that leaves that side finite, or that is not known to be at least 0, perhaps after a product with a letter.
+    Refuse one that leaves that side finite, or that is not known to be at least 0, itself or times a letter.
     """
     read = [k.put(formula(text), made.values) for text in record.get("divisors", [])]
     scope = scope_of(made)
