@@ -181,15 +181,17 @@ def _below(places: Places, values: Vector, width: float, shift: float) -> LossLa
     places = places[first : last + 1]
     values = values[first : last + 1].copy()
     values[0] = values[-1] = 0.0
-    is_on_hull = _hull(places, values, width, shift)
-    while True:
-        places = places[is_on_hull]
-        values = values[is_on_hull]
+    hull = _hull(places, values, width, shift)
+    places = places[hull]
+    values = values[hull]
+    while True:  # rounding may leave a few points
         masses, _ = _masses(places, values, width, shift)
         is_on_hull = masses >= 0.0
         is_on_hull[[0, -1]] = True
         if is_on_hull.all():
             return _law(places, values, width, -1.0, shift)
+        places = places[is_on_hull]
+        values = values[is_on_hull]
 
 
 def _hull(places: Places, values: Vector, width: float, shift: float) -> Places:
