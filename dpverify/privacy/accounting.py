@@ -25,6 +25,7 @@ from dpverify.privacy.batches import (
     least_factor,
     poisson_epsilon,
     poisson_upper,
+    removed_upper,
     upper_epsilon,
 )
 from dpverify.privacy.events import Sampling, gaussian_step, gaussian_steps
@@ -110,10 +111,18 @@ def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sa
             math.sqrt(single_step.count) / (single_step.noise * safe_mu(epsilon, delta)) * (1.0 + 3e-14), math.inf
         )
     start = max(1.0, rate * math.sqrt(steps) / epsilon) / single_step.noise
-    upper = poisson_upper if sampling == "poisson" else upper_epsilon
-    return start * least_factor(
-        lambda factor: [gaussian_step(start * factor, steps, rate, sampling)], epsilon, delta, upper
-    )
+
+    def steps_with(factor: float) -> list[BatchSteps]:
+        return [gaussian_step(start * factor, steps, rate, sampling)]
+
+    if sampling != "poisson":
+        return start * least_factor(steps_with, epsilon, delta, upper_epsilon)
+    # One order has the larger epsilon as far as anybody has seen. If both orders allow its noise, the other is not
+    # needed for the search.
+    factor = least_factor(steps_with, epsilon, delta, removed_upper)
+    if poisson_upper(steps_with(factor), delta) > epsilon:
+        factor = least_factor(steps_with, epsilon, delta, poisson_upper)
+    return start * factor
 
 
 def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> Any:

@@ -135,6 +135,11 @@ def poisson_upper(steps: Sequence[BatchSteps], delta: float) -> float:
     return _poisson_bound(steps, delta).epsilon
 
 
+def removed_upper(steps: Sequence[BatchSteps], delta: float) -> float:
+    """Give the upper bound for the order (A, B) alone, which is not enough by itself."""
+    return upper_bound(steps, delta, "removed").epsilon
+
+
 def upper_epsilon(steps: Sequence[BatchSteps], delta: float) -> float:
     """Give the upper bound of :func:`batch_epsilon` alone."""
     check_delta(delta)

@@ -29,6 +29,8 @@ from dpverify.privacy.losses.grid import UNIT, LossLaw, UnresolvedError, Vector
 OUTSIDE: Final = 1e-13  # tilted chance of each side outside the window
 MOST_CELLS: Final = 1 << 21
 ROUNDING: Final = 1e-9
+GOLDEN: Final = 0.5 * (math.sqrt(5.0) - 1.0)
+BLOCK: Final = 50.0  # losses whose chances under Q are added up with one scale
 TILTS: Final = (0.35, 0.7, 1.0)  # parts of the tilt of the best Renyi order that are tried
 # Parts of an upper bound of epsilon at which a lower one is looked for, the largest first.
 DOWNWARDS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
@@ -181,13 +183,7 @@ def _tilted(
     is_kept = losses > (exponent - 600.0) / theta
     losses = losses[is_kept]
     under_p = chances[is_kept] * np.exp(exponent - theta * losses)
-    # Sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first. They solve
-    # falls[i] - exp(-width) falls[i + 1] = under_p[i]. scipy.signal.lfilter would take half a second to import.
-    from scipy.linalg.blas import dtbsv
-
-    band = np.ones((2, len(under_p)), order="F")  # the rows of the matrix above its diagonal, and on it
-    band[0] = -math.exp(-width)
-    falls = dtbsv(1, band, under_p, diag=1)
+    falls = _falls(under_p, losses)
     deltas = np.append(np.cumsum((falls[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
     # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and 1/theta, and this is their norm.
     spread = min((-math.expm1(-2.0 * theta * width)) ** -0.5, (-math.expm1(-theta * width)) ** -0.5 / theta)
@@ -203,6 +199,26 @@ def _tilted(
         largest=float(losses[-1]),
         shift=sum_shift(steps),
     )
+
+
+def _falls(under_p: Vector, losses: Vector) -> Vector:
+    """Sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first.
+
+    scipy.linalg solves these equations too, but takes a tenth of a second to import.
+    """
+    falls = np.empty_like(under_p)
+    starts = np.flatnonzero(np.diff(np.floor((losses - losses[0]) / BLOCK), prepend=-1.0)).tolist()
+    later = 0.0  # the sum at the first loss of the block after this one
+    end = len(losses)
+    for start in reversed(starts):
+        scale = np.exp(losses[start:end] - losses[start])
+        sums = np.cumsum((under_p[start:end] / scale)[::-1])[::-1]
+        if end < len(losses):
+            sums += later * math.exp(losses[start] - losses[end])
+        falls[start:end] = sums * scale
+        later = float(falls[start])
+        end = start
+    return falls
 
 
 def _window(
@@ -267,11 +283,27 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
         largest_weight = -math.log1p(theta) - theta * math.log1p(1.0 / theta)
         return (exponent(theta) - log_delta + largest_weight) / theta
 
-    # Three grids, each between the neighbours of the best point of the one before: scipy.optimize is slow to import.
-    best = min(np.linspace(math.log(1e-3), math.log(1e12), 36).tolist(), key=epsilon)
-    for reach in (1.0, 0.1):
-        best = min(np.linspace(best - reach, best + reach, 11).tolist(), key=epsilon)
-    return math.exp(best)
+    # The numerator is convex in theta, so that the quotient has one minimum, and the golden section finds it.
+    low = math.log(1e-3)
+    high = math.log(1e12)
+    left = high - GOLDEN * (high - low)
+    right = low + GOLDEN * (high - low)
+    at_left = epsilon(left)
+    at_right = epsilon(right)
+    while high - low > 0.03:
+        if at_left < at_right:
+            high = right
+            right = left
+            at_right = at_left
+            left = high - GOLDEN * (high - low)
+            at_left = epsilon(left)
+        else:
+            low = left
+            left = right
+            at_left = at_right
+            right = low + GOLDEN * (high - low)
+            at_right = epsilon(right)
+    return math.exp(0.5 * (low + high))
 
 
 def _power(values: Transform, exponent: int) -> Transform:
