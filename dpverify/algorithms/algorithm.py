@@ -1,4 +1,7 @@
-"""An optimizer as one object: its settings, its run, its accountant, its audit, its conformance."""
+"""An optimizer as one object: its settings, its run, its accountant, its audit, its conformance.
+
+Modules of runs, which load numba, are imported where a run starts: its accountant needs none.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from dpverify.algorithms.settings import DEFAULT_EPOCHS, MOST_STEPS, Settings, o
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.ledger.records import Record
-from dpverify.problems.data import MOST_CLASSES
-from dpverify.problems.regression import Regression
-from dpverify.problems.stepped_run import LongRun
+from dpverify.problems.errors import MOST_CLASSES
 
 if TYPE_CHECKING:
     from dpverify.algorithms.audited import AuditTarget
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
     from dpverify.privacy.participation import Bounds
+    from dpverify.problems.regression import Regression
+    from dpverify.problems.stepped_run import LongRun
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 Seen = Callable[[int, Vector], None]

@@ -15,21 +15,16 @@ from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_eps
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, whole
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
-from dpverify.papers.wang2019.algorithms.descent import dp_gd, rrpsgd
-from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
-from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
-from dpverify.problems.batch_gradient import line_losses
-from dpverify.problems.example_gradients import BatchMean
-from dpverify.problems.logistic import LogisticRegression
-from dpverify.problems.regression import Regression, batch_gradient, recursive_gradient
-from dpverify.problems.sampled_run import NoisyDescent
-from dpverify.problems.sparse.batches import sparse_line_losses
-from dpverify.problems.sparse.logistic import SparseLogistic
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
+    from dpverify.papers.wang2019.algorithms.storm import Storm
     from dpverify.privacy.participation import Bounds
+    from dpverify.problems.example_gradients import BatchMean
+    from dpverify.problems.regression import Regression
+    from dpverify.problems.sampled_run import NoisyDescent
 
 CLIP: Final = 1.0
 CANDIDATES: Final = 20  # lengths besides 0 that DP-AGD chooses among
@@ -47,19 +42,24 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
     """DP-GD and RRPSGD, which read all examples in a step, or one."""
 
     settings = BaselineSettings
-    descend: Callable[..., NoisyDescent]
+
+    @abstractmethod
+    def descent(self) -> Callable[..., NoisyDescent]:
+        """Return the class of its runs."""
 
     @abstractmethod
     def batch(self, examples: int) -> int:
         """Return how many examples a step reads."""
 
     def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
+        from dpverify.problems.regression import batch_gradient
+
         return self.start_on(batch_gradient(problem, settings.clip), len(problem.x), problem.start, settings)
 
     def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: BaselineSettings) -> NoisyDescent:
         """Return the run on an oracle of clipped gradients."""
         s = settings
-        return self.descend(oracle, examples, start, s.steps, s.eta, self.deviation(s, examples), seed=s.seed)
+        return self.descent()(oracle, examples, start, s.steps, s.eta, self.deviation(s, examples), seed=s.seed)
 
     def deviation(self, settings: BaselineSettings, examples: int) -> float:
         """Return the deviation of a coordinate of the noise on a batch's mean."""
@@ -97,7 +97,11 @@ class DpGdAlgorithm(NoisyBaseline):
 
     name = "dp-gd"
     summary = "Descent with clipped gradients of all examples (Wang, Ye and Xu 2017)."
-    descend = staticmethod(dp_gd)
+
+    def descent(self) -> Callable[..., NoisyDescent]:
+        from dpverify.papers.wang2019.algorithms.descent import dp_gd
+
+        return dp_gd
 
     def batch(self, examples: int) -> int:
         return examples
@@ -113,7 +117,11 @@ class RrpsgdAlgorithm(NoisyBaseline):
 
     name = "rrpsgd"
     summary = "Descent with clipped gradients of single examples (Zhang, Zheng, Mou and Wang 2017)."
-    descend = staticmethod(rrpsgd)
+
+    def descent(self) -> Callable[..., NoisyDescent]:
+        from dpverify.papers.wang2019.algorithms.descent import rrpsgd
+
+        return rrpsgd
 
     def batch(self, examples: int) -> int:
         del examples
@@ -151,6 +159,9 @@ class StormAlgorithm(Algorithm[StormSettings]):
         return self.filled(request, {"batch": batch}, steps=count_steps(request, examples, 2 * batch))
 
     def start(self, problem: Regression, settings: StormSettings) -> Storm:
+        from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
+        from dpverify.problems.regression import recursive_gradient
+
         s = settings
         oracle = recursive_gradient(problem, None, math.inf)
         L = problem.smoothness
@@ -213,12 +224,21 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
 
     def parameters(self, settings: AgdSettings) -> AgdParameters:
         """Return the numbers of a run."""
+        from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters
+
         if settings.rho == 0.0:
             raise check.ArgumentError("epsilon", None, f"must be given with delta: {self.name} has no noise without")
         names = ("steps", "rho", "rho_direction", "rho_choice", "clip", "loss_clip")
         return AgdParameters(**{name: getattr(settings, name) for name in names})
 
     def start(self, problem: Regression, settings: AgdSettings) -> DpAgd:
+        from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
+        from dpverify.problems.batch_gradient import line_losses
+        from dpverify.problems.logistic import LogisticRegression
+        from dpverify.problems.regression import recursive_gradient
+        from dpverify.problems.sparse.batches import sparse_line_losses
+        from dpverify.problems.sparse.logistic import SparseLogistic
+
         s = settings
         if isinstance(problem, SparseLogistic):
             losses = partial(sparse_line_losses, problem, s.loss_clip)

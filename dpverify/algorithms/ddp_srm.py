@@ -16,11 +16,11 @@ from dpverify.algorithms.sampled import least_sigma, sampled_bounds
 from dpverify.algorithms.settings import SettingInfo, whole
 from dpverify.kernels import check
 from dpverify.mpc.limits import LEAST_PARTIES, MOST_PARTIES, Noise
-from dpverify.problems.regression import Regression
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.privacy.participation import Bounds
+    from dpverify.problems.regression import Regression
 
 DEFAULT_PARTIES = 5
 

@@ -10,18 +10,17 @@ from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, gaussian_target
 from dpverify.algorithms.settings import NoisySettings, SettingInfo
 from dpverify.kernels import check
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
 from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
-from dpverify.problems.regression import Regression
-from dpverify.problems.sparse.logistic import SparseLogistic
 from dpverify.shared_types import Ordering
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
     from dpverify.privacy.participation import Bounds
+    from dpverify.problems.regression import Regression
 
 
 class NsgdSettings(NoisySettings, frozen=True, kw_only=True):
@@ -110,6 +109,10 @@ class DpNsgdAlgorithm(NormalizedMomentum[DpNsgdSettings]):
         return self.filled(request, defaults, depth=defaults["steps"].bit_length())
 
     def start(self, problem: Regression, settings: DpNsgdSettings) -> DpNsgd | SparseDpNsgd:
+        from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
+        from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
+        from dpverify.problems.sparse.logistic import SparseLogistic
+
         numbers = self._parameters(problem, settings)
         if isinstance(problem, SparseLogistic):
             return SparseDpNsgd(problem, numbers, seed=settings.seed)
@@ -134,6 +137,8 @@ class DpNsgdAlgorithm(NormalizedMomentum[DpNsgdSettings]):
 
     @staticmethod
     def _parameters(problem: Regression, s: DpNsgdSettings) -> Parameters:
+        from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+
         return Parameters(
             steps=s.steps,
             alpha=s.alpha,

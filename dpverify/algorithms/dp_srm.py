@@ -15,13 +15,13 @@ from dpverify.algorithms.audited import AuditTarget, batch_target
 from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, whole
 from dpverify.kernels import check
-from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.problems.regression import Regression, recursive_gradient
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
     from dpverify.privacy.participation import Bounds
+    from dpverify.problems.regression import Regression
 
 CLIP: Final = 1.0
 DEFAULT_CHANGE_CLIP: Final = 0.01  # C_2 in section 6.1
@@ -72,12 +72,17 @@ class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
         return self.srm_settings(request, examples, 1)
 
     def start(self, problem: Regression, settings: SrmSettings) -> DpSrm:
+        from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm
+        from dpverify.problems.regression import recursive_gradient
+
         oracle = recursive_gradient(problem, settings.clip, settings.change_clip)
         numbers = self.parameters(settings, problem.smoothness)
         return DpSrm(oracle, len(problem.x), problem.start, numbers, seed=settings.seed)
 
     def parameters(self, settings: SrmSettings, smoothness: float) -> SrmParameters:
         """Return the numbers of a run."""
+        from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
+
         s = settings
         first, later = (move / s.batch * s.sigma for move in sum_moves(s))
         return SrmParameters(s.steps, s.batch, s.batch, s.gamma, s.eta, smoothness, first, later)

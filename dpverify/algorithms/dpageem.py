@@ -16,15 +16,15 @@ from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_eps
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, momentum, whole
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
-from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import Decay, HandOn, Stage, StageSchedule, stagewise
-from dpverify.problems.example_gradients import BatchMean
-from dpverify.problems.regression import Regression, batch_gradient
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
     from dpverify.privacy.participation import Bounds
+    from dpverify.problems.example_gradients import BatchMean
+    from dpverify.problems.regression import Regression
 
 CLIP: Final = 1.0
 DEFAULT_STAGES: Final = 3
@@ -139,11 +139,15 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         return StageSchedule(stages, s.batch, rho_of(s), 2.0 * s.clip / s.batch * s.sigma, s.hand_on)
 
     def start(self, problem: Regression, settings: DescentSettings) -> StagedDescent:
+        from dpverify.problems.regression import batch_gradient
+
         n = check.whole(1, examples=len(problem.x))
         return self.start_on(batch_gradient(problem, settings.clip), n, problem.start, settings)
 
     def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: DescentSettings) -> StagedDescent:
         """Return the run on an oracle of clipped gradients."""
+        from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
+
         return StagedDescent(oracle, examples, start, self.schedule(settings), seed=settings.seed)
 
     def conformance(self) -> tuple[PrivateOptimizer, Promise]:

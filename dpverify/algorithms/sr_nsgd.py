@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dpverify.algorithms.dp_nsgd import NormalizedMomentum, NsgdSettings
 from dpverify.algorithms.settings import SettingInfo
 from dpverify.kernels import check
-from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales
-from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
-from dpverify.problems.regression import Regression
-from dpverify.problems.sparse.logistic import SparseLogistic
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
+    from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+    from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
+    from dpverify.problems.regression import Regression
 
 
 class SrNsgdSettings(NsgdSettings, frozen=True, kw_only=True):
@@ -38,6 +37,10 @@ class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
         return self.filled(request, defaults | {"gamma": min(1.0, eta * examples)})
 
     def start(self, problem: Regression, settings: SrNsgdSettings) -> SrNsgd | SparseSrNsgd:
+        from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
+        from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
+        from dpverify.problems.sparse.logistic import SparseLogistic
+
         numbers = self._parameters(problem, settings)
         if isinstance(problem, SparseLogistic):
             return SparseSrNsgd(problem, numbers, seed=settings.seed)
@@ -65,6 +68,8 @@ class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
 
     @staticmethod
     def _parameters(problem: Regression, s: SrNsgdSettings) -> SrParameters:
+        from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+
         return SrParameters(
             steps=s.steps,
             alpha=s.alpha,

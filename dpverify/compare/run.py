@@ -24,7 +24,8 @@ from dpverify.harness.run.work import Means
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems.data import MOST_CLASSES, Dataset, is_bundled, load_dataset
+from dpverify.problems.data import Dataset, is_bundled, load_dataset
+from dpverify.problems.errors import MOST_CLASSES
 from dpverify.problems.regression import Regression, gradient_norm, measured, predicted, regression_problem, scaled
 from dpverify.problems.rows import RowScaling
 from dpverify.problems.sparse.rows import CsrRows, Rows

@@ -3,8 +3,19 @@
 MPyC is an extra (``pip install -e '.[mpc]'`` in a checkout) and is imported only where a computation starts.
 """
 
-from dpverify.mpc.errors import PartyError
-from dpverify.mpc.fixed_point import Scale, choose_scale, encode
-from dpverify.mpc.session import Session
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpverify.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from dpverify.mpc.errors import PartyError
+    from dpverify.mpc.fixed_point import Scale, choose_scale, encode
+    from dpverify.mpc.session import Session
 
 __all__ = ["PartyError", "Scale", "Session", "choose_scale", "encode"]
+
+__getattr__, __dir__ = lazy_names(
+    __name__, {"errors": "PartyError", "fixed_point": "Scale choose_scale encode", "session": "Session"}
+)

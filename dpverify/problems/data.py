@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems.errors import DataError, available_bytes, check_memory
+from dpverify.problems.errors import MOST_CLASSES, DataError, available_bytes, check_memory
 from dpverify.problems.files import Progress, read_csv, read_libsvm, separator
 from dpverify.problems.rows import standardise as standardise_columns
 from dpverify.problems.sparse.build import RowBuilder
 from dpverify.problems.sparse.rows import CsrRows, Rows, csr_rows
 
 BUNDLED = ("iris", "wine", "digits")
-MOST_CLASSES = 1000
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
+
+MOST_CLASSES: Final = 1000
+"""Classes that a data set may have."""
 
 
 class DataError(ValueError):

@@ -11,8 +11,8 @@ import pytest
 from dpverify.cli import main
 from dpverify.compare.records import CompareRequest
 from dpverify.compare.run import compare
-from dpverify.problems.data import MOST_CLASSES, load_dataset
-from dpverify.problems.errors import DataError
+from dpverify.problems.data import load_dataset
+from dpverify.problems.errors import MOST_CLASSES, DataError
 from dpverify.train.command import summary
 from dpverify.train.records import Request
 from dpverify.train.run import train
