@@ -9,7 +9,7 @@ grid of its own width needs that the losses of steps that miss the example count
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
@@ -158,12 +158,13 @@ def lower_epsilon(steps: Sequence[SampledSteps], delta: float) -> float:
 
 
 def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[UpperBound]:
-    """Bound epsilon as if each example were in each batch, and by Renyi divergences.
+    """Bound epsilon as if each example were in each batch, or in at most so many, and by Renyi divergences.
 
     The divergence of (A, B) is the larger of its two orders. The profile of batches ("upper") has none of its own.
     """
     mu = math.sqrt(math.fsum(s.count / s.noise**2 for s in steps))
     bounds = [UpperBound(safe_epsilon(mu * (1.0 + 1e-14), delta), "Gaussian mechanism without sampling")]
+    bounds.extend(_bounds_by_number(steps, delta))
     if side == "upper":
         return bounds
     for order in RENYI_ORDERS:
@@ -171,3 +172,25 @@ def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> li
         epsilon = improved_epsilon(order, divergence, delta) * (1.0 + 1e-9)
         bounds.append(UpperBound(epsilon, f"Renyi divergence of order {order}"))
     return bounds
+
+
+def _bounds_by_number(steps: Sequence[SampledSteps], delta: float) -> Iterator[UpperBound]:
+    """Bound epsilon where it is known which steps have the example: no more is known otherwise.
+
+    Those steps are one Gaussian mechanism, mu^2 the sum of 1/s^2 over them. It is above m with a chance of at most
+    exp(sum of log(1 + q (exp(t/s^2) - 1)) - t m) for each t > 0 (Chernoff), which counts as lost.
+    """
+    least = min(s.noise for s in steps)
+    for part in (0.5, 0.1, 0.01):
+        budget = math.log(1.0 / (part * delta))
+        square = math.inf
+        for exponent in np.geomspace(1e-4, 60.0, 60).tolist():  # t, in units of the smallest s^2
+            total = math.fsum(
+                s.count * math.log1p(s.rate * math.expm1(exponent * (least / s.noise) ** 2)) for s in steps
+            )
+            square = min(square, (total + budget) / exponent)
+        if len(steps) == 1:  # the number of steps is whole
+            square = min(math.floor(square * (1.0 + 1e-9)), steps[0].count)
+        mu = math.sqrt(square * (1.0 + 1e-9)) / least
+        epsilon = safe_epsilon(mu, (1.0 - part) * delta * (1.0 - 1e-12))
+        yield UpperBound(epsilon, "Gaussian mechanism in the steps that have the example")

@@ -383,6 +383,15 @@ def test_simple_bounds_where_no_law_is_resolved() -> None:
     batches = batch_epsilon([BatchSteps(0.02, 0.01, 200)], 1e-6)
     assert found.upper <= batches.upper < math.inf
     assert "none is known to reach the upper one" in batches.method
+    # by the chance of each number of steps that have the example, and the Gaussian mechanism in those
+    for number in (1, 200, 100_000):
+        upper = poisson_epsilon([BatchSteps(0.02, 0.01, number)], 1e-6).upper
+        delta = 0.0
+        for k in range(1, min(number, 4000) + 1):
+            choices = math.lgamma(number + 1) - math.lgamma(k + 1) - math.lgamma(number - k + 1)
+            chance = math.exp(choices + k * math.log(0.02) + (number - k) * math.log(0.98))
+            delta += chance * delta_of(math.sqrt(k) * 100.0, upper)
+        assert 0.0 < delta <= 1e-6
 
 
 def test_what_is_taken_off_each_loss_counts() -> None:
