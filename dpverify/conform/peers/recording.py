@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from types import ModuleType
@@ -93,11 +93,21 @@ def versions_of(module: ModuleType) -> dict[str, str]:
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
-    for top in {name.partition(".")[0] for name in names} & sys.modules.keys():
+    names |= set(_imported_by_name(tree))
+    tops = {name.partition(".")[0] for name in names} - {"tests"}  # some wheels install a package of this name
+    for top in tops & sys.modules.keys():
         for distribution in distributions.get(top, []):
             version_of[distribution] = version(distribution)
     version_of.pop("dpverify", None)
     return dict(sorted(version_of.items()))
+
+
+def _imported_by_name(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules that are imported by calls of ``import_module``."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name("import_module"), args=[ast.Constant(str(name)), *_]):
+                yield name
 
 
 def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
