@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.planted import Planted, moved_side
-from dpverify.harness.search.search_check import SearchCheck
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, Status
 from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
@@ -150,11 +149,6 @@ class DerivationCheck(Check):
                 )
             )
         return results, slack
-
-
-def derived_and_searched(claim: str, build: Build, **of_search: Any) -> tuple[DerivationCheck, SearchCheck]:
-    """Give the two checks of a statement that is derived, and for which a counterexample is searched all the same."""
-    return DerivationCheck(claim, "derivation", build=build), SearchCheck(claim, "search", **of_search)
 
 
 def judge_moved(

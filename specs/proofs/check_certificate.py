@@ -914,7 +914,7 @@ class Proof(Rule):
 
     def item(self, item, scope):
         if "within" in item:
-            length = item["within"] if item["within"] in ("oo", "line") else self.read(item["within"])
+            length = sys.intern(item["within"]) if item["within"] in ("oo", "line") else self.read(item["within"])
             inner = scope.inside(length)
             known = len(inner.facts)
             self.items(item["facts"], inner, "facts")

@@ -150,8 +150,9 @@ def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dic
 
 def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
     """What a referenced statement says of a letter that stands for what its record measures."""
-    where = {letter: from_sympy(value) for letter, value in premise.where.items()}
     statement = premise.statement
+    # A letter that the proof has replaced by what it stands for may be none of the record's.
+    where = {letter: from_sympy(value) for letter, value in premise.where.items() if letter in statement.domains}
     defined: dict[str, Prefix] = dict(where)
     for letter, value in statement.let:
         defined[letter] = from_formula(value, defined)

@@ -13,8 +13,6 @@ from typing import Final
 
 from sympy import Eq, Integer, Max, Sum, Symbol, sqrt
 
-from dpverify.papers.tran2022.reorder.reorder_rates_derivations import N
-from dpverify.papers.tran2022.utility.premises_derivations import RANGES, SAMPLING, G
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
@@ -24,6 +22,10 @@ POWER, END, LAST, FIRST, OLDEST, BLOCK, OWN, SQUARE, SUM2 = (
     Symbol(name, nonnegative=True)
     for name in ("power", "end", "last", "first", "oldest", "block", "own", "square", "sum2")
 )
+N: Final = Symbol("N", integer=True, positive=True)
+G: Final = Symbol("G", positive=True)
+SAMPLING: Final = Symbol("sampling", nonnegative=True)
+RANGES: Final[dict[str, Variable]] = {"N": integer(1, 60), "G": real(0, 3, open_lo=True)}
 CENTRE = Symbol("centre", real=True)
 SUM1 = Symbol("sum1", real=True)
 GAP: Final = Symbol("gap", real=True)
@@ -200,11 +202,3 @@ def sampling() -> Derivation:
         {JENSEN: Premise(SAMPLING, "<=", sqrt(SQUARE)), "the mean square": square},
         local=("square", "sampling"),
     )
-
-
-GRADIENT, START, LOWER, L, R = (Symbol(name, nonnegative=True) for name in ("gradient", "first", "lower", "L", "R"))
-ETA = Symbol("eta", positive=True)
-T = Symbol("T", integer=True, positive=True)
-t, i = (Symbol(name, integer=True) for name in ("t", "i"))
-SMOOTH: Final = "steps of length eta on an L-smooth loss"
-PLAIN_STEP: Final = "one plain step of length |grad F(w_1)|/L on an L-smooth loss; for L = 0 the gradient is 0"
