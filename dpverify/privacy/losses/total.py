@@ -284,7 +284,7 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
         return (exponent(theta) - log_delta + largest_weight) / theta
 
     # The numerator is convex in theta, so that the quotient has one minimum, and the golden section finds it.
-    low = math.log(1e-3)
+    low = math.log(1e-9)  # for an epsilon of millions
     high = math.log(1e12)
     left = high - GOLDEN * (high - low)
     right = low + GOLDEN * (high - low)

@@ -56,6 +56,8 @@ def test_other_grids_are_tried_where_one_is_not_sharp() -> None:
     for rate, sigma, steps, delta in UNCLEAR_ON_ONE_GRID:
         found = epsilon(sigma, delta, steps=steps, rate=rate)
         assert found.upper <= 1.002 * found.lower, (rate, sigma, steps, delta)
+    huge = epsilon(0.051178, 0.000811, steps=520_480, rate=0.1879)  # its tilt is a millionth
+    assert 0.0 < huge.lower <= huge.upper <= 1.01 * huge.lower
 
 
 def test_rare_large_losses_are_resolved() -> None:
