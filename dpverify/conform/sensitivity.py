@@ -21,6 +21,10 @@ LENGTHS_ELSEWHERE = (1.0, 30.0)  # lengths of an example that is tried in other 
 STATISTIC = 1e-5  # relative rounding of a statistic, which has no promised type: float32 passes
 DIRECTIONS = 64  # in which the rounding of low precision is searched for a change that is too large
 SMALL = 2**16  # numbers of a random batch that is kept
+SHORT = 0.1  # length of short examples beside long ones, in clip lengths
+LONG = 1.0
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # of lengths, which a clip length may follow
+FEW_OTHERS = 24  # up to so many others, each number of short ones is tried
 OFTENER = 4.0  # how much more likely the worst batches are tried where not all can be
 
 
@@ -217,10 +221,27 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
                     for pair in _changes(promise, batch, length_of_each, kind, min(length, huge), direction):
                         yield pair
                         yield from pair.at_other_places() if kind == "zero" and length in LENGTHS_ELSEWHERE else ()
+    yield from _at_quantiles(promise, axis)
     if promise.dtype != "float64":
         other_rows = _rows(0.0 * axis, _others(promise)[0])
         for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
             yield from _changes(promise, other_rows, 0.0, "zero", length, _unit(rng, d))
+
+
+def _at_quantiles(promise: Promise, axis: Any) -> Iterator[NeighbouringBatches]:
+    """Yield batches in which one example moves a quantile of the lengths from the short others to the long ones."""
+    count = promise.batch - 1
+    if count not in _others(promise):
+        return
+    lengths = np.repeat([LONG, SHORT], count)[:, None]
+    rows = promise.clip * lengths * axis
+    near = {int(share * count) + shift for share in QUANTILES for shift in (-1, 0, 1)}
+    for short_count in range(1, count) if count <= FEW_OTHERS else sorted(near):
+        others = rows[short_count : short_count + count]
+        clipped = (SHORT * short_count + count - short_count) / count
+        for length in (SHORT, LONG):
+            *_, pair = _changes(promise, others, clipped, f"{short_count} short, the rest long", length, axis)
+            yield pair
 
 
 def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:

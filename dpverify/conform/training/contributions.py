@@ -16,7 +16,7 @@ from dpverify.conform.training.runs import Runs, seed_of
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
 FEW_LENGTHS = (1.0, 1e6)
-OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random")
+OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random", "short and long by turns")
 FEW_OTHERS = ("zero", "opposite")
 HIDDEN = (-0.5, 0.0, 1e3, 1e6)  # what cancels between positions: in lengths of the gradient (-0.5), or in clip lengths
 TRIES = 6  # runs with different batches, until a record was changed in each step
@@ -119,6 +119,7 @@ class _ContributionSearch:
                 "alike": np.tile(clip * slant, (size, 1)),
                 "huge and opposite": np.tile(-1e6 * clip * slant, (size, 1)),
                 "random": clip * rng.standard_normal((size, self.dimension)),
+                "short and long by turns": clip * np.resize([0.1, 30.0], (size, 1)) * slant,
             }[kind]
             for length in FEW_LENGTHS if few else LENGTHS:
                 words = f"a gradient of {length:g} clip lengths, others {kind}"

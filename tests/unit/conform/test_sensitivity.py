@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform import PrivateOptimizer
+from dpverify.conform import PrivateOptimizer, Promise
 from dpverify.conform.sensitivity import sensitivity_tests
 from tests.for_each import for_each
-from tests.unit.conform.catalogue import BATCH, PROMISE, Array, clipped, dp_sgd, promise
+from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, Array, clipped, dp_sgd, promise
 
 
 @for_each("value", [np.nan, np.inf])
@@ -38,3 +38,18 @@ def test_an_example_that_counts_more_in_one_place_of_the_batch_is_a_fault(place:
     fixed = promise(sampling="batches", neighbours="replace-one")
     assert not next(sensitivity_tests(PrivateOptimizer(step), fixed, 0)).passed
     assert next(sensitivity_tests(PrivateOptimizer(dp_sgd), fixed, 0)).passed
+
+
+@for_each("kind", [promise(), promise(sampling="batches", neighbours="replace-one")])
+@for_each("share", [0.25, 0.5, 0.75])
+def test_a_clip_length_that_is_a_quantile_of_the_batch_is_a_fault(share: float, kind: Promise) -> None:
+    """One example moves the quantile from the short others to the long ones, and all of these change."""
+
+    def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        lengths = np.linalg.norm(g, axis=1, keepdims=True)
+        shorter = min(CLIP, np.quantile(lengths, share)) if len(g) else CLIP
+        return dp_sgd(state, g * np.minimum(1.0, shorter / np.maximum(lengths, 1e-12)), rng)
+
+    result = next(sensitivity_tests(PrivateOptimizer(step), kind, 0))
+    assert not result.passed
+    assert "the rest long" in result.found

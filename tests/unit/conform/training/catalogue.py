@@ -188,6 +188,12 @@ def by_layer(data: TrainingData, batch: Array, step: int) -> Array:
     return np.hstack([clipped(g[:, end - size : end]) for end, size in zip(ends, data.layers, strict=True)]).sum(axis=0)
 
 
+def by_median(data: TrainingData, batch: Array, step: int) -> Array:
+    g = data.gradients(batch)
+    median = np.median(np.linalg.norm(g, axis=1)) if len(batch) else CLIP
+    return clipped(g, min(CLIP, float(median))).sum(axis=0)
+
+
 def means_clipped(data: TrainingData, batch: Array, step: int) -> Array:
     """The mean of each micro-batch is clipped, in place of each record."""
     del step
@@ -306,6 +312,7 @@ MISTAKES: dict[str, tuple[Callable[..., Any], Promise, str]] = {
         "small batches",
     ),
     "each batch is clipped": (partial(train, total=of_batch), PROMISE, "sensitivity"),
+    "the clip length is the median of the batch": (partial(train, total=by_median), PROMISE, "sensitivity"),
     "each layer is clipped": (partial(train, total=by_layer), PROMISE, "sensitivity"),
     "batches of eleven are not clipped": (partial(train, total=unless_eleven), PROMISE, "sensitivity"),
     "means of micro-batches are clipped": (partial(train, total=means_clipped), PROMISE, "sensitivity"),
