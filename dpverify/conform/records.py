@@ -13,7 +13,7 @@ from dpverify.conform.releases import Statistic
 from dpverify.conform.rounding import DTYPES, Dtype
 
 if TYPE_CHECKING:
-    from dpverify.privacy.matrix import MatrixMechanism
+    from dpverify.privacy.matrix import MatrixMechanism, Participation
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -70,6 +70,9 @@ class Promise:
     dtype : {"float64", "float32", "bfloat16", "float16"}
         Type of the released numbers. What one example changes and the law of the noise are tested with its rounding.
         Clipping and sums must be computed in float32 at least, whatever the type.
+    participation : Participation, optional
+        In which steps one example can take part, if the accounting presumes this and nothing else of the batches, as
+        that of a matrix mechanism does. ``sampling`` then says only which sizes batches have.
 
     Examples
     --------
@@ -94,6 +97,7 @@ class Promise:
     statistic: Statistic | None = None
     memory: Any = None
     dtype: Dtype = "float64"
+    participation: Participation | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import binom, hypergeom
 
+from dpverify.conform.coverage import ranges
 from dpverify.conform.records import Batches, Promise
 from dpverify.conform.results import ConformanceTest
 from dpverify.foreign import foreign_code
+
+if TYPE_CHECKING:
+    from dpverify.privacy.matrix import Participation
 
 RUNS = 400
 FAR = (0.2, 0.02)  # shares of sizes that lie beyond the limits at which their spread is counted
 MOST_PAIRED = 400  # examples of which every pair is looked at
 MOST_INDICES = 2 * 10**7  # of all runs, where runs are made longer
+MOST_LISTED = 10**6  # indices of all runs, where the steps of each example are listed
 
 
 def sampling_tests(
     batches: Batches, promise: Promise, alpha: float, seed: int, runs: int = RUNS
 ) -> Iterator[ConformanceTest]:
     """Test the batches of so many runs; ``alpha`` for all tests together."""
+    if promise.participation is not None:
+        yield from _participation_tests(batches, promise, promise.participation, seed, runs)
+        return
     counts = _Counts(promise, runs)
     wrong = ""
     for run in range(runs):
@@ -43,6 +51,40 @@ def sampling_tests(
     epoch_tests = _next_epoch(batches, promise, alpha / 10, seed, runs) if promise.sampling == "epochs" else []
     yield from _tests(counts, promise, 0.9 * alpha if epoch_tests else alpha)
     yield from epoch_tests
+
+
+def _participation_tests(
+    batches: Batches, promise: Promise, participation: Participation, seed: int, runs: int
+) -> Iterator[ConformanceTest]:
+    """Test in which steps each example takes part; the law of the batches is not promised."""
+    few_runs = max(1, min(runs, MOST_LISTED // (promise.steps * promise.batch)))
+    wrong = ""
+    excluded = ""
+    for run in range(few_runs):
+        drawn = _run(batches, promise, np.random.default_rng([seed, run]))
+        wrong = next(_malformed(drawn, promise), "")
+        if wrong:
+            break
+        excluded = excluded or _excluded(drawn, participation)
+    form = wrong or f"{few_runs * promise.steps} batches are well formed"
+    yield ConformanceTest("batches", not wrong, form, "an index that is out of range or repeated")
+    if not wrong:
+        finding = excluded or f"all steps of all examples are allowed in {few_runs} runs of {promise.steps} steps"
+        yield ConformanceTest(
+            "participation", not excluded, finding, f"an example whose steps {participation} excludes"
+        )
+
+
+def _excluded(run: list[Any], participation: Participation) -> str:
+    """Name an example that takes part in steps that are excluded; empty if there is none."""
+    steps_of: dict[int, list[int]] = {}
+    for step, batch in enumerate(run):
+        for example in batch.tolist():
+            steps_of.setdefault(example, []).append(step)
+    for example, steps in steps_of.items():
+        if not participation.allows(tuple(steps)):
+            return f"example {example} takes part in steps {ranges([step + 1 for step in steps])}"
+    return ""
 
 
 _FORM = "an index that is out of range or repeated, a wrong batch size, an example twice in an epoch"
@@ -94,9 +136,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
     ]
 
 
-def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
-    epoch = -(-promise.examples // promise.batch)
-    counts = np.zeros(promise.examples, dtype=int)
+def _malformed(run: list[Any], promise: Promise) -> Iterator[str]:
+    """Name steps whose batches are no lists of different examples."""
     for t, batch in enumerate(run):
         if batch.ndim != 1 or (batch.size and not np.issubdtype(batch.dtype, np.integer)):
             yield f"step {t + 1} has no list of whole numbers"
@@ -106,6 +147,14 @@ def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
             return
         if len(np.unique(batch)) < len(batch):
             yield f"step {t + 1} has an example twice"
+
+
+def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
+    """Name steps whose batches are malformed, or have a size or an example that the sampling excludes."""
+    yield from _malformed(run, promise)
+    epoch = -(-promise.examples // promise.batch)
+    counts = np.zeros(promise.examples, dtype=int)
+    for t, batch in enumerate(run):
         if promise.sampling == "batches" and len(batch) != promise.batch:
             yield f"step {t + 1} has {len(batch)} examples, not {promise.batch}"
         if promise.sampling == "epochs":

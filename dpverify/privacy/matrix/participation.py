@@ -33,6 +33,10 @@ class Once:
         """Yield every largest set of steps."""
         return ((step,) for step in range(steps))
 
+    def allows(self, pattern: Pattern) -> bool:
+        """Return whether one example can take part in these steps and no others."""
+        return len(pattern) <= 1
+
     def earliest(self, steps: int) -> Pattern:
         """Return the pattern whose steps are the earliest possible."""
         return (0,)
@@ -69,6 +73,10 @@ class Cyclic:
     def patterns(self, steps: int) -> Iterator[Pattern]:
         """Yield every largest set of steps."""
         return (tuple(range(place, steps, self.period)) for place in range(min(self.period, steps)))
+
+    def allows(self, pattern: Pattern) -> bool:
+        """Return whether one example can take part in these steps and no others."""
+        return len({step % self.period for step in pattern}) <= 1
 
     def earliest(self, steps: int) -> Pattern:
         """Return the pattern whose steps are the earliest possible."""
@@ -108,6 +116,10 @@ class Epochs:
         """Yield every largest set of steps."""
         epochs = [range(begin, min(begin + self.length, steps)) for begin in range(0, steps, self.length)]
         return product(*epochs)
+
+    def allows(self, pattern: Pattern) -> bool:
+        """Return whether one example can take part in these steps and no others."""
+        return len({step // self.length for step in pattern}) == len(pattern)
 
     def earliest(self, steps: int) -> Pattern:
         """Return the pattern whose steps are the earliest possible."""
@@ -163,9 +175,12 @@ class Separated:
     def patterns(self, steps: int) -> Iterator[Pattern]:
         """Yield every set of the largest number of steps, and every smaller set."""
         for size in range(1, self.count(steps) + 1):
-            for pattern in combinations(range(steps), size):
-                if all(later - earlier >= self.separation for earlier, later in pairwise(pattern)):
-                    yield pattern
+            yield from filter(self.allows, combinations(range(steps), size))
+
+    def allows(self, pattern: Pattern) -> bool:
+        """Return whether one example can take part in these steps and no others."""
+        few = self.most is None or len(pattern) <= self.most
+        return few and all(later - earlier >= self.separation for earlier, later in pairwise(pattern))
 
     def earliest(self, steps: int) -> Pattern:
         """Return the pattern whose steps are the earliest possible."""

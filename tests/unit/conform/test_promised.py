@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from dpverify.conform import Conformance, PrivateOptimizer, Promise, Release, Statistic, conformance
 from dpverify.conform.coverage import batch_sizes, ranges
 from dpverify.conform.coverage import tested_steps as steps_of
+from dpverify.conform.sampling import sampling_tests
+from dpverify.privacy.matrix import Cyclic, Epochs, Once, Participation, Separated
 from tests.for_each import for_each
 
 CLIP = 0.7
@@ -229,3 +232,40 @@ def test_sizes_and_steps_follow_from_the_promise() -> None:
     assert {0, 7, 999} <= set(late)
     assert len(late) < 30
     assert ranges([0, 1, 2, 5, 6, 9]) == "0 to 2, 5, 6, 9"
+
+
+EPOCH = FIXED.examples // BATCH
+STEPS = 3 * EPOCH
+
+
+def in_order(shuffled: int, n: int, steps: int, rng: np.random.Generator) -> Iterator[Any]:
+    """Cut an order of the examples into batches; it is drawn again after so many steps."""
+    order = rng.permutation(n)
+    for step in range(steps):
+        if step and step % shuffled == 0:
+            order = rng.permutation(n)
+        begin = step * BATCH % n
+        yield order[begin : begin + BATCH]
+
+
+@for_each(
+    ("participation", "shuffled", "is_kept"),
+    [
+        (Cyclic(EPOCH), STEPS, True),
+        (Cyclic(EPOCH), EPOCH, False),
+        (Epochs(EPOCH), EPOCH, True),
+        (Epochs(EPOCH + 1), EPOCH, False),
+        (Separated(EPOCH), STEPS, True),
+        (Separated(EPOCH), EPOCH, False),
+        (Separated(1, most=2), EPOCH, False),
+        (Once(), STEPS, False),
+    ],
+)
+def test_steps_in_which_an_example_takes_part_are_tested(
+    participation: Participation, shuffled: int, is_kept: bool
+) -> None:
+    tested = replace(FIXED, participation=participation, steps=STEPS)
+    form, result = sampling_tests(partial(in_order, shuffled), tested, 1e-4, 0)
+    assert (form.name, form.passed) == ("batches", True)
+    assert (result.name, result.passed) == ("participation", is_kept)
+    assert is_kept or " takes part in steps " in result.found

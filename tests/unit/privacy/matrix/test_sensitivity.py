@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import product
+from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
@@ -113,8 +113,15 @@ def test_the_pattern_reaches_the_lower_bound() -> None:
             assert bounds.pattern is not None
             change = float(np.linalg.norm(mechanism.dense()[:, bounds.pattern].sum(axis=1)))
             assert change >= bounds.lower * (1 - ROUNDING)
-            allowed = [set(pattern) for pattern in participation.patterns(mechanism.steps)]
-            assert any(set(bounds.pattern) <= pattern for pattern in allowed)
+            assert participation.allows(bounds.pattern)
+
+
+def test_steps_are_allowed_if_a_pattern_has_them_all() -> None:
+    steps = 6
+    for participation in (*PARTICIPATIONS, Separated(3, most=1), Separated(1, most=2)):
+        patterns = [set(pattern) for pattern in participation.patterns(steps)]
+        for pattern in chain.from_iterable(combinations(range(steps), size) for size in range(1, steps + 1)):
+            assert participation.allows(pattern) == any(set(pattern) <= allowed for allowed in patterns)
 
 
 @given(
