@@ -29,8 +29,8 @@ def certify(
     """Write a certificate for every proved verdict.
 
     Certificates are JSON files. The stand-alone program specs/proofs/check_certificate.py checks them without
-    dpverify. A run over all claims fails if a certificate is missing that proofs/without_certificate.toml in the
-    records does not list, or if a certificate proves another status than the pinned one.
+    dpverify. A run over all claims fails if a derivation has no certificate, or if a certificate proves another status
+    than the pinned one.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def certify(
         reason = certified.reason or "there is no derivation"
         print(f"{certified.name}: {path.name if path else f'no certificate: {reason}'}", flush=True)
     write_evidence(found, out)
-    wrong = [] if claims else faults(found, loaded.without_certificate)
+    wrong = [] if claims else faults(found)
     for line in wrong:
         print(f"fault: {line}")
     print(_summary(found))
@@ -87,7 +87,7 @@ def _check_out(out: Path) -> None:
 
 def _summary(found: list[Certified]) -> str:
     texts = [one.text for one in found if one.text is not None]
-    without = Counter(one.derived for one in found if one.text is None)
+    without = Counter(one.has_derivation for one in found if one.text is None)
     size = sum(map(len, texts)) / 1000
     stored = sum(one.stored for one in found)
     return (

@@ -1,6 +1,5 @@
-"""Certificates of the verdicts that derivations prove: which statements have one, and why the others have none.
+"""Certificates of the verdicts that derivations prove; a derivation without a certificate is no proof.
 
-``specs/proofs/without_certificate.toml`` lists every derivation without one, with the reason: it proves nothing.
 Beside the certificates stands what each rested on when it was written, so that one can tell which may have changed.
 """
 
@@ -8,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -26,14 +25,14 @@ from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Variant
 from dpverify.processes import process_pool
 
-PROVED = ("proved", "proved given", "derived")
+PROVED = ("proved", "proved given")
 WRITER = "dpverify.symbolic.certify.certificates"  # its code is in no check's evidence
 EVIDENCE = "evidence.txt"  # file beside the certificates
 
 
 @dataclass(frozen=True)
 class Certified:
-    """One verdict that is pinned as proved, given premises or not, or as derived, with its certificate if any."""
+    """One verdict that is pinned as proved, given premises or not, with its certificate if any."""
 
     claim: str
     reading: dict[str, str]
@@ -41,7 +40,7 @@ class Certified:
     text: str | None  # the certificate as JSON
     reason: str = ""
     status: str = ""  # as it is pinned
-    derived: bool = True  # whether a derivation judges it
+    has_derivation: bool = True  # whether a derivation judges it
     evidence: str = ""  # hash of what it rests on
     stored: bool = False  # whether it was taken from those that were written before
 
@@ -88,7 +87,7 @@ def certify_claims(
     source: str = PAPERS,
     tenth: int | None = None,
 ) -> Iterator[Certified]:
-    """Yield every verdict of some claims that is pinned as proved or derived, with its certificate if any.
+    """Yield every verdict of some claims that is pinned as proved, with its certificate if any.
 
     ``jobs``: processes, each of which loads the specs of a ``directory`` anew. ``source``: of the checks. ``tenth``:
     derive every tenth claim; the others' certificates are those that come with dpverify, unless what they rest on has
@@ -117,7 +116,7 @@ def _of_claim(request: tuple[str, Stored | None]) -> list[Certified]:
 
 
 def _has_one(claim: ClaimSpec) -> bool:
-    """Whether a statement of a claim is pinned as proved or derived."""
+    """Whether a statement of a claim is pinned as proved."""
     return any(
         claim.pinned(reading, variant) in PROVED for reading in claim.readings() for variant in get_args(Variant)
     )
@@ -158,31 +157,24 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
             text = json.dumps(outcome.data, separators=(",", ":")) + "\n"
             return Certified(case.claim.key, case.reading, variant, text)
         reasons.append(outcome.reason)
-    return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), derived=bool(reasons))
+    return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), has_derivation=bool(reasons))
 
 
-def faults(found: Sequence[Certified], allowed: Container[str]) -> list[str]:
-    """Why a list of certificates is not what it must be: some are missing, listed in vain, or prove another word."""
+def faults(found: Sequence[Certified]) -> list[str]:
+    """Why a list of certificates is not what it must be: some are missing, or prove another status."""
     from dpverify.symbolic.certify.checker import k
 
     written = {certified.name: json.loads(certified.text) for certified in found if certified.text is not None}
     seals = {data["statement"]["seal"]: k.given_in(data) for data in written.values()}
     wrong = []
     for certified in found:
-        listed = certified.name in allowed
-        fault = "no certificate" if certified.derived and not listed else ""
-        if certified.text is not None:
-            data = written[certified.name]
-            premises = k.open_premises(seals, k.given_in(data))
-            other = bool(premises) != (certified.status == "proved given")
-            fault = (
-                f"pinned as {certified.status}, and its certificate is given {premises or 'nothing'}" if other else ""
-            )
-            fault = "is listed, and has one" if listed else fault
-        elif listed != (certified.status == "derived"):
-            fault = fault or f"pinned as {certified.status}, and {'is' if listed else 'is not'} listed"
-        if fault:
-            wrong.append(f"{certified.name}: {fault}")
+        if certified.text is None:
+            wrong += [f"{certified.name}: no certificate"] if certified.has_derivation else []
+            continue
+        premises = k.open_premises(seals, k.given_in(written[certified.name]))
+        if bool(premises) != (certified.status == "proved given"):
+            pin = f"pinned as {certified.status}, and its certificate is given {premises or 'nothing'}"
+            wrong.append(f"{certified.name}: {pin}")
     return wrong
 
 

@@ -66,6 +66,15 @@ class DerivationCheck(Check):
 
         return certify(statement, self.build(statement))
 
+    def why_not_certified(self, statement: Statement) -> str:
+        """Why the derivation of a statement has no certificate that the checker accepts; empty where it has one."""
+        from dpverify.symbolic.automatic.proofs import accepts
+
+        certificate = self.certificate(statement)
+        if certificate.data is None:
+            return certificate.reason
+        return "" if accepts(certificate.data) else "the checker refuses it"
+
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check, compare and control; a step that fails is our error, or, in the paper's chain, a finding."""
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
@@ -114,15 +123,19 @@ class DerivationCheck(Check):
         claims = {claim.key for claim in statement.siblings.values()}
         if borne := sorted(claims.intersection(typed_by_hand(derivation))):
             errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
+        proven = proves and not missed and not errors
+        if proven and (reason := self.why_not_certified(statement)):
+            errors.append(f"our derivation {checked.name!r} has no certificate: {reason}")
+            proven = False
         return self.result(
-            status=proof_status if proves and not missed and not errors else "inconclusive",
+            status=proof_status if proven else "inconclusive",
             message="; ".join(filter(None, [_message(checked, relation), conclusion.reason, missed, *slack, rests])),
             error="; ".join(errors),
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
-            given=premises if proves else [],
-            definitions=[*measured, *definitions_used(derivation)] if proves else [],
-            references=referred_to(derivation) if proves else [],
+            given=premises if proven else [],
+            definitions=[*measured, *definitions_used(derivation)] if proven else [],
+            references=referred_to(derivation) if proven else [],
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,

@@ -8,7 +8,7 @@ from dpverify.ledger.records import HOLDS
 from dpverify.ledger.results import IMPLIED, INTERRUPTED, CheckResult, Result
 
 REFUTED = re.compile(r", (pinned )?refuted\b")  # what is said of a premise
-PROVED = HOLDS[:3]  # without what is argued in words, or not refuted
+PROVED = HOLDS[:2]  # without what is argued in words, or not refuted
 
 
 def lost_proofs(result: Result) -> list[str]:

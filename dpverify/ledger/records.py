@@ -24,7 +24,6 @@ Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
 Status = Literal[
     "proved",
     "proved given",
-    "derived",
     "argued",
     "not refuted",
     "not refuted on witnesses",
@@ -49,10 +48,10 @@ SEVERITIES: dict[Severity, str] = {
 ORDERS: tuple[Relation, ...] = ("O", "O~")
 """The left side is at most a constant times the right one; with the tilde, times a power of logarithms as well."""
 
-HOLDS: tuple[Status, ...] = ("proved", "proved given", "derived", "argued", "not refuted", "not refuted on witnesses")
+HOLDS: tuple[Status, ...] = ("proved", "proved given", "argued", "not refuted", "not refuted on witnesses")
 """What is said of a statement that nothing speaks against, the strongest word first."""
 
-SHOWN: tuple[Status, ...] = HOLDS[:4]
+SHOWN: tuple[Status, ...] = HOLDS[:3]
 """Those that rest on more than on a search or a simulation that found nothing."""
 
 

@@ -109,7 +109,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
     region: str = ""
     window: str = ""  # of a search: how far its points reached, and what it did not evaluate
     leaves_out: str = ""
-    given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these, or derived
+    given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these
     definitions: list[str] = []  # what a proof takes from the records of definitions
     references: list[Reference] = []  # the statements among the premises, proved or not
     by_certificate: bool = False  # taken from the recorded run, after a look at what shows it

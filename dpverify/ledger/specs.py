@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
 from pathlib import Path
 
 from dpverify.ledger.chapters import Chapter
@@ -35,13 +33,6 @@ class Specs:
 
     directory: Path
     papers: dict[str, PaperSpec]
-
-    @cached_property
-    def without_certificate(self) -> dict[str, str]:
-        """Statements whose derivation has no certificate, as references name them, each with the reason."""
-        path = self.directory / "proofs" / "without_certificate.toml"
-        listed: dict[str, str] = tomllib.loads(path.read_text(encoding="utf-8"))["reasons"] if path.exists() else {}
-        return listed
 
     def claims(self, paper: str | None = None) -> Iterator[ClaimSpec]:
         """Yield the claims of one paper, or of all; raises `UnknownClaim` for a paper that is not there."""

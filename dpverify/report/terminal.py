@@ -44,7 +44,6 @@ NOT_REACHED = "not reached"  # stands in the place of the status of a claim that
 STYLES: dict[Status, str] = {
     "proved": "blue",
     "proved given": "blue",
-    "derived": "blue",
     "argued": "cyan",
     "not refuted": "cyan",
     "not refuted on witnesses": "cyan",

@@ -15,7 +15,6 @@ STATUSES: tuple[Status, ...] = (*HOLDS, "inconclusive", "refuted", "untested")
 MARKS: Mapping[Status, str] = {
     "proved": "✓",
     "proved given": "⊢",
-    "derived": "→",
     "argued": "◐",
     "not refuted": "○",
     "not refuted on witnesses": "◌",
@@ -27,7 +26,6 @@ MARKS: Mapping[Status, str] = {
 ASCII_MARKS: Mapping[Status, str] = {
     "proved": "+",
     "proved given": "|",
-    "derived": ">",
     "argued": "~",
     "not refuted": "o",
     "not refuted on witnesses": "w",
@@ -41,8 +39,6 @@ MEANINGS: Mapping[Status, str] = {
     "or exact arithmetic decides a statement without letters.",
     "proved given": "It is proved except for the named premises, which are not proved here in the form in which they "
     "are used.",
-    "derived": "Each step of a derivation was checked here, but no certificate exists that the stand-alone checker "
-    "accepts. Premises, if any, are named. This is not counted as proved.",
     "argued": "Exact arithmetic found no violation at finitely many points. A quoted argument in prose says why these "
     "points suffice. This is not counted as proved.",
     "not refuted": "A search or a simulation found no violation. This is not a proof.",

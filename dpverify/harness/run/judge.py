@@ -101,7 +101,7 @@ def _with_window(check: CheckResult) -> str:
 
 def given(checks: Sequence[CheckResult]) -> list[str]:
     """Premises, not proved, of the one among the best proofs that has the fewest; empty where there is none."""
-    for status in ("proved", "proved given", "derived"):
+    for status in ("proved", "proved given"):
         if premises := [check.given for check in checks if check.status == status]:
             return min(premises, key=len)
     return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import msgspec
@@ -16,14 +16,11 @@ from dpverify.ledger.statements import Reference
 Found = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the name of the statement
 
 
-def settle(
-    results: Found, pinned: Callable[[Reference], Status], uncertified: Container[str] = ()
-) -> dict[str, list[CheckResult]]:
+def settle(results: Found, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
     """Take from every proof's list the statements that are proved themselves, and give the others their status.
 
     A statement is named as its `Reference` writes itself. ``pinned`` is asked for what the run did not judge. A proof
-    that rests on what it proves is refused, and one of an ``uncertified`` statement makes it derived at most. The order
-    of the statements does not matter.
+    that rests on what it proves is refused. The order of the statements does not matter.
     """
     graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in results.items()}
 
@@ -33,10 +30,9 @@ def settle(
 
     @cache
     def settled(name: str) -> tuple[CheckResult, ...]:
-        certified = name not in uncertified
-        return tuple(_refused(check, name, graph) or _settled(check, said, certified) for check in results[name])
+        return tuple(_refused(check, name, graph) or _settled(check, status_text) for check in results[name])
 
-    def said(reference: Reference) -> str:
+    def status_text(reference: Reference) -> str:
         if str(reference) not in results:
             return f"pinned {pinned(reference)}, not judged in this run"
         return status_of(str(reference))
@@ -44,7 +40,7 @@ def settle(
     return {name: list(settled(name)) for name in results}
 
 
-def _settled(check: CheckResult, status_of: Callable[[Reference], str], certified: bool) -> CheckResult:
+def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> CheckResult:
     """The check, with a list of premises in which no statement is that is proved, and what is said of each other."""
     words = {str(ref): status_of(ref) for ref in check.references}
     premise_texts = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
@@ -55,8 +51,7 @@ def _settled(check: CheckResult, status_of: Callable[[Reference], str], certifie
     ]
     status = check.status
     if status in {"proved", "proved given"}:
-        word: Status = "proved given" if open_premises else "proved"
-        status = word if certified or check.method != "derivation" else "derived"
+        status = "proved given" if open_premises else "proved"
     return msgspec.structs.replace(check, given=open_premises, status=status)
 
 

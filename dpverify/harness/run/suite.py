@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -41,7 +41,6 @@ class JudgedReading:
     amended: tuple[Job, ...]
     made_at: tuple[CheckPlace, ...]  # where the checks are from
     held: tuple[Job, ...] = ()
-    uncertified: Collection[str] = ()  # statements of all claims whose derivation has no certificate
 
     @property
     def evidence_hash(self) -> str:
@@ -50,8 +49,7 @@ class JudgedReading:
         judged = self.claim.record_hash + "".join(map(self.claim.text, verdict.beside if verdict else ()))
         judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
         if any(job.find().method == "derivation" for job in self.jobs):
-            judged += self.claim.glossary.digest + "".join(sorted(self.uncertified))
-            judged += self.claim.proofs.digest(self.claim.record.id)
+            judged += self.claim.glossary.digest + self.claim.proofs.digest(self.claim.record.id)
         return evidence_hash(judged, self.made_at)
 
     @property
@@ -147,8 +145,7 @@ class Suite:
                 held = self._jobs(claim, claim.statement(reading, "held"), entries)
             used = {job.check for job in (*printed, *amended, *held)}
             made_at = tuple(entry.place for entry in entries if entry.check.name in used)
-            listed = self.specs.without_certificate
-            case = JudgedReading(claim, reading, printed, amended, made_at, held, listed)
+            case = JudgedReading(claim, reading, printed, amended, made_at, held)
             cases.append(case if self.proofs is None else with_recorded(case, self.proofs, self.specs))
         return cases
 
@@ -221,7 +218,7 @@ def judged(
 
     parts = (case.by_statement(checks) for case, checks in zip(cases, results, strict=True))
     by_name = {name: checks for part in parts for name, checks in part.items()}
-    settled = settle(by_name, pinned, specs.without_certificate)
+    settled = settle(by_name, pinned)
     return [case.result(settled, digest) for case, digest in zip(cases, evidence, strict=True)]
 
 

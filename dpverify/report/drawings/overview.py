@@ -14,7 +14,6 @@ from dpverify.report.words import OUTCOMES, Outcome, outcome_label
 FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (tells them apart in grey), colour of the number
     "proved": (BLUE, "", "white"),
     "proved given": (BLUE, "....", "white"),
-    "derived": (BLUE, "////", "white"),
     "argued": (SKY, "....", BLACK),
     "not refuted": (SKY, "", BLACK),
     "not refuted on witnesses": (SKY, "////", BLACK),

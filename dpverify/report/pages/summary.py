@@ -16,7 +16,6 @@ from dpverify.report.pages.templates import render
 from dpverify.report.statements import instead_in_line, readings_block
 from dpverify.report.words import reading_words, readings_of, status_label, totals_words, with_status
 
-DERIVED = "Derived: each step was checked here, but no certificate exists that others can check without our code."
 CHANGES = 10  # rows of what an implementer must change; the others are one click below
 
 OPENING = 20  # words of what is wrong, at least, where more is recorded
@@ -58,7 +57,7 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
         "summary",
         places=places,
         which=which,
-        totals=_totals(results),
+        totals=totals_words(results),
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
         changes=changes,
@@ -137,8 +136,3 @@ def opening(text: str) -> str:
     sentences = _END.split(text)
     words = accumulate(len(sentence.split()) for sentence in sentences)
     return " ".join(sentences[: 1 + sum(count < OPENING for count in words)])
-
-
-def _totals(results: Sequence[Result]) -> str:
-    totals = totals_words(results)
-    return f"{totals} {DERIVED}" if any(r.status == "derived" for r in results) else totals

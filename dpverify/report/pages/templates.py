@@ -45,7 +45,7 @@ from dpverify.report.statements import (
 )
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
-DERIVED = ("proved", "proved given", "derived")  # statuses that rest on a derivation, as the words for them say
+PROVED = ("proved", "proved given")  # statuses that rest on a derivation, as the words for them say
 OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are in the data
 
 T = TypeVar("T")
@@ -87,24 +87,21 @@ def evidence(source: Result | AmendmentResult) -> str:
         ]
         parts += [f"{status} by {', '.join(descriptions)}"] if descriptions else []
     parts += [f"slack {slack}"] if (slack := show_slack(source.slack)) and not told_above else []
-    proven = source.status in {
-        "proved",
-        "proved given",
-    }  # then the certificate has the steps that our engine leaves open
+    proven = source.status in PROVED  # then the certificate has the steps that our engine leaves open
     broken = [
         f"Open in {md.code(chain.name)}{'' if chain.whose == 'ours' else ', the chain of the paper'}:\n\n{steps}"
         for chain in chains
         if not (proven and chain.whose == "ours")
         and (steps := _table(_STEPS, [step for step in enumerate(chain.steps) if step[1].status in OPEN]))
     ]
-    if parts == ["1 derivation"] and source.status in DERIVED and not broken:
+    if parts == ["1 derivation"] and proven and not broken:
         return ""  # which is what the status says
     return "\n\n".join([f"Evidence: {'; '.join(parts)}.", *broken]) if parts else ""
 
 
 def _silent(check: CheckResult) -> bool:
     """Whether a check is its derivation, which is counted already."""
-    return check.derivation is not None and check.status in {"proved", "proved given", "derived"}
+    return check.derivation is not None and check.status in PROVED
 
 
 def _missed(check: CheckResult) -> list[str]:

@@ -28,7 +28,6 @@ REASON = 1  # place of the reason among the parts of a verdict, after the verdic
 _TRUE: dict[Status, str] = {
     "proved": "True {stated} (proved)",
     "proved given": "True {stated}, given its premises (proved given)",
-    "derived": "True {stated} by a derivation without a certificate (derived)",
     "argued": "True {stated} at the points that were computed; argued in prose beyond them (argued)",
     "not refuted": "No counterexample was found (not refuted). This is not a proof",
     "not refuted on witnesses": "No counterexample was found for {witnesses}; no other mechanism was judged "

@@ -4,14 +4,11 @@ import json
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from dpverify.cli.app import main
 from dpverify.harness.certificates import EVIDENCE, Certified, faults
-from dpverify.ledger import load_specs
-from dpverify.ledger.statements import Reference, Variant
 from tests.for_each import for_each
 
 COUNT = "tran2022-lemma-12-count-amended.json"
@@ -36,18 +33,12 @@ def example(status: str, *, quantity: str = "", text: bool = True) -> Certified:
 
 
 def test_a_missing_certificate_or_another_word_is_a_fault() -> None:
-    assert faults([example("proved")], {}) == []
-    assert "no certificate" in faults([example("proved", text=False)], {})[0]
-    listed = {"p:c (printed)"}
-    assert faults([example("derived", text=False)], listed) == []
-    assert "pinned as proved, and is listed" in faults([example("proved", text=False)], listed)[0]
-    assert "no certificate" in faults([example("derived", text=False)], {})[0]
-    assert faults([replace(example("proved", text=False), derived=False)], {}) == []
-    assert "is listed, and has one" in faults([example("derived")], listed)[0]
-    assert "is listed, and has one" in faults([example("proved")], listed)[0]
-    assert "is given ['noise is x']" in faults([example("proved", quantity="noise")], {})[0]
-    assert faults([example("proved given", quantity="noise")], {}) == []
-    assert "is given nothing" in faults([example("proved given")], {})[0]
+    assert faults([example("proved")]) == []
+    assert faults([example("proved", text=False)]) == ["p:c (printed): no certificate"]
+    assert faults([replace(example("proved", text=False), has_derivation=False)]) == []
+    assert "is given ['noise is x']" in faults([example("proved", quantity="noise")])[0]
+    assert faults([example("proved given", quantity="noise")]) == []
+    assert "is given nothing" in faults([example("proved given")])[0]
 
 
 @for_each(("claims", "code"), [([], 1), (["tran2022:lemma-12-count"], 0)])
@@ -91,20 +82,6 @@ def test_a_tenth_is_written_with_what_has_changed_and_what_is_missing_and_the_re
     monkeypatch.setattr("dpverify.harness.certificates.WRITER", "dpverify.harness.certificates")  # other code
     (stored / EVIDENCE).write_text(right[EVIDENCE])
     assert differing(9) == {EVIDENCE}
-
-
-def test_what_has_no_certificate_is_listed_with_a_reason_and_pinned_as_derived_alone() -> None:
-    specs = load_specs()
-    variants: tuple[Variant, ...] = get_args(Variant)
-    references = [
-        Reference(claim=claim.key, reading=reading, variant=variant)
-        for claim in specs.claims()
-        for reading in claim.readings()
-        for variant in variants
-    ]
-    pins = {str(one): specs.claim(one.claim).pinned(one.reading, one.variant) for one in references}
-    assert {name for name, pin in pins.items() if pin == "derived"} == set(specs.without_certificate)
-    assert all(specs.without_certificate.values())
 
 
 def test_bad_input_gets_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

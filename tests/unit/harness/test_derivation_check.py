@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import sympy
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
@@ -9,10 +10,12 @@ from dpverify.harness.derivation_check import checked_once
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import Range
 from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from tests.for_each import for_each
 
 
 def run(check: DerivationCheck, statement: Statement) -> CheckResult:
@@ -123,7 +126,7 @@ def test_a_proof_that_cites_a_chain_with_an_open_step_proves_nothing(statements:
 
 
 def test_what_a_derivation_cites_is_checked_whatever_is_recorded(statements: dict[str, Statement]) -> None:
-    """A recorded run that calls it derived, with a control that was noticed, proves nothing."""
+    """A recorded run that calls it proved, with a control that was noticed, proves nothing."""
 
     def citing(statement: Statement) -> Derivation:
         right = convexity(statement)
@@ -132,11 +135,24 @@ def test_what_a_derivation_cites_is_checked_whatever_is_recorded(statements: dic
         return replace(right, steps=(step,), premises={"unproven": cite(open_one)})
 
     noticed = ControlResult(name="printed moved", fault="twice", at_declared_size=True, refuted=True)
-    recorded = CheckResult(name="derivation", method="derivation", status="derived", controls=[noticed])
+    recorded = CheckResult(name="derivation", method="derivation", status="proved", controls=[noticed])
     context = Context(statements["decay"], BUDGETS["smoke"], 0, "derivation", recorded=recorded)
     found = DerivationCheck("decay", "derivation", build=citing).run_block(context, 0)
     assert (found.status, found.by_certificate) == ("inconclusive", False)
     assert "not complete: unproven" in found.error
+
+
+@for_each(
+    ("certificate", "reason"),
+    [(Certificate(None, "no rule for it"), "no rule for it"), (Certificate({"schema": 0}), "the checker refuses it")],
+)
+def test_a_derivation_without_an_accepted_certificate_is_our_error(
+    statements: dict[str, Statement], monkeypatch: pytest.MonkeyPatch, certificate: Certificate, reason: str
+) -> None:
+    monkeypatch.setattr(DerivationCheck, "certificate", lambda *arguments: certificate)
+    result = run(DerivationCheck("decay", "derivation", build=convexity), statements["decay"])
+    assert (result.status, result.given) == ("inconclusive", [])
+    assert result.error == f"our derivation 'convexity' has no certificate: {reason}"
 
 
 def test_what_is_measured_without_a_definition_is_given(statements: dict[str, Statement]) -> None:

@@ -208,7 +208,7 @@ def test_a_derivation_that_should_have_a_certificate_is_whole_whatever_is_record
     run = verify(SPECS, [SPECS.claim(name)], "smoke")
     assert any(check.method == "derivation" for check in run.results[0].checks)
     (report / "data" / "wang2019.json").write_bytes(encode(run))
-    edit(report, status="derived")
+    edit(report, status="inconclusive")
     found = [check for check in judged_again(name, report) if check.method == "derivation"]
     assert [(check.status, check.by_certificate) for check in found] == [("proved", False)]
 

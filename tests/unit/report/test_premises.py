@@ -16,7 +16,7 @@ def said(given: list[str] | None = None, definitions: list[str] | None = None) -
 @for_each(
     ("premise", "shown"),
     [
-        ("tran2022:lemma-5 (ordering=once, amended, derived)", "`lemma-5` (ordering = once, corrected, derived)"),
+        ("tran2022:lemma-5 (ordering=once, amended, argued)", "`lemma-5` (ordering = once, corrected, argued)"),
         ("node_count is what the derivation starts from", "the meaning of $`V`$"),
         ("other_count is PopCount(p) + PopCount(v)", "the meaning of `other_count`"),
         ("argued in words: moved(T) = ceil(T/N)*2", "the definition of `moved`, which is argued in words"),

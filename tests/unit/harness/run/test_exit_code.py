@@ -71,10 +71,10 @@ def test_each_thing_that_is_wrong_with_one_verdict_gives_exit_code_1_by_itself(d
     [
         ("proved", "not refuted", OPEN, True),
         ("proved", "inconclusive", OPEN, True),
-        ("derived", "argued", OPEN, True),
+        ("proved given", "argued", OPEN, True),
         ("proved", "not refuted", replace(OPEN, derivation=WHOLE, relation_to_derived="stronger"), True),
         ("proved", "proved", OPEN, False),  # by another derivation
-        ("proved", "derived", OPEN, False),
+        ("proved given", "proved", OPEN, False),
         ("argued", "not refuted", OPEN, False),
         ("not refuted", "not refuted", OPEN, False),
         ("proved", "not refuted", replace(OPEN, derivation=WHOLE, relation_to_derived="weaker"), False),

@@ -40,8 +40,6 @@ def found(status: Status, name: str = "check", method: Method = "search", **more
         (["proved", "refuted"], "inconclusive"),
         (["argued", "not refuted"], "argued"),
         (["argued", "proved given"], "proved given"),
-        (["argued", "derived"], "derived"),
-        (["derived", "refuted"], "inconclusive"),
         (["argued", "refuted"], "inconclusive"),
     ],
 )

@@ -228,10 +228,3 @@ def test_a_reading_is_explained_before_it_is_named_on_every_page_below_the_first
                 assert line.start() <= first.start(), f"{name}: {text}"
                 explained += 1
     assert explained > 20
-
-
-def test_derived_is_explained_where_a_first_page_counts_it(rendered: Mapping[str, str]) -> None:
-    for name, text in rendered.items():
-        for line in text.splitlines() if "/" not in name else ():
-            if re.search(r"\d claims: .*\d derived", line):
-                assert "Derived: each step was checked here" in line, name
