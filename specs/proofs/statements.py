@@ -120,9 +120,6 @@ def condition(c: Any, letters: dict[str, str]) -> str:
         i = letter(index)
         upper = "" if hi == "oo" else f" -> {i} <= {expression(hi)}"
         return f"(forall {i} : R, is_integer {i} -> {expression(lo)} <= {i}{upper} -> {condition(inside, letters)})"
-    if head == "converges":
-        index, lo, term = args
-        return total([index, lo, "oo", term], "", "converges")[1:-1]
     if args[0] == "set-bits":
         return f"lists_set_bits {letter(args[1])} {expression(args[2])}"
     if args[0] == "bernstein":

@@ -206,12 +206,6 @@ Definition geometric_series_statement : Prop :=
   x < (1) ->
   converges (0) (fun i => (power x i)) /\ (series (0) (fun i => (power x i))) = (/ ((1) + ((-1) * x))).
 
-Definition exponential_series_statement : Prop :=
-  forall (c : R) (x : R),
-  (0) < c ->
-  (0) < (x + ((-1) * (ln (/ c)))) ->
-  converges (0) (fun i => ((power c ((-1) * i)) * (exp ((-1) * i * x)))) /\ (series (0) (fun i => ((power c ((-1) * i)) * (exp ((-1) * i * x))))) <= ((/ ((1) + ((-1) * (exp (-1))))) * (Rmax (1) (/ (x + ((-1) * (ln (/ c))))))).
-
 Definition geometric_sum_statement : Prop :=
   forall (m : R) (x : R),
   x <> (1) ->
@@ -249,14 +243,6 @@ Definition sum_extend_statement : Prop :=
   is_integer hi ->
   is_integer more ->
   (sum_over lo hi (fun i => (f i))) <= (sum_over lo more (fun i => (f i))).
-
-Definition sum_to_infinity_statement : Prop :=
-  forall (f : R -> R) (hi : R) (lo : R),
-  (forall i : R, is_integer i -> lo <= i -> (0) <= (f i)) ->
-  is_integer lo ->
-  is_integer hi ->
-  converges lo (fun i => (f i)) ->
-  converges lo (fun i => (f i)) /\ (sum_over lo hi (fun i => (f i))) <= (series lo (fun i => (f i))).
 
 Definition sum_split_first_statement : Prop :=
   forall (f : R -> R) (hi : R) (lo : R),

@@ -36,32 +36,6 @@ Proof.
   - unfold series. rewrite (is_series_unique _ _ H). f_equal. ring.
 Qed.
 
-Theorem exponential_series : exponential_series_statement.
-Proof.
-  intros c x C H. rewrite ln_Rinv in * by exact C. set (y := x + -1 * - ln c) in *.
-  assert (E : forall n : nat, power c (-1 * (0 + INR n)) * exp (-1 * (0 + INR n) * x) = power (exp (- y)) (0 + INR n)).
-  { intros n. rewrite power_pos by exact C. rewrite power_pos by apply exp_pos.
-    rewrite ln_exp, <- exp_plus. f_equal. unfold y. ring. }
-  assert (Q : 0 <= exp (- y) < 1).
-  { split; [left; apply exp_pos |]. rewrite <- exp_0. apply exp_increasing. lra. }
-  assert (S := geometric_is_series _ Q).
-  assert (T : is_series (fun n : nat => power c (-1 * (0 + INR n)) * exp (-1 * (0 + INR n) * x)) (/ (1 - exp (- y)))).
-  { apply is_series_ext with (2 := S). intros n. now rewrite E. }
-  split; [now exists (/ (1 - exp (- y))) |].
-  unfold series. rewrite (is_series_unique _ _ T).
-  assert (B : 0 < 1 + -1 * exp (-1)).
-  { assert (exp (-1) < 1) by (rewrite <- exp_0; apply exp_increasing; lra). lra. }
-  destruct (Rle_dec y 1) as [Y | Y].
-  - apply Rle_trans with (/ (1 + -1 * exp (-1)) * / y).
-    + rewrite <- Rinv_mult. apply Rinv_le_contravar; [nra |].
-      generalize (exp_chord y (Rlt_le _ _ H) Y). replace (-1 * y) with (- y) by ring. lra.
-    + apply Rmult_le_compat_l; [left; now apply Rinv_0_lt_compat | apply Rmax_r].
-  - apply Rle_trans with (/ (1 + -1 * exp (-1)) * 1).
-    + rewrite Rmult_1_r. apply Rinv_le_contravar; [exact B |].
-      assert (exp (- y) <= exp (-1)) by (apply exp_le; lra). lra.
-    + apply Rmult_le_compat_l; [left; now apply Rinv_0_lt_compat | apply Rmax_l].
-Qed.
-
 Theorem geometric_sum : geometric_sum_statement.
 Proof.
   intros m x N M I. destruct (natural m I M) as [n ->]. rewrite sum_over_below, power_INR.
@@ -103,27 +77,6 @@ Proof.
   rewrite sum_terms_app. rewrite <- (Rplus_0_r (sum_terms _ _ (Z.to_nat (hi0 - lo0 + 1)))) at 1.
   apply Rplus_le_compat_l, sum_terms_nonneg. intros k K. rewrite Rplus_assoc, <- plus_INR.
   destruct (in_range lo0 more0 (Z.to_nat (hi0 - lo0 + 1) + k)) as (A & B & C); [lia |]. now apply H.
-Qed.
-
-Lemma sum_terms_sum_n : forall (f : R -> R) (lo : R) (n : nat),
-  sum_terms f lo (S n) = sum_n (fun k => f (lo + INR k)) n.
-Proof.
-  intros f lo n. induction n as [| n IH].
-  - rewrite sum_O. simpl. ring.
-  - rewrite sum_Sn, <- IH. reflexivity.
-Qed.
-
-Theorem sum_to_infinity : sum_to_infinity_statement.
-Proof.
-  intros f hi lo H L U C. split; [exact C |]. integers. rewrite sum_over_Z.
-  set (n := Z.to_nat (hi0 - lo0 + 1)). unfold series. unfold converges in C.
-  assert (P : forall k : nat, 0 <= f (IZR lo0 + INR k)).
-  { intros k. apply H; [rewrite INR_IZR_INZ, <- plus_IZR; now eexists |]. generalize (pos_INR k). lra. }
-  assert (A : sum_terms f (IZR lo0) n <= sum_terms f (IZR lo0) (S n)) by (simpl; generalize (P n); lra).
-  apply Rle_trans with (1 := A). rewrite sum_terms_sum_n.
-  apply is_lim_seq_incr_compare with (u := sum_n (fun k => f (IZR lo0 + INR k))).
-  - exact (Series_correct _ C).
-  - intros k. rewrite sum_Sn. unfold plus. simpl. generalize (P (S k)). simpl. lra.
 Qed.
 
 Theorem sum_split_first : sum_split_first_statement.

@@ -11,7 +11,6 @@ from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, condit
 from dpverify.symbolic.derive.steps import PREMISE, Cases, Link, Premise, symbol_conditions
 from dpverify.symbolic.rules.base import (
     AreSetBits,
-    Converges,
     ForAll,
     Holds,
     IsGaussianNorm,
@@ -96,8 +95,6 @@ def condition_data(condition: Any) -> list[Prefix]:
         return [
             ["forall", letter_of(condition.index), lo, hi, relation] for relation in conditions_of(condition.relation)
         ]
-    if isinstance(condition, Converges):
-        return [["converges", letter_of(condition.index), from_sympy(condition.lo), from_sympy(condition.term)]]
     if isinstance(condition, IsInteger):
         return [["integer", from_sympy(condition.expr)]]
     if isinstance(condition, Same):

@@ -240,7 +240,7 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
                 at = place.inside(place.scope.span(*series))
             elif kind == "fact":
                 expr = k.put(args[1], values)
-            elif kind in ("integer", "converges"):
+            elif kind == "integer":
                 prepare(goals, place, k.put(args[0], values))
             if expr is not None:
                 prepare(goals, at, expr)

@@ -77,7 +77,6 @@ def _about_sum(node: Any) -> Iterator[Fit]:
     if hi != sympy.oo:
         for end in (lo, hi):
             yield Fit("sum-at-most", {**of_sum, "c": body.xreplace({index: end})})
-        yield Fit("sum-to-infinity", of_sum)
 
 
 def _of_sum(node: Any) -> dict[str, Any]:

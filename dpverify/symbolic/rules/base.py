@@ -12,7 +12,6 @@ import sympy
 
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits, Variable
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
-from dpverify.symbolic.prove.series import converges
 from dpverify.symbolic.prove.signs import implied
 
 Relation = Literal["<=", ">=", "="]
@@ -108,26 +107,6 @@ class ForAll(Condition):
 
     def __str__(self) -> str:
         return f"{self.relation} for {self.lo} <= {self.index.name} <= {self.hi}"
-
-
-@dataclass(frozen=True)
-class Converges(Condition):
-    """The infinite sum of a term from an integer on has a finite value."""
-
-    term: Any
-    index: Any
-    lo: Any
-
-    def substituted(self, where: Substitution) -> Converges:
-        """The condition of an instance."""
-        return Converges(substitute(self.term, where), self.index, substitute(self.lo, where))
-
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is geometric, with a ratio proven below 1."""
-        return converges(self.term, self.index, facts.given([self.index >= self.lo]))
-
-    def __str__(self) -> str:
-        return f"the sum of {self.term} from {self.lo} on converges"
 
 
 @dataclass(frozen=True)

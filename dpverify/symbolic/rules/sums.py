@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Dummy, Function, Integer, Integral, Lambda, Max, Piecewise, Sum, Symbol, exp, log, oo, pi, sqrt
+from sympy import Dummy, Function, Integer, Integral, Lambda, Piecewise, Sum, Symbol, exp, oo, pi, sqrt
 
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.rules.base import Converges, ForAll, Holds, IsInteger, Rule, at_most, equal
+from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, at_most, equal
 
 x, c, s, k = (Symbol(name, real=True) for name in "xcsk")
 m, lo, hi, more = (Symbol(name, integer=True) for name in ("m", "lo", "hi", "more"))
@@ -26,14 +26,6 @@ RULES = (
         "(1 - x) times the partial sum is 1 - x**(n + 1), which tends to 1.",
         (Holds(x >= 0), Holds(x < 1)),
         {"x": _RATIO},
-    ),
-    Rule(
-        "exponential-series",
-        at_most(Sum(c ** (-i) * exp(-x * i), (i, 0, oo)), Max(1, 1 / (x - log(1 / c))) / (1 - exp(-1))),
-        "With y = x - log(1/c) it is the geometric series of the ratio exp(-y) < 1, that is 1/(1 - exp(-y)). On (0, 1] "
-        "the chord of exp(-y) gives 1 - exp(-y) >= y*(1 - exp(-1)); above 1, exp(-y) <= exp(-1).",
-        (Holds(c > 0), Holds(x - log(1 / c) > 0)),
-        {"c": real(0, 4, open_lo=True), "x": real(0, 9, open_lo=True)},
     ),
     Rule(
         "geometric-sum",
@@ -72,14 +64,6 @@ RULES = (
         (ForAll(i, lo, more, f(i) >= 0), Holds(hi <= more), IsInteger(lo), IsInteger(hi), IsInteger(more)),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "more": integer(-3, 40)},
         {"f": _EXAMPLE},
-    ),
-    Rule(
-        "sum-to-infinity",
-        at_most(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, oo))),
-        "The terms added are nonnegative, and the series converges.",
-        (ForAll(i, lo, oo, f(i) >= 0), IsInteger(lo), IsInteger(hi), Converges(f(i), i, lo)),
-        {"lo": integer(-3, 5), "hi": integer(-3, 30)},
-        {"f": Lambda(i, Integer(2) ** -i)},
     ),
     Rule(
         "sum-split-first",

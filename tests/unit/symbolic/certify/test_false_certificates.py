@@ -229,8 +229,7 @@ FACTS: dict[str, Any] = {
         {"n": WHOLE}, ZERO, "<=", ONE,
         **body(
             {"within": "oo", "facts": []},
-            fact(">=", minus(["sum", "i", ZERO, "oo", ONE], ["sum", "i", ZERO, "n", ONE]),
-                 *rule("sum-to-infinity", f=["i", ONE], lo=ZERO, hi="n")),
+            fact("=", minus(["sum", "i", ZERO, "oo", power(TWO, "i")], q("-1")), *rule("geometric-series", x=TWO)),
         ),
     ),
     "jensen for a number": certificate(

@@ -16,7 +16,6 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
 from dpverify.symbolic.rules.base import (
     AreSetBits,
-    Converges,
     ForAll,
     Holds,
     IsGaussianNorm,
@@ -97,8 +96,6 @@ def neutral_condition(c: Condition) -> Any:
             return neutral_relation(c.relation)
         case ForAll():
             return ["forall", c.index.name, neutral(c.lo), neutral(c.hi), neutral_relation(c.relation)]
-        case Converges():
-            return ["converges", c.index.name, neutral(c.lo), neutral(c.term)]
         case IsInteger():
             return ["integer", neutral(c.expr)]
         case Same():
