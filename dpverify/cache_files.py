@@ -55,14 +55,14 @@ def write(file: Path, payload: bytes) -> None:
 def prune(file: Path) -> None:
     """Remove the oldest files of this kind, ``name.*.suffix``, so that old versions do not pile up."""
     base = file.name.rsplit(".", 2)[0]
-    found = []
-    for other in file.parent.glob(f"{base}.*{file.suffix}"):
+    files = []
+    for cached_file in file.parent.glob(f"{base}.*{file.suffix}"):
         try:
-            found.append((other.stat().st_mtime_ns, other))
+            files.append((cached_file.stat().st_mtime_ns, cached_file))
         except OSError:  # another process was faster
             continue
-    for _, other in sorted(found)[:-MOST_FILES]:
-        other.unlink(missing_ok=True)
+    for _, cached_file in sorted(files)[:-MOST_FILES]:
+        cached_file.unlink(missing_ok=True)
 
 
 def digest_of(parts: Iterable[bytes | str]) -> str:
@@ -112,13 +112,13 @@ def _files(place: Path) -> Iterator[tuple[str, Path]]:
         if place.exists():
             yield place.name, place
         return
-    seen: set[str] = set()
+    visited: set[str] = set()
     for folder, below, names in os.walk(place, onerror=_refuse, followlinks=True):
         real = os.path.realpath(folder)
-        if real in seen:  # a link to a folder above
+        if real in visited:  # a link to a folder above
             below.clear()
             continue
-        seen.add(real)
+        visited.add(real)
         below[:] = sorted(name for name in below if name != "__pycache__")
         for name in sorted(names):
             path = Path(folder, name)

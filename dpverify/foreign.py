@@ -65,9 +65,9 @@ _held = threading.Event()  # set while Ctrl-C waits
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    again = _pressed.is_set()
+    repeated = _pressed.is_set()
     _pressed.set()
-    if again or not _held.is_set():
+    if repeated or not _held.is_set():
         raise KeyboardInterrupt
 
 
@@ -210,9 +210,9 @@ def replacements() -> str:
     names = [] if _watch.originals is None else _watch.originals.restored()
     if not names:
         return ""
-    shown = ", ".join(names[:MOST_NAMES])
-    others = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"replaced {shown}{others}, which the tests use"
+    listed = ", ".join(names[:MOST_NAMES])
+    unlisted = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"replaced {listed}{unlisted}, which the tests use"
 
 
 def foreign_cause(error: BaseException) -> str:

@@ -20,15 +20,15 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
     blanks; ``name=other`` passes ``other`` on as ``name``.
     """
     home = {
-        name: (f"{package}.{module}", own or name)
+        name: (f"{package}.{module}", attribute or name)
         for module, names in homes.items()
-        for name, _, own in (entry.partition("=") for entry in names.split())
+        for name, _, attribute in (entry.partition("=") for entry in names.split())
     }
 
     def load(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, own = home[name]
-        return getattr(import_module(module), own)
+        module, attribute = home[name]
+        return getattr(import_module(module), attribute)
 
     return load, lambda: sorted(home)

@@ -61,11 +61,11 @@ def assert_conforms(request: pytest.FixtureRequest) -> Callable[..., Conformance
     from dpverify.conform.summary import append_summary
 
     def check(optimizer: PrivateOptimizer, promise: Promise, **options: Any) -> Conformance:
-        found = conformance(optimizer, promise, **options)
-        append_summary(request.node.name, found)
-        if not found:
-            pytest.fail(str(found), pytrace=False)
-        return found
+        result = conformance(optimizer, promise, **options)
+        append_summary(request.node.name, result)
+        if not result:
+            pytest.fail(str(result), pytrace=False)
+        return result
 
     return check
 
@@ -100,8 +100,8 @@ def pytest_testnodedown(node: Any) -> None:
 def _summaries(config: pytest.Config) -> list[list[str]]:
     """A title with its lines for each specs folder of which a check was run here."""
     return [
-        [f"claims of {one.directory.name}, budget {one.budget}, seed {one.seed}", *one.summary()]
-        for one in config.stash.get(EVIDENCE, {}).values()
+        [f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}", *evidence.summary()]
+        for evidence in config.stash.get(EVIDENCE, {}).values()
     ]
 
 
@@ -129,11 +129,11 @@ class SpecFile(pytest.File):
             raise self.CollectError(str(error)) from error
 
     def _all_items(self) -> Iterator[pytest.Item]:
-        known = self.config.stash.setdefault(EVIDENCE, {})
+        evidence_by_directory = self.config.stash.setdefault(EVIDENCE, {})
         directory = self.path.parent.parent
-        if directory not in known:
-            known[directory] = _evidence(directory, self.config)
-        evidence = known[directory]
+        if directory not in evidence_by_directory:
+            evidence_by_directory[directory] = _evidence(directory, self.config)
+        evidence = evidence_by_directory[directory]
         lines = self.path.read_text(encoding="utf-8").splitlines()
         places = {text.strip(): line for line, text in enumerate(lines)}
         for claim in evidence.suite.specs.claims(self.path.parent.name):
@@ -216,8 +216,8 @@ class CheckItem(ClaimItem):
             against.append("sources disagree: the kernel does not follow the exact law")
         # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
         refuted = result.status == "refuted"
-        holds = pinned in HOLDS
-        if (refuted and holds) or (result.status in SHOWN and pinned == "refuted"):
+        is_pinned_true = pinned in HOLDS
+        if (refuted and is_pinned_true) or (result.status in SHOWN and pinned == "refuted"):
             against.append(f"pinned {pinned}, but {result.status}")
         against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
         if against:
@@ -235,15 +235,18 @@ class PinItem(ClaimItem):
         from dpverify.ledger.lost_proofs import lost_proofs
         from dpverify.report.words import instead_words
 
-        found = [self.evidence.check(job, self.case) for job in self.case.jobs]
+        checks = [self.evidence.check(job, self.case) for job in self.case.jobs]
         specs = self.evidence.suite.specs
-        (result,) = judged(specs, [self.case], [found], [self.case.evidence_hash])
+        (result,) = judged(specs, [self.case], [checks], [self.case.evidence_hash])
         against = []
         if result.sources_disagree:
             against += [f"sources disagree: {disagreement.text}" for disagreement in result.disagreements]
         if result.contradicts:
             against.append(f"pinned {result.pinned}, but {result.status}: {result.reason}")
-            against += [f"{instead_words(said)}: pinned {said.pinned}, and {said.status}" for said in result.beside]
+            against += [
+                f"{instead_words(statement)}: pinned {statement.pinned}, and {statement.status}"
+                for statement in result.beside
+            ]
         against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
         against += [f"no longer proved, as it is pinned: {lost}" for lost in lost_proofs(result)]
         if result.unpinned:
@@ -255,9 +258,10 @@ class PinItem(ClaimItem):
         against += [f"{result.severity} is not what falls: {result.misjudged}"] if result.misjudged else []
         if against:
             self.fail(
-                against, [line for job, one in zip(self.case.jobs, found, strict=True) for line in describe(job, one)]
+                against,
+                [line for job, check in zip(self.case.jobs, checks, strict=True) for line in describe(job, check)],
             )
-        self.evidence.looked_at.append((self.name, self.case, found))
+        self.evidence.looked_at.append((self.name, self.case, checks))
 
 
 def describe(job: Job, result: CheckResult) -> list[str]:
@@ -265,15 +269,19 @@ def describe(job: Job, result: CheckResult) -> list[str]:
     lines = [f"{job.label}: {result.status}. {result.message}", f"found: {result.statistic}"]
     lines.append(f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}")
     lines.append(f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}")
-    for found in result.counterexamples:
-        point = ", ".join(f"{name} = {number.exact or number.float}" for name, number in found.parameters.items())
-        lhs = found.lhs.exact or found.lhs.float
-        rhs = found.rhs.exact or found.rhs.float
-        lines.append(f"{found.kind} counterexample: {point}: left {lhs}, right {rhs} {found.note}".rstrip())
+    for counterexample in result.counterexamples:
+        point = ", ".join(
+            f"{name} = {number.exact or number.float}" for name, number in counterexample.parameters.items()
+        )
+        lhs = counterexample.lhs.exact or counterexample.lhs.float
+        rhs = counterexample.rhs.exact or counterexample.rhs.float
+        lines.append(
+            f"{counterexample.kind} counterexample: {point}: left {lhs}, right {rhs} {counterexample.note}".rstrip()
+        )
     for control in result.controls:
-        seen = "refuted" if control.refuted else "MISSED"
-        lines.append(f"control {control.name}: {seen}. {control.statistic}")
+        outcome = "refuted" if control.refuted else "MISSED"
+        lines.append(f"control {control.name}: {outcome}. {control.statistic}")
     for neighbour in result.true_neighbours:
-        seen = "REFUTED" if neighbour.refuted else "not refuted"
-        lines.append(f"true neighbour {neighbour.name}: {seen}. {neighbour.statistic}")
+        outcome = "REFUTED" if neighbour.refuted else "not refuted"
+        lines.append(f"true neighbour {neighbour.name}: {outcome}. {neighbour.statistic}")
     return lines

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dpverify.problems.stepped_run import LongRun
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
-Seen = Callable[[int, Vector], None]
+Observer = Callable[[int, Vector], None]
 
 
 class NoiseConstants(Record, frozen=True, kw_only=True):
@@ -109,21 +109,21 @@ class Algorithm(ABC, Generic[SettingsT]):
         ArgumentError
             If the algorithm has no such setting, or a value is out of its domain.
         """
-        known = options(self.settings)
-        taken = {}
+        accepted = options(self.settings)
+        checked = {}
         for name, value in request.items():
             if value is None:
                 continue
             if name == "epochs":
-                taken[name] = check.whole(1, MOST_STEPS, epochs=value)
-            elif name in known:
-                taken[name] = known[name].checked(value)
+                checked[name] = check.whole(1, MOST_STEPS, epochs=value)
+            elif name in accepted:
+                checked[name] = accepted[name].checked(value)
             else:
                 raise check.ArgumentError(name, value, f"must be left out, {self.name} has none")
-        if {"steps", "epochs"} <= taken.keys():
-            both = f"steps={taken['steps']} and epochs={taken['epochs']}"
-            raise check.ArgumentError("steps or epochs", both, "must be given, not both")
-        return taken
+        if {"steps", "epochs"} <= checked.keys():
+            values = f"steps={checked['steps']} and epochs={checked['epochs']}"
+            raise check.ArgumentError("steps or epochs", values, "must be given, not both")
+        return checked
 
     @abstractmethod
     def complete(self, request: Mapping[str, Any], examples: int) -> SettingsT:
@@ -138,7 +138,9 @@ class Algorithm(ABC, Generic[SettingsT]):
     def start(self, problem: Regression, settings: SettingsT) -> LongRun:
         """Return the run before its first step."""
 
-    def run(self, problem: Regression, settings: SettingsT, stops: Sequence[int], moved: Seen, stopped: Seen) -> None:
+    def run(
+        self, problem: Regression, settings: SettingsT, stops: Sequence[int], moved: Observer, stopped: Observer
+    ) -> None:
         """Run to the last stop: ``stopped(t, w)`` sees the start and each stop, ``moved(t, w)`` steps in between."""
         run = self.start(problem, settings)
         stopped(0, run.w)
@@ -204,7 +206,7 @@ class Algorithm(ABC, Generic[SettingsT]):
 
     def calibration(self) -> type[CalibrationRequest]:
         """Return the class of its questions to ``dpverify calibrate``; by default they have its settings."""
-        from dpverify.calibrate.of_settings import request_class
+        from dpverify.calibrate.by_name import request_class
 
         return request_class(self)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import msgspec
 
-from dpverify.algorithms.algorithm import ProblemSize, Seen
+from dpverify.algorithms.algorithm import Observer, ProblemSize
 from dpverify.algorithms.dp_srm import RecursiveMomentum, SrmSettings
 from dpverify.algorithms.sampled import least_sigma, sampled_bounds
 from dpverify.algorithms.settings import SettingInfo, whole
@@ -59,7 +59,9 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
     def start(self, problem: Regression, settings: DdpSettings) -> NoReturn:
         raise check.ArgumentError("algorithm", self.name, "has no run in one process")
 
-    def run(self, problem: Regression, settings: DdpSettings, stops: Sequence[int], moved: Seen, stopped: Seen) -> None:
+    def run(
+        self, problem: Regression, settings: DdpSettings, stops: Sequence[int], moved: Observer, stopped: Observer
+    ) -> None:
         """Run the parties as processes."""
         from dpverify.train.parties import run_parties
 
@@ -85,17 +87,17 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
 
         if settings.noise != "shares":
             return Bounds(0.0, self.epsilon(settings, size, delta), exact=False)
-        holds = even_split(size.examples, settings.parties)
-        return sampled_bounds(settings.batch / len(holds) / min(holds), settings.sigma, settings.steps, delta)
+        sizes = even_split(size.examples, settings.parties)
+        return sampled_bounds(settings.batch / len(sizes) / min(sizes), settings.sigma, settings.steps, delta)
 
     def sigma(self, settings: DdpSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         from dpverify.train.ddp import even_split, with_inside_sigma
 
-        holds = even_split(size.examples, settings.parties)
+        sizes = even_split(size.examples, settings.parties)
         if settings.noise != "shares":
-            return with_inside_sigma(settings, settings.noise, holds, size.dimension, epsilon, delta).sigma
+            return with_inside_sigma(settings, settings.noise, sizes, size.dimension, epsilon, delta).sigma
         # the rate is that of the party whose examples are drawn most often
-        return least_sigma(settings.batch / (len(holds) * min(holds)), settings.steps, epsilon, delta)
+        return least_sigma(settings.batch / (len(sizes) * min(sizes)), settings.steps, epsilon, delta)
 
     def account(
         self, settings: DdpSettings, size: ProblemSize, epsilon: float | None, delta: float

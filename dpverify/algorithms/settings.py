@@ -132,14 +132,16 @@ def described(kind: type[Record]) -> dict[str, Option]:
     >>> described(Settings)["steps"].setting.letter
     'T'
     """
-    found = {}
+    options_by_name = {}
     for field in msgspec.structs.fields(kind):
         value_type, *marks = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
         setting = next((mark for mark in marks if isinstance(mark, SettingInfo)), None)
         if setting is not None:
             default = None if field.required else field.default
-            found[field.name] = Option(field.name, _without_none(value_type), setting, field.required, default)
-    return found
+            options_by_name[field.name] = Option(
+                field.name, _without_none(value_type), setting, field.required, default
+            )
+    return options_by_name
 
 
 def options(kind: type[Record]) -> dict[str, Option]:

@@ -79,8 +79,8 @@ def estimate_optimizer(method: DpSrmAlgorithm, settings: Any) -> PrivateOptimize
         tape = np.stack([np.ones(d), rng.standard_normal(d)])  # the first estimate moves the iterate away from 0
         run = DpSrm(oracle, size, np.zeros(d), method.parameters(settings, smoothness=1.0), tape=tape)
         run.advance(1)
-        known = (1.0 - settings.gamma) * run.v
+        previous_share = (1.0 - settings.gamma) * run.v
         run.advance(1)
-        return state, run.v - known
+        return state, run.v - previous_share
 
     return PrivateOptimizer(step, batches=batches_of(settings.batch))

@@ -19,14 +19,14 @@ from dpverify.symbolic.exact.evaluate import evaluate, holds, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 from dpverify.symbolic.exact.statements import definitions
 
-Given: TypeAlias = SupportsIndex | SupportsFloat | str  # int, float, Fraction, Decimal, numbers of numpy, or text
+NumberInput: TypeAlias = SupportsIndex | SupportsFloat | str  # int, float, Fraction, Decimal, numbers of numpy, or text
 
 SIMPLEST = 10**9  # largest denominator of a fraction for which a float stands, if it has the value of that float
 BITS = 1024  # precision of definitions
 
 
 class ConditionError(ValueError):
-    """Numbers at which a statement says nothing: a letter outside its domain, or a condition that is violated.
+    """Values outside the statement's scope: outside a symbol's domain, or violating a condition.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class ConditionError(ValueError):
         self.violations = violations
 
 
-def exact_number(letter: str, value: Given) -> Fraction:
-    """Take a number exactly. A float stands for the simplest fraction that has its value: 1/3, not 0.333...333."""
+def exact_number(letter: str, value: NumberInput) -> Fraction:
+    """Return a number exactly. A float stands for the simplest fraction that rounds to it: 1/3, not 0.333...333."""
     rule = "must be a finite number, or a text such as '1/3'"
     if isinstance(value, bool):
         raise ArgumentError(letter, value, rule)
@@ -95,7 +95,7 @@ def needed_part(statement: Statement, also: Iterable[str] = ()) -> Statement:
 
 
 def violations(statement: Statement, point: Mapping[str, Fraction]) -> list[str]:
-    """Conditions and domains that certainly fail at a point, or cannot be decided, with the values of their sides."""
+    """Return the conditions and domains that fail at a point or cannot be decided, with the values of their sides."""
     try:
         env: Mapping[str, Exact] = definitions(statement, point, precision=BITS)
     except EvaluationError as error:

@@ -1,4 +1,4 @@
-"""All that is known of one claim, as text: what ``dpverify explain`` prints, from the recorded run."""
+"""The explanation of one claim as text, as ``dpverify explain`` prints it, from the recorded run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Explanation:
         return self._printed(WIDTH).export_html(inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>')
 
     def _printed(self, width: int) -> Console:
-        """A console that has recorded what ``dpverify explain`` prints."""
+        """Return a console that holds the output of ``dpverify explain``."""
         from rich.console import Console
 
         from dpverify.report.explain import print_explained
@@ -118,7 +118,7 @@ def explain(
 
 
 def single_claim(specs: Specs, claim: str) -> ClaimSpec:
-    """Find one claim; a ValueError names the claims where a pattern fits several."""
+    """Return one claim. If a pattern matches several claims, a ValueError names them."""
     matches = specs.select((claim,))
     if len(matches) != 1:
         raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {several_claims(matches)}.")

@@ -65,12 +65,12 @@ def figure(
 
     run = recorded_run_of_claim(spec, report)
     chosen = (result for result in (run.results if run else ()) if reading.items() <= result.reading.items())
-    found = [picture for result in chosen for picture in pictures(result)]
-    if not found:
+    drawings = [picture for result in chosen for picture in pictures(result)]
+    if not drawings:
         raise ValueError(f"the recorded run has no figure of {spec.key}.")
-    picture = next(_named(found, name), None)
+    picture = next(_named(drawings, name), None)
     if picture is None:
-        names = ", ".join(dict.fromkeys(picture.name for picture in found))
+        names = ", ".join(dict.fromkeys(picture.name for picture in drawings))
         raise ValueError(f"name must be one of {names}, got name={name!r}.")
     drawn = draw(picture.name, picture.columns)
     drawn.set_label(caption(picture.name, picture.columns))

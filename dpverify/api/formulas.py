@@ -9,9 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dpverify.api.choice import chosen_statement
-from dpverify.api.conditions import ConditionError, Given, exact_number, needed_part, violations
-from dpverify.api.ends import interval
+from dpverify.api.choice import chosen_statement, interval
+from dpverify.api.conditions import ConditionError, NumberInput, exact_number, needed_part, violations
 from dpverify.api.explanation import single_claim
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import ClaimSpec, Specs, load_specs
@@ -102,7 +101,7 @@ class ClaimFormula:
         """Conditions on the letters, besides their domains."""
         return texts(display(self.statement), "if")
 
-    def __call__(self, **numbers: Given) -> float:
+    def __call__(self, **numbers: NumberInput) -> float:
         """Evaluate the right side.
 
         Parameters
@@ -126,7 +125,7 @@ class ClaimFormula:
         """
         return float(to_number(self.exact(**numbers)).float)
 
-    def exact(self, **numbers: Given) -> Exact:
+    def exact(self, **numbers: NumberInput) -> Exact:
         """Evaluate the right side without rounding: a Fraction if it is rational, else a ball (``flint.arb``)."""
         if self.statement.relation in ORDERS:
             raise ValueError(f"{self._name} is an order of growth, whose constant is unknown: use its expression.")
@@ -141,7 +140,7 @@ class ClaimFormula:
         except EvaluationError as error:
             raise ValueError(f"{self._name} has no value here: {error}") from error
 
-    def limits(self, letter: str, **numbers: Given) -> tuple[float, float]:
+    def limits(self, letter: str, **numbers: NumberInput) -> tuple[float, float]:
         """Find the values of a letter that its domain and the conditions allow.
 
         Parameters
@@ -196,7 +195,7 @@ class ClaimFormula:
     def _verdict(self) -> str:
         return status_words(self.status, self.severity)
 
-    def _point(self, numbers: Mapping[str, Given]) -> dict[str, Fraction]:
+    def _point(self, numbers: Mapping[str, NumberInput]) -> dict[str, Fraction]:
         """The numbers exactly; a ValueError names one that is no letter."""
         for name in numbers:
             if name in self.statement.let_names:

@@ -101,7 +101,7 @@ def verify_run(
     checks: str | None = None,
     cluster: Cluster | None = None,
     limit: float = 0.0,
-    whole: WholeRun | None = None,
+    whole_run: WholeRun | None = None,
     renew: Path | None = None,
 ) -> Run:
     """Judge claims and return the whole run: the results with the manifest that a report needs.
@@ -126,7 +126,7 @@ def verify_run(
         Seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks. With it,
         checks run in processes of their own, which are ended then, and the check is inconclusive. The calling script
         needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`. 0 for none.
-    whole : dpverify.harness.finished.whole_run.WholeRun, optional
+    whole_run : dpverify.harness.finished.whole_run.WholeRun, optional
         Keeps the run in the store once all is decided.
     renew : pathlib.Path, optional
         Folder of a report. Its verdicts whose record, code, budget and versions have not changed stand; only the
@@ -171,7 +171,7 @@ def verify_run(
         "renew": None if renew is None else RecordedRun(renew),
     }
     if limit <= 0.0:
-        return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole=whole)
+        return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole_run=whole_run)
     if early is not None:  # it would do nothing, and hold memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
             early.shutdown(wait=False, cancel_futures=True)

@@ -1,16 +1,20 @@
-"""The verdicts of the recorded run that comes with dpverify, without running anything."""
+"""Verdicts without running a check: from the recorded run that comes with dpverify, or from the result store."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from dpverify.api.verdicts import Verdicts
-from dpverify.ledger import ClaimSpec
+from dpverify.ledger import ClaimSpec, Specs
 from dpverify.ledger.errors import SpecError, UnknownClaim, shown, suggest
 from dpverify.ledger.load import bundled
-from dpverify.ledger.results import Run
+from dpverify.ledger.results import Run, RunInfo
+
+if TYPE_CHECKING:
+    from dpverify.harness.run.store import Store
 
 
 def recorded(paper: str, *, report: Path | str | None = None) -> Verdicts:
@@ -72,11 +76,53 @@ def recorded_run_of_claim(spec: ClaimSpec, report: Path | str | None = None) -> 
 def recorded_run(paper: str, folder: Path) -> Run | None:
     """Read the recorded run of a paper from a report; None where the report has none."""
     from dpverify.report.pages.folder import finish
-    from dpverify.report.pages.layout import OTHERS
+    from dpverify.report.pages.layout import OTHER_PAGES
     from dpverify.report.pages.write import decode_run
 
     finish(folder)
-    files = {path.stem: path for path in (folder / "data").glob("*.json") if path.stem not in OTHERS}
+    files = {path.stem: path for path in (folder / "data").glob("*.json") if path.stem not in OTHER_PAGES}
     if paper not in files:
         return None
     return decode_run(f"data/{files[paper].name}", files[paper].read_bytes())
+
+
+def stored_run_of_claim(specs: Specs, spec: ClaimSpec, store: Store, source: str | None = None) -> Run | None:
+    """Judge a claim by blocks in the store, of the largest budget with all of them and today's evidence; else None."""
+    from dpverify.harness.budget import BUDGETS
+
+    budgets = list(BUDGETS)
+    requests = [request for request in store.requests(f"{spec.key}[") if request[0] in budgets]
+    ordered = sorted(requests, key=lambda request: (-budgets.index(request[0]), request[1]))
+    runs = (_run(specs, spec, store, source, budget, seed) for budget, seed in ordered)
+    return next((run for run in runs if run is not None), None)
+
+
+def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget: str, seed: int) -> Run | None:
+    from dpverify.harness.recorded_proof import RecordedRun
+    from dpverify.harness.run.engine import stored_results
+    from dpverify.harness.run.manifest import commit, machine, versions
+    from dpverify.harness.run.runner import false_alarm
+    from dpverify.harness.run.sources import PAPERS
+    from dpverify.harness.run.store import BlockCache
+    from dpverify.harness.run.suite import Suite, by_case, judged
+
+    proofs = RecordedRun() if budget == "smoke" else None  # as in verify: a block depends on what it took from there
+    cases = Suite(specs, budget, seed, source or PAPERS, proofs).cases(spec)
+    hashes = [case.evidence_hash for case in cases]
+    work = [job for case in cases for job in case.jobs]
+    evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
+    blocks = BlockCache(store, work, evidence)
+    checks = stored_results(work, blocks)
+    if not checks:
+        return None
+    results = judged(specs, cases, by_case(cases, checks), hashes)
+    info = RunInfo(
+        versions=versions(),
+        seed=seed,
+        budget=budget,
+        commit=commit(),
+        machine=machine(),
+        false_alarm=false_alarm(results),
+        from_store=blocks.reused,
+    )
+    return Run(run=info, papers={spec.paper: specs.papers[spec.paper].info}, results=results)

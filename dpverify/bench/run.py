@@ -2,22 +2,83 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import msgspec
 from numpy.random import SeedSequence
 
 from dpverify.bench.case import BenchCase, Group
-from dpverify.bench.machine import Watch, load, machine
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
 from dpverify.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import fingerprint
 from dpverify.harness.run.manifest import commit, versions
-from dpverify.harness.run.store import KeptBlocks, Store
+from dpverify.harness.run.store import BlockCache, Store
 from dpverify.processes import usable_cores
+
+
+class Watch:
+    """How long something takes, and what other processes do meanwhile."""
+
+    def __init__(self) -> None:
+        self.load = load()
+        self._begin, self._all, self._own = perf_counter(), _all_seconds(), _own_seconds()
+
+    def seconds(self) -> float:
+        """Seconds since it was made."""
+        return perf_counter() - self._begin
+
+    def others(self) -> float | None:
+        """Cores that other processes kept busy since, in the mean; None where the system does not tell."""
+        now = _all_seconds()
+        if now is None or self._all is None:
+            return None
+        spent = now - self._all - (_own_seconds() - self._own)
+        return round(max(spent, 0.0) / max(self.seconds(), 1e-9), 3)
+
+
+def machine() -> dict[str, str]:
+    """Kind of machine, without its name: system, architecture, cores; processor and memory where the system tells."""
+    from dpverify.harness.run import manifest
+
+    description = manifest.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        description |= {"processor": names[0]} if names else {}
+    if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
+        description["memory"] = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
+    return description
+
+
+def load() -> float:
+    """Processes that wanted a core, mean of the last minute; 0 where the system does not tell."""
+    with suppress(OSError, AttributeError):
+        return os.getloadavg()[0]
+    return 0.0
+
+
+def _own_seconds() -> float:
+    """Processor seconds of this process and of its children that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def _all_seconds() -> float | None:
+    """Processor seconds of everything on this machine, what a hypervisor took from it included."""
+    try:
+        words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
+    except OSError:
+        return None
+    ticks = [int(word) for word in words[1:9]]  # user nice system idle iowait irq softirq steal
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
+
 
 Progress = Callable[[int, int, str], None]  # told how many measurements are done, of how many, and what is measured
 
@@ -81,10 +142,10 @@ def run(
     watch = Watch()
     interrupted = False
     cases = [_Passes(group.name, case, amount, seed) for group in groups for case in group.cases]
-    kept_blocks = None if store is None else KeptBlocks(store, cases, [_evidence()] * len(cases), fresh)
+    cache = None if store is None else BlockCache(store, cases, [_evidence()] * len(cases), fresh)
     earlier = 0
     try:
-        earlier = _measure(cases, amount, seed, progress or (lambda *_: None), kept_blocks)
+        earlier = _measure(cases, amount, seed, progress or (lambda *_: None), cache)
         if store is not None and not store.failure:
             store.drop(cases)
     except KeyboardInterrupt:
@@ -115,16 +176,14 @@ def run(
     return Bench(runs=[info], groups=measured, cases=records)
 
 
-def _measure(
-    cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, kept_blocks: KeptBlocks | None
-) -> int:
+def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, cache: BlockCache | None) -> int:
     """Measure all passes but those that are kept; how many those are."""
     drawn = int(SeedSequence(seed).generate_state(1)[0])
     total = sum(min(amount.passes, passes_of_case.case.passes or amount.passes) for passes_of_case in cases)
     finished_passes = (
         {}
-        if kept_blocks is None
-        else {passes_of_case.asked: kept_blocks.found(place) for place, passes_of_case in enumerate(cases)}
+        if cache is None
+        else {passes_of_case.asked: cache.found(place) for place, passes_of_case in enumerate(cases)}
     )
     done = earlier = 0
     for turn in range(amount.passes):
@@ -152,11 +211,11 @@ def _measure(
             try:
                 for place, passes_of_case in due_cases:
                     progress(done, total, f"pass {turn + 1} of {amount.passes}: {group}/{passes_of_case.case.name}")
-                    found = next(answers)
-                    done, passes_of_case.error = done + 1, found.error
-                    passes_of_case.found += [] if found.error else [found]
-                    if kept_blocks is not None and not found.error:
-                        kept_blocks.keep(place, turn, BlockOutcome(msgspec.json.encode(found).decode(), 0.0))
+                    outcome = next(answers)
+                    done, passes_of_case.error = done + 1, outcome.error
+                    passes_of_case.found += [] if outcome.error else [outcome]
+                    if cache is not None and not outcome.error:
+                        cache.keep(place, turn, BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0))
             finally:
                 answers.close()  # ends its process
     return earlier

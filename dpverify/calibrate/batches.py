@@ -1,4 +1,4 @@
-"""Which noise do DP-SRM, its baselines and DPageEM need? As printed, and as accounted from both sides."""
+"""The noise of DP-SRM, its baselines and DPageEM: as printed, and as bounded by the accountant from both sides."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
         return iter(())
 
     def step_count(self, gradients: int) -> int:
-        """Return T, where a step takes so many gradients of examples."""
+        """Return T, if a step takes this many gradients of examples."""
         if (self.steps is None) == (self.epochs is None):
             raise check.ArgumentError("steps or epochs", self.steps, "must be given, and not both")
         return self.steps or max(1, round((self.epochs or 0) * self.n / gradients))
@@ -129,11 +129,11 @@ class StageRequest(BatchRequest, frozen=True, kw_only=True):
         return {"constant": bought(run, constant, self.delta)}
 
     def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
-        """Yield the region of the constant, where epsilon is outside of it."""
+        """Yield the region of the constant if epsilon is outside."""
         del noises
-        most = min(run.rate(run.batch) ** 2 * run.steps, -math.log(self.delta))
-        if not self.epsilon < most:
-            yield f"the constant of equation 4 is for epsilon below {most:.4g} here, (B/n)^2 T and log(1/delta)"
+        largest = min(run.rate(run.batch) ** 2 * run.steps, -math.log(self.delta))
+        if not self.epsilon < largest:
+            yield f"the constant of equation 4 is for epsilon below {largest:.4g} here, (B/n)^2 T and log(1/delta)"
 
 
 class SrmRequest(BatchRequest, frozen=True, kw_only=True):
@@ -175,10 +175,10 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
         order = printed_order(self.epsilon, self.delta, self.beta)
         for name in ("printed", "proof"):
             for batch in sorted({run.batch_0, run.batch}):
-                found = lemma_condition(run, batch, noises[name].noise, order)
-                if not found.holds:
-                    order_words = f"alpha - 1 = {found.order:.4g}, at most {found.most:.4g} by it"
-                    numbers = f"sigma'^2 = {found.ratio:.4g} and {order_words}"
+                condition = lemma_condition(run, batch, noises[name].noise, order)
+                if not condition.holds:
+                    order_words = f"alpha - 1 = {condition.order:.4g}, at most {condition.most:.4g} by it"
+                    numbers = f"sigma'^2 = {condition.ratio:.4g} and {order_words}"
                     yield f"Lemma 3.7 may not be used for the noise {ROWS[name]} at batches of {batch}: {numbers}"
 
 
@@ -194,7 +194,7 @@ class DdpRequest(SrmRequest, frozen=True, kw_only=True):
 
 
 class NoiseRow(Record, frozen=True, kw_only=True):
-    """One noise, and what it buys."""
+    """One noise, with the epsilon that it gives."""
 
     noise: Real  # over the sensitivity of a mean over all data
     std_0: Real  # deviation of a coordinate of the noise of the first estimate, and of the others
@@ -266,7 +266,7 @@ ROWS = {
 
 
 def batch_summary(result: BatchCalibration) -> str:
-    """Tell a calibration to a person, in several lines."""
+    """Return a summary of the calibration, in several lines."""
     first = f", first batch {result.batch_0}" if "proof" in result.noise else ""
     shared = f" from {result.parties} parties" if result.parties > 1 else ""
     lines = [
@@ -296,7 +296,7 @@ def batch_summary(result: BatchCalibration) -> str:
 
 
 def _advice(result: BatchCalibration) -> str:
-    """Say in one sentence what to implement."""
+    """Return a sentence that says which noise to implement."""
     row = result.noise["exact"]
     later = f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
     if "proof" not in result.noise:

@@ -1,4 +1,4 @@
-"""Choose sigma: as printed, as the proof supports, as the accountant certifies; and how far that is from the least."""
+"""Sigma as printed, as the proof supports and as the accountant certifies, and a bound on the least sigma."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
 
 
 def accounted_run(request: CalibrateRequest, theorem: TheoremParameters) -> AccountedRun:
-    """Fill in what was not given; alpha is what the theorem prints, if that can be."""
+    """Fill in the defaults. Alpha is the theorem's value if that is possible."""
     requested_steps = request.asked_steps
     steps = requested_steps if requested_steps is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))
     check.whole(1, MOST_STEPS - 1, steps=steps)

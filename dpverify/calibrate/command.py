@@ -8,10 +8,9 @@ from typing import Any, Literal
 
 from dpverify.algorithms.registry import ALGORITHMS
 from dpverify.calibrate.batches import BatchCalibration, batch_summary
-from dpverify.calibrate.by_name import Answer, calibration
+from dpverify.calibrate.by_name import Answer, SettingsCalibration, calibration, settings_summary
 from dpverify.calibrate.growing import GrowingCalibration, budget_summary
 from dpverify.calibrate.guarantee import epsilon
-from dpverify.calibrate.of_settings import SettingsCalibration, settings_summary
 from dpverify.calibrate.records import Calibration, Real, real
 from dpverify.calibrate.tables import requested_line
 from dpverify.kernels.check import ArgumentError
@@ -77,11 +76,11 @@ def noise_epsilon(algorithm: str | None, sigma: float, *, delta: float | None = 
 
 
 def epsilon_summary(result: NoiseEpsilon) -> str:
-    """Tell the epsilon of a noise to a person."""
+    """Return a summary of the epsilon of a noise."""
     low, high = map(_show, result.epsilon)
-    given = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
+    settings = f"sigma = {_show(result.sigma)}, delta = {_show(result.delta)}"
     return (
-        f"{result.algorithm} with {given}: the smallest epsilon is at least {low} and at most {high}.\n{UNIT}\n"
+        f"{result.algorithm} with {settings}: the smallest epsilon is at least {low} and at most {high}.\n{UNIT}\n"
         "The upper bound is certified. Neighbours differ by replacing one example. Real arithmetic, not floats."
     )
 
@@ -90,13 +89,13 @@ UNIT = (
     "Here sigma means what --help says of --sigma. With sampled batches it is the standard deviation of the noise of "
     "the mean gradient, which is the noise multiplier times the clip length, divided by the batch size."
 )
-ROUNDING = 1e-9  # relative distance up to which two bounds are told as one number
+ROUNDING = 1e-9  # relative distance up to which two bounds are printed as one number
 
 ROWS = {"printed": "as printed", "proof": "proof supports", "exact": "certified"}
 
 
 def summary(result: Calibration) -> str:
-    """Tell a calibration to a person, in several lines."""
+    """Return a summary of the calibration, in several lines."""
     return "\n".join((*_run(result), "", *_table(result), "", *_ending(result)))
 
 
@@ -146,7 +145,7 @@ def _ending(result: Calibration) -> Iterator[str]:
 
 
 def _gap(result: Calibration) -> Iterator[str]:
-    """Say how far the certified sigma may be from the smallest that would do."""
+    """Return how far the certified sigma may be from the smallest sufficient one."""
     least, sigma = result.sigma_bounds
     low, high = (f"{value:.6g}" for value in result.epsilon_bounds)
     certified = f"The accountant certifies epsilon <= {high} at sigma = {sigma:.6g}"

@@ -1,4 +1,4 @@
-"""Which budget does DP-AGD need? As its paper converts it, and the largest that is certified."""
+"""The budget of DP-AGD: as its paper converts it, and the largest that is certified."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
 
 
 class BudgetRow(Record, frozen=True, kw_only=True):
-    """A budget, and what it buys."""
+    """A budget, with the epsilon that it gives."""
 
     rho: Real
     epsilon: tuple[Real, Real]  # bounds of the smallest epsilon; the upper one is the guarantee
@@ -98,7 +98,7 @@ def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
 
 
 def budget_summary(result: GrowingCalibration) -> str:
-    """Tell a calibration to a person, in several lines."""
+    """Return a summary of the calibration, in several lines."""
     lines = [
         f"{result.algorithm}: N = {result.n}, at most T = {result.steps} steps, full gradients",
         requested_line(result.epsilon, result.delta),

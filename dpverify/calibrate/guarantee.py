@@ -161,7 +161,7 @@ def _factor(run: BatchRun, deviation: float) -> float:
 
 
 def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
-    """Give what an optimizer releases, per unit of its noise."""
+    """Return the release of an optimizer, per unit of its noise."""
     from dpverify.algorithms.registry import algorithm_named
     from dpverify.algorithms.settings import options
     from dpverify.calibrate.batches import BatchRequest

@@ -1,4 +1,4 @@
-"""What a user asks of a calibration, checked, and what it gives, as typed records."""
+"""The checked request for a calibration, and the records of its results."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
         return theorem_6(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
 
     def unit_noise(self) -> UnitNoise:
-        """Return what the accountant knows of the run, for each unit of sigma."""
+        """Return the run as the accountant sees it, per unit of sigma."""
         from dpverify.calibrate.calibrate import accounted_run
         from dpverify.papers.tran2022.accounting.noise import unit_noise
 
@@ -170,14 +170,14 @@ class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
 
     schema: Literal[1] = 1
     algorithm: str
-    epsilon: float  # what was asked for
+    epsilon: float  # the requested epsilon
     delta: float
     run: RunParameters
     theorem: Theorem
     # Noise multipliers of the paper's box. ``exact`` is certified; the others are what the paper and its proof say.
     sigma: Trio
     node_std: dict[str, Trio]  # standard deviations of each kind of node, in units of the gradient
-    epsilon_bought: Real  # what the printed sigma really buys at this delta, rounded up and certified
+    epsilon_bought: Real  # certified epsilon of the printed sigma at this delta, rounded up
     delta_bought: float  # what the printed sigma really buys at this epsilon
     bought: Trio  # epsilon that each of the three sigmas buys at this delta
     # whether each of the three sigmas gives (epsilon, delta), by the accountant's upper bound

@@ -11,8 +11,8 @@ from dpverify.report.numbers import show_float
 
 if TYPE_CHECKING:
     from dpverify.calibrate.batches import BatchCalibration
+    from dpverify.calibrate.by_name import SettingsCalibration
     from dpverify.calibrate.growing import GrowingCalibration
-    from dpverify.calibrate.of_settings import SettingsCalibration
     from dpverify.calibrate.records import Calibration
 
 

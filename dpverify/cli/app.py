@@ -14,14 +14,12 @@ from cyclopts import App, CycloptsError, Parameter
 from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
-from dpverify.cli.certify import certify
+from dpverify.cli.claims import list_claims
 from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
-from dpverify.cli.experiments import party, train
+from dpverify.cli.experiments import add_algorithms, algorithm_first, calibrate_options, party, train, train_options
 from dpverify.cli.explain import explain
-from dpverify.cli.generated.commands import add_algorithms, algorithm_first, calibrate_options, train_options
-from dpverify.cli.listing import list_claims
 from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import (
     BAD_INPUT,
@@ -34,8 +32,7 @@ from dpverify.cli.output import (
     open_closed_streams,
     stdout_failure,
 )
-from dpverify.cli.proofs.prove import prove
-from dpverify.cli.proofs.rules import rules
+from dpverify.cli.proofs import certify, prove, rules
 from dpverify.cli.selftest import selftest
 from dpverify.cli.site import site
 from dpverify.cli.verify import verify
@@ -110,7 +107,7 @@ def unwrapped(text: str) -> str:
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command. The exit code: 0, 1, 2, 3 or 130 (141 where the reader of stdout went away)."""
+    """Run one command and return its exit code: 0, 1, 2, 3 or 130, or 141 if the reader of stdout has ended."""
     open_closed_streams()
     words = list(sys.argv[1:] if tokens is None else tokens)
     if tokens is None:
@@ -122,7 +119,7 @@ def main(tokens: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             complain("interrupted")
             return INTERRUPTED
-        except SystemExit as error:  # rich's way to say that a pipe is closed, with an exit code of 1
+        except SystemExit as error:  # rich exits with 1 if a pipe is closed
             code = BROKEN_PIPE if isinstance(error.__context__, BrokenPipeError) else internal_failure(error)
         except BrokenPipeError:
             code = BROKEN_PIPE
@@ -155,7 +152,7 @@ def _run(words: list[str]) -> int:
 
 
 def _crashed(error: Exception) -> int:
-    """Say what ended a command that was not to end so: the surroundings, which a person can mend, or our code."""
+    """Report an unexpected exception: the environment's fault, which the user can repair, or ours."""
     if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:  # an open stream
         stdout_failure()
         complain(f"output: cannot be written ({error.strerror})")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpverify.apart import run_apart
-from dpverify.cli.conformance.targets import load_datasets, load_function, load_value
+from dpverify.cli.conformance import load_datasets, load_function, load_value
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 REFUTED = 1
 
-SECONDS = 60.0  # that one call of foreign code may take
-LEAST_SECONDS = 0.05  # a block of outputs that was drawn sooner is drawn again, and not kept
+SECONDS = 60.0  # time limit of one call of foreign code
+LEAST_SECONDS = 0.05  # blocks of outputs that took less are not stored
 
 
 def audit(
@@ -122,9 +122,9 @@ def audit(
 
     options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
     limit = timeout if ":" in mechanism else 0.0
-    asked = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, report is not None, options)
+    request = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, report is not None, options)
     try:
-        ((result, peer),) = run_apart(limit, results, *asked)
+        ((result, peer),) = run_apart(limit, results, *request)
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
@@ -176,7 +176,7 @@ def results(
     options: dict[str, Any],
 ) -> Iterator[tuple[AuditResult, Peer | None]]:
     """Load what is audited, audit it with a progress bar, and yield the result, with its record if a page needs it."""
-    from dpverify.cli.means import means_of
+    from dpverify.cli.backends import open_backend
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.draws import Elsewhere
     from dpverify.privacy.audit.records import AuditError
@@ -185,12 +185,12 @@ def results(
     delta = options["delta"]
     try:
         target = find(mechanism, datasets, score, delta)
-        keeping = means_of(cluster, store, fresh=fresh, least=LEAST_SECONDS, passing=True, limit=limit)
-        with keeping as means, rounds_on_stderr() as report:
-            asked = _asked(mechanism, datasets, target)
-            if asked is None:
-                means.store = None
-            origin = partial(_mechanism_and_datasets, mechanism, datasets, delta)
+        keeping = open_backend(cluster, store, fresh=fresh, min_seconds=LEAST_SECONDS, temporary=True, limit=limit)
+        with keeping as backend, rounds_on_stderr() as report:
+            request = _cache_key(mechanism, datasets, target)
+            if request is None:
+                backend.store = None
+            origin = partial(_load_targets, mechanism, datasets, delta)
             result = run(
                 target.mechanism,
                 target.datasets,
@@ -200,7 +200,7 @@ def results(
                 name=mechanism,
                 remarks=target.remarks,
                 report=report,
-                elsewhere=Elsewhere(means.outcomes, asked or "", origin),
+                elsewhere=Elsewhere(backend.outcomes, request or "", origin),
                 **options,
             )
     except AuditError as error:
@@ -209,27 +209,27 @@ def results(
 
 
 def _peer(mechanism: str, result: AuditResult) -> Peer:
-    """Describe what was audited, here where its module is loaded."""
+    """Describe the audited mechanism. Its module is loaded in this process."""
     from dpverify.conform.peers.recording import audited
 
     return audited(mechanism, load_function("MECHANISM", mechanism)[1], result)
 
 
-def _asked(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
-    """Say what is audited, by its name and the digest of the data sets and of the Python files beside it."""
+def _cache_key(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
+    """Return the mechanism's name with a digest of the data sets and of the Python files in its folder."""
     try:
         with foreign_code("datasets"):
             digest = hashlib.sha256(pickle.dumps(target.datasets))
             home = Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent if ":" in mechanism else None
-    except ForeignError:  # what cannot be told from another is not kept
+    except ForeignError:  # without a digest, results are not stored
         return None
     for path in sorted(home.glob("*.py") if home else ()):
         digest.update(path.name.encode() + path.read_bytes())
     return f"{mechanism} {datasets} {digest.hexdigest()}"
 
 
-def _mechanism_and_datasets(mechanism: str, datasets: str | None, delta: float) -> tuple[Any, Any]:
-    """Find both in another process."""
+def _load_targets(mechanism: str, datasets: str | None, delta: float) -> tuple[Any, Any]:
+    """Load the mechanism and the data sets in another process."""
     from dpverify.privacy.audit.audit import default_datasets
 
     target = find(mechanism, datasets, None, delta)
@@ -237,7 +237,7 @@ def _mechanism_and_datasets(mechanism: str, datasets: str | None, delta: float) 
 
 
 def find(mechanism: str, datasets: str | None, score: str | None, delta: float) -> AuditTarget:
-    """Find what the user named."""
+    """Load the target that the user named."""
     from dpverify.algorithms.audited import AuditTarget
 
     scorer = None if score is None else load_function("--score", score)[0]

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.cli.means import opened
+from dpverify.cli.backends import open_store
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dpverify.bench.case import Group
     from dpverify.bench.records import Bench
 
-WRONG = 1  # exit code where something became slower, or a case could not be measured
+WRONG = 1  # exit code if a case became slower or could not be measured
 
 
 def bench(
@@ -84,12 +84,12 @@ def bench(
     from dpverify.bench.run import QUICK, USUAL, run
     from dpverify.report.terminal import rounds_on_stderr
 
-    kept = opened(store)
+    blocks = open_store(store)
     with rounds_on_stderr() as progress:
         amount = QUICK if quick else USUAL
-        measured = run(chosen, amount, seed=seed, progress=progress, store=kept, fresh=fresh)
-    if kept is not None and kept.failure:
-        complain(f"the run went on without its store: {kept.failure}")
+        measured = run(chosen, amount, seed=seed, progress=progress, store=blocks, fresh=fresh)
+    if blocks is not None and blocks.failure:
+        complain(f"the run went on without its store: {blocks.failure}")
     if earlier := sum(info.earlier for info in measured.runs):
         complain(f"{earlier} passes were measured in a run that was ended; --fresh measures all anew")
     slower = False
@@ -153,7 +153,7 @@ def _read(file: Path | None) -> Bench | None:
 
 
 def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
-    """Print the run, and the comparison; whether something became slower."""
+    """Print the run and the comparison, and return whether a case became slower."""
     from rich.console import Console
 
     from dpverify.bench.report.terminal import print_bench
@@ -172,10 +172,10 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     from dpverify.bench.report.terminal import print_comparison
     from dpverify.report.words import plural
 
-    found = compare(measured, old)
-    print_comparison(found, console)
+    changes = compare(measured, old)
+    print_comparison(changes, console)
     alone = without_counterpart(measured, old)
-    if alone and found:
+    if alone and changes:
         complain(
             f"{plural(alone, 'form')} not compared: the other run has no form with this name, size and limit; "
             "record it again to compare all"
@@ -191,7 +191,7 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
         complain(
             "other processes ran during one of the runs: small changes are missed, and false alarms are more likely"
         )
-    return any(each.change == "slower" for each in found)
+    return any(change.change == "slower" for change in changes)
 
 
 def _write_report(measured: Bench, folder: Path | None) -> None:

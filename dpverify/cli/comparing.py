@@ -117,10 +117,10 @@ def compare(
         raise BadInput("--timeout", timeout, "must be given with --cluster")
     if figure == COMPARE_FIGURE:
         check_figure("--figure", figure)
-    from dpverify.cli.means import means_of
+    from dpverify.cli.backends import open_backend
     from dpverify.compare import run_compare
 
-    with means_of(cluster, store, fresh=fresh, limit=timeout) as means:
+    with open_backend(cluster, store, fresh=fresh, limit=timeout) as backend:
         return run_compare(
             experiment=experiment,
             epsilon=epsilon,
@@ -143,7 +143,7 @@ def compare(
             json=json,
             figure=figure,
             report=report,
-            means=means,
+            backend=backend,
         )
 
 

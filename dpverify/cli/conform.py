@@ -11,8 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
-from dpverify.cli.conformance.answers import ConformAnswers, Place
-from dpverify.cli.conformance.targets import load_function, load_value
+from dpverify.cli.conformance import ConformAnswers, Place, load_function, load_value
 from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
 from dpverify.foreign import ForeignError, check_originals, foreign_code, raise_lost_interrupt
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
 
-SECONDS = 60.0  # that one call of foreign code may take
+SECONDS = 60.0  # time limit of one call of foreign code
 
 
 def conform(
@@ -142,7 +141,7 @@ class Options(NamedTuple):
 def results(
     targets: tuple[str, ...], beside: tuple[str, ...], done: frozenset[Place], options: Options
 ) -> Iterator[tuple[str, Any]]:
-    """Load all targets, so that none is tested where one is refused; then test the optimizers that are not done yet."""
+    """Load all targets first, so that a refused one ends the run. Then test the optimizers that are not done yet."""
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
@@ -150,18 +149,19 @@ def results(
 
     if options.device is not None:
         yield "card", _card_name(options.device)
-    made: list[tuple[str, ModuleType, Any]] = [
-        _training(target, options.device) if options.training else _made(target, options.device) for target in targets
+    optimizers: list[tuple[str, ModuleType, Any]] = [
+        _training(target, options.device) if options.training else _load_optimizer(target, options.device)
+        for target in targets
     ]
     auditors = {short_target(target): load_function("--beside", target) for target in beside}
     yield "auditors", {name: about(function, module, name) for name, (function, module) in auditors.items()}
     yield (
         "versions",
-        {short_target(target): versions_of(module) for target, (_, module, _) in zip(targets, made, strict=True)},
+        {short_target(target): versions_of(module) for target, (_, module, _) in zip(targets, optimizers, strict=True)},
     )
-    for number, (target, (says, module, several)) in enumerate(zip(targets, made, strict=True)):
+    for number, (target, (summary, module, several)) in enumerate(zip(targets, optimizers, strict=True)):
         is_counted = isinstance(several, dict) or options.seeds > 1
-        pairs = several if isinstance(several, dict) else {says if is_counted else "": several}
+        pairs = several if isinstance(several, dict) else {summary if is_counted else "": several}
         for name, pair in pairs.items():
             if (number, name) in done:
                 continue
@@ -170,7 +170,8 @@ def results(
                 if is_counted:
                     yield "entry", _entry(short_target(target), name, pair, auditors, options)
                 else:
-                    yield "optimizer", (says, _described(target, says, module, pair[1]) if options.pages else None)
+                    peer = _peer_record(target, summary, module, pair[1]) if options.pages else None
+                    yield "optimizer", (summary, peer)
                     yield from _tests(target, pair, options)
             except ValueError as error:
                 label = f"{target}, {name}" if name else target
@@ -178,11 +179,11 @@ def results(
             yield "end", (number, name)
 
 
-def _described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
-    """Return what a page has of an optimizer, without its tests."""
+def _peer_record(target: str, summary: str, module: ModuleType, promise: Promise) -> Peer:
+    """Return the record of an optimizer for the page, without its tests."""
     from dpverify.conform.peers.recording import annotated, described
 
-    return annotated(described(target, says, module, promise), target, module)
+    return annotated(described(target, summary, module, promise), target, module)
 
 
 def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, ConformanceTest | TestFamily]]:
@@ -194,8 +195,8 @@ def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, Conf
         if options.training
         else _optimizer_tests(subject, promise, options)
     )
-    for found in tests:
-        yield "test" if isinstance(found, ConformanceTest) else "kind", found
+    for test in tests:
+        yield "test" if isinstance(test, ConformanceTest) else "kind", test
         raise_lost_interrupt()
 
 
@@ -247,7 +248,7 @@ def _with_device(target: str, function: Callable[..., Any], device: str | None) 
 
 
 def _training(target: str, device: str | None) -> tuple[str, ModuleType, tuple[Training, Promise]]:
-    """What a training says of itself, its module, and the training with its promise."""
+    """Return the first line of a training's docstring, its module, and the training with its promise."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import Promise
     from dpverify.conform.peers.recording import says_of
@@ -259,7 +260,7 @@ def _training(target: str, device: str | None) -> tuple[str, ModuleType, tuple[T
 
 
 def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:
-    """Judge one of a catalogue."""
+    """Test one optimizer of a catalogue."""
     from dpverify.conform.catalogue import judge
 
     functions = {auditor: function for auditor, (function, _) in auditors.items()}
@@ -277,8 +278,8 @@ def _algorithm_or_value(target: str) -> tuple[Any, ModuleType]:
     return load_value("TARGET", target)
 
 
-def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
-    """What a function says of itself, its module, and what it returns."""
+def _load_optimizer(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
+    """Return the first line of a function's docstring, its module, and its result."""
     value, module = _algorithm_or_value(target)
     make = getattr(value, "conformance", value)  # an Algorithm has it
     if not callable(make):
@@ -295,6 +296,8 @@ def _made(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict
         check_originals(target)
     except ForeignError as error:
         raise BadInput("TARGET", target, error.reason) from error
-    if not all(isinstance(one, PrivateOptimizer) and isinstance(other, Promise) for one, other in pairs):
+    if not all(
+        isinstance(optimizer, PrivateOptimizer) and isinstance(promise, Promise) for optimizer, promise in pairs
+    ):
         raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
     return says_of(make, target), module, several

@@ -20,12 +20,12 @@ def doctor() -> int:
 
     The exit code is 0 if nothing that dpverify needs is missing, otherwise 2.
     """
-    found = [(name, good, text) for name, look in _LOOKS.items() for good, text in look()]
-    _print(found)
-    return OK if all(good for _, good, _ in found) else BAD_INPUT
+    states = [(name, good, text) for name, look in _LOOKS.items() for good, text in look()]
+    _print(states)
+    return OK if all(good for _, good, _ in states) else BAD_INPUT
 
 
-def _print(found: list[tuple[str, bool, str]]) -> None:
+def _print(states: list[tuple[str, bool, str]]) -> None:
     """Print a table in a terminal, and one line per finding for a program."""
     from rich.console import Console
     from rich.text import Text
@@ -34,10 +34,10 @@ def _print(found: list[tuple[str, bool, str]]) -> None:
 
     console = Console()
     if console.is_terminal:
-        rows = [(Text("ok", "green") if good else Text("BAD", "bold red"), name, text) for name, good, text in found]
+        rows = [(Text("ok", "green") if good else Text("BAD", "bold red"), name, text) for name, good, text in states]
         console.print(table(("state", "part", "what was found"), rows, console))
         return
-    for name, good, text in found:
+    for name, good, text in states:
         print(f"{'ok  ' if good else 'BAD '} {name:<8} {text}")
 
 
@@ -102,7 +102,7 @@ def _cache() -> Iterator[tuple[bool, str]]:
 
     compiled = kernel(_triple)
     if not is_jitted(compiled):
-        return  # the look before this one says so
+        return  # reported by the previous check
     folder = getattr(KernelCache.of(compiled), "cache_path", None)
     if folder:
         yield True, f"compiled kernels are kept in folders such as {folder}"

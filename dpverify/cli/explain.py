@@ -62,18 +62,18 @@ def explain(
     collect_seldom()
     inputs = Inputs(specs)  # before anything else is read
     loaded = load_specs(specs)
-    found = loaded.select((claim,))
-    if len(found) != 1:
-        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(found)}")
-    spec = found[0]
+    selected = loaded.select((claim,))
+    if len(selected) != 1:
+        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(selected)}")
+    spec = selected[0]
     if at is not None:
-        _replay(spec, at, checks)
+        _print_sides(spec, at, checks)
         return OK
-    run = _recorded(spec, report)
-    stored = _stored(loaded, spec, checks) if run is None and report is None else None
+    run = _recorded_run(spec, report)
+    stored = _stored_run(loaded, spec, checks) if run is None and report is None else None
     today = judged_today(run, loaded, spec, checks, inputs)
     run = run or stored
-    known = Explained(
+    explanation = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
         results=run.results if run else (),
@@ -81,17 +81,17 @@ def explain(
         checks=today.checks,
         source=f"last run of verify (budget {stored.run.budget}, seed {stored.run.seed})" if stored else RECORDED,
     )
-    print_explained(known, Console(), full=full)
+    print_explained(explanation, Console(), full=full)
     if figure is not None:
-        _draw(known.results, figure)
+        _draw(explanation.results, figure)
     return OK
 
 
 OUTCOMES = {True: "true", False: "false", None: "undecided"}
 
 
-def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
-    """Print both sides of every statement of a claim at a point, those that come out alike once."""
+def _print_sides(spec: ClaimSpec, text: str, source: str | None) -> None:
+    """Print both sides of every statement of a claim at a point. Equal results are printed once."""
     from dpverify.api.judged_today import checks_of
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
     from dpverify.report.numbers import show_side
@@ -119,8 +119,8 @@ def _replay(spec: ClaimSpec, text: str, source: str | None) -> None:
         print(f"{spec.key}, {VARIANTS[variant]}{which}: {outcome}")
 
 
-def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:
-    """The part of a recorded run that judged this claim; a report that cannot be read is bad input."""
+def _recorded_run(spec: ClaimSpec, report: Path | None) -> Run | None:
+    """Return the part of a recorded run that judged this claim. An unreadable report is bad input."""
     from dpverify.api.recorded_verdicts import recorded_run_of_claim
     from dpverify.report.collect import ReportError
 
@@ -130,14 +130,14 @@ def _recorded(spec: ClaimSpec, report: Path | None) -> Run | None:
         raise BadInput("--report", report or "(default)", f"cannot be read ({' '.join(str(error).split())})") from error
 
 
-def _stored(specs: Specs, spec: ClaimSpec, checks: str | None) -> Run | None:
-    """What verify kept of this claim in the default store; None where there is no store or nothing in it."""
-    from dpverify.api.stored_verdicts import stored_run_of_claim
+def _stored_run(specs: Specs, spec: ClaimSpec, checks: str | None) -> Run | None:
+    """Return the stored results of this claim in the default store, or None."""
+    from dpverify.api.recorded_verdicts import stored_run_of_claim
     from dpverify.cache_files import default_store
-    from dpverify.cli.means import opened
+    from dpverify.cli.backends import open_store
     from dpverify.harness.run.store_file import StoreError
 
-    if not default_store().is_file() or (store := opened(None)) is None:
+    if not default_store().is_file() or (store := open_store(None)) is None:
         return None
     try:
         return stored_run_of_claim(specs, spec, store, checks)
@@ -155,15 +155,15 @@ def _draw(results: Sequence[Result], target: Path) -> None:
     from dpverify.report.files import check_target, write_whole
     from dpverify.report.pages.figures import caption, svg
 
-    found = [picture for result in results for picture in pictures(result)]
-    if not found:
+    drawings = [picture for result in results for picture in pictures(result)]
+    if not drawings:
         raise BadInput("--figure", target, "the recorded run has no figure of this claim")
     try:
         check_target("--figure", target, suffix=".svg")
-        further = [target.with_stem(f"{target.stem}-{number}") for number in range(2, len(found) + 1)]
+        further = [target.with_stem(f"{target.stem}-{number}") for number in range(2, len(drawings) + 1)]
         for path in further:
             check_figure("--figure", path)
-        for path, picture in zip((target, *further), found, strict=True):
+        for path, picture in zip((target, *further), drawings, strict=True):
             write_whole("--figure", path, svg(picture.name, picture.columns))
             print(f"wrote {path}: {caption(picture.name, picture.columns)}")
     except ArgumentError as error:

@@ -57,7 +57,7 @@ def new_paper(key: str, folder: Path, /) -> None:
     if os.path.lexists(package):
         raise BadInput("FOLDER", package, "must not exist yet")
     template = Path(__file__).parents[1] / "papers" / "_template"
-    known = os.path.lexists(project)
+    exists = os.path.lexists(project)
     try:
         package.mkdir(parents=True)
     except OSError as error:
@@ -68,12 +68,12 @@ def new_paper(key: str, folder: Path, /) -> None:
         for file in (*package.rglob("*.py"), *package.rglob("*.toml")):
             text = file.read_text(encoding="utf-8").replace("dpverify.papers._template", key)
             file.write_text(text.replace("_template", key), encoding="utf-8")
-        if not known:
+        if not exists:
             with project.open("x", encoding="utf-8") as opened:
                 opened.write((PROJECT + TABLE).format(key=key))
     except OSError as error:
         shutil.rmtree(package, ignore_errors=True)  # it was made by this command, and is not complete
         raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
-    if known:
+    if exists:
         complain(f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}")
     print(f"Written: {package}. In {folder}, dpverify verify --paper {key} judges it, and so does pytest {key}.")

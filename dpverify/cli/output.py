@@ -1,4 +1,4 @@
-"""Words of the command line that several commands take, the files that they name, and how a command ends."""
+"""Types of options that several commands share, checks of output files, and the exit of a command."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _bad_input(line: str) -> BadInput:
 
 
 def complain(message: str) -> None:
-    """Print one line on stderr, whatever the message holds; a stderr that cannot be written changes nothing."""
+    """Print a message on stderr as one line. If stderr cannot be written, do nothing."""
     from dpverify.ledger.errors import printable
 
     with suppress(OSError, ValueError):
@@ -55,29 +55,29 @@ TRACEBACK = "DPVERIFY_TRACEBACK"  # environment variable
 
 
 def internal_failure(error: BaseException) -> int:
-    """Report an exception that no command expects in one line, on request with its traceback. The exit code."""
+    """Report an unexpected exception in one line, on request with its traceback, and return the exit code."""
     from dpverify.foreign import error_text
 
-    wanted = os.environ.get(TRACEBACK, "") not in {"", "0"}
-    if wanted:
+    with_traceback = os.environ.get(TRACEBACK, "") not in {"", "0"}
+    if with_traceback:
         with suppress(OSError, ValueError):
             traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    advice = "" if wanted else f"; {TRACEBACK}=1 prints the traceback"
+    advice = "" if with_traceback else f"; {TRACEBACK}=1 prints the traceback"
     complain(f"internal failure: {error_text(error)}{place}{advice}")
     return INTERNAL_FAILURE
 
 
 def open_closed_streams() -> None:
-    """Give stdout and stderr the null device where they are closed, before a file of ours gets their number."""
+    """Open the null device for a closed stdout or stderr, so that no other file gets its number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  it stays open
 
 
 def stdout_failure() -> OSError | None:
-    """Return why stdout cannot be written, if so; what it still holds is dropped, as Python flushes it again later."""
+    """Return the error if stdout cannot be written. The buffer is dropped, since Python would flush it again later."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -88,7 +88,7 @@ def stdout_failure() -> OSError | None:
 
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:
-    """Read a whole number as it is written; 1.5 is none, and is not rounded to one."""
+    """Read a whole number. 1.5 is refused, not rounded."""
     word = tokens[0].value
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", word):
         raise ValueError(f"{word!r} must be a whole number of at most 18 digits")
@@ -96,7 +96,7 @@ def whole(type_: object, tokens: Sequence[Token]) -> int:
 
 
 def real(type_: object, tokens: Sequence[Token]) -> float:
-    """Read a finite number as it is written; Python would also read 1_000, nan, and digits of other scripts."""
+    """Read a finite decimal number. Python would also accept 1_000, nan, and digits of other scripts."""
     word = tokens[0].value
     if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", word) or not math.isfinite(float(word)):
         raise ValueError(f"{word!r} must be a finite number, such as 2, 0.5 or 1e-5")
@@ -144,7 +144,7 @@ def check_file(option: str, file: Path) -> None:
 
 
 def check_report(folder: Path, names: Iterable[str]) -> None:
-    """Make a report's folder; refuse it where one of these files of the report exists and is not of dpverify."""
+    """Make a report's folder. Refuse it if one of these files exists and was not written by dpverify."""
     check_folder("--report", folder)
     from dpverify.report.collect import ReportError
     from dpverify.report.pages.ownership import check_names
@@ -174,7 +174,7 @@ def check_figure(option: str, target: Path) -> None:
 
 
 def write_record(record: Record, target: str | None) -> None:
-    """Write a record as JSON, where that is asked for."""
+    """Write a record as JSON if requested."""
     if target is not None:
         from dpverify.ledger.records import encode
         from dpverify.report.files import write_json
@@ -185,7 +185,7 @@ def write_record(record: Record, target: str | None) -> None:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """Turn the refusal of an argument into that of an option."""
+    """Report the refusal of an argument as the refusal of an option."""
     from dpverify.kernels.check import ArgumentError
 
     try:

@@ -1,4 +1,4 @@
-"""How far a run is, on stderr, where somebody can see it."""
+"""The progress of a run, on stderr if it is a terminal."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from dpverify.harness.run.engine import Progress
     from dpverify.ledger.records import Status
 
-FIRST = 8  # so many refuted claims are told before the end, those of privacy first
+FIRST = 8  # number of refuted claims that are printed before the end
 
 
 @contextmanager
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """Show how far a run is, and the first refutations. To be called after each block.
+    """Show the progress of a run, and the first refutations. The returned function is called after each block.
 
-    It raises KeyboardInterrupt where a Ctrl-C was lost.
+    It raises KeyboardInterrupt if a Ctrl-C was lost.
     """
     with _interrupts_kept() as raise_lost, bar_on_stderr(bars.MofNCompleteColumn()) as bar:
         task = bar.add_task("loading the kernels and the algebra", total=None)
         decided: Counter[Status] = Counter()
-        told = set[str]()
+        refuted_claims = set[str]()
 
         def show(progress: Progress) -> None:
             raise_lost()
             raise_lost_interrupt()
             if bar.disable:
                 return
-            if (found := progress.found) is not None:
-                decided[found.status] += 1
+            if (result := progress.found) is not None:
+                decided[result.status] += 1
                 claim = progress.label.partition("[")[0]
-                if found.status == "refuted" and claim not in told and len(told) < FIRST:
-                    told.add(claim)
-                    bar.console.print(found_so_far(progress.label, found, bar.console))
+                if result.status == "refuted" and claim not in refuted_claims and len(refuted_claims) < FIRST:
+                    refuted_claims.add(claim)
+                    bar.console.print(found_so_far(progress.label, result, bar.console))
             spent = f"{progress.compiling:.0f} s went into compiling"
             words = f"{counts_words({status: decided[status] for status in STATUSES})}; {spent}; {progress.label}"
             bar.update(task, completed=progress.done, total=progress.total, description=words)
@@ -55,12 +55,12 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def _interrupts_kept() -> Iterator[Callable[[], None]]:
-    """Give what raises a Ctrl-C later that came in a callback of the garbage collector, where Python drops it."""
-    seen = False
+    """Yield a function that raises a Ctrl-C that Python dropped in a callback of the garbage collector."""
+    interrupted = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal seen
-        seen = True
+        nonlocal interrupted
+        interrupted = True
         callbacks = [getattr(callback, "__code__", None) for callback in gc.callbacks]
         while frame is not None and frame.f_code not in callbacks:
             frame = frame.f_back
@@ -68,11 +68,11 @@ def _interrupts_kept() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     def raise_lost() -> None:
-        if seen:
+        if interrupted:
             raise KeyboardInterrupt
 
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # somebody else sees to it, or it is to be ignored
+    if before is not signal.default_int_handler:  # another handler is installed, or the signal is ignored
         yield raise_lost
         return
     signal.signal(signal.SIGINT, note)

@@ -171,7 +171,7 @@ def _modules(
 
 
 def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | None:
-    """Refuse a report's folder that could not take a page after the run; return the run that it holds, if any."""
+    """Refuse a report's folder that the page cannot be written to. Return the recorded run in it, if any."""
     if report is None:
         return None
     from dpverify.report.collect import ReportError
@@ -184,7 +184,7 @@ def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | N
 
 
 def _checked(state: Path) -> Path:
-    """Refuse a file of what was decided that is damaged, before anything is run."""
+    """Refuse a damaged file of earlier outcomes before anything is run."""
     from dpverify.selftest.run import StateError, remembered
 
     try:
@@ -225,19 +225,19 @@ def _choose(root: Path, only: str | None, tenth: int | None) -> list[Fault]:
     if tenth is not None and not 0 <= tenth <= 9:
         raise BadInput("--tenth", tenth, "must be 0 to 9")
     try:
-        found = choose(load_faults(root), only, tenth)
+        faults = choose(load_faults(root), only, tenth)
     except CatalogueError as error:
         raise BadInput(str(FOLDER), "", str(error)) from error
-    if not found:
+    if not faults:
         raise BadInput("--only", only, "no fault has such an id or module")
-    return found
+    return faults
 
 
 def _show(run: Selftest, *, on_stderr: bool) -> None:
     from rich.console import Console
 
     console = Console(stderr=on_stderr, highlight=False, soft_wrap=True)
-    for fault in sorted(run.faults, key=lambda each: not each.missed):
+    for fault in sorted(run.faults, key=lambda fault: not fault.missed):
         word = f"MISSED by {', '.join(fault.missed)}" if fault.missed else "noticed"
         console.print(f"{fault.id} ({fault.seconds:.0f} s): {word}", markup=False)
     console.print(f"{len(run.faults)} faults, {len(run.faults) - len(run.missed)} noticed, {len(run.missed)} missed")

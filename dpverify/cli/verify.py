@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
+from dpverify.cli.backends import open_cluster, open_store
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.early_worker import early_worker
-from dpverify.cli.means import connected, opened
 from dpverify.cli.output import (
     STDOUT,
     BadInput,
@@ -50,7 +50,7 @@ def _seed_of_commit() -> int:
     return drawn
 
 
-FEW = 12  # so many verdicts are listed unasked
+FEW = 12  # number of verdicts that are listed by default
 
 
 def verify(
@@ -144,27 +144,27 @@ def verify(
     collect_seldom()
     from dpverify.ledger import load_specs
 
-    blocks = opened(store)
+    blocks = open_store(store)
     is_kept = blocks is not None and checks is None and cluster is None and timeout is None and not renew
     inputs = _inputs(specs) if is_kept else None  # before anything else is read
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
     _check_pages(report, {claim.paper for claim in chosen})
-    whole = None if inputs is None else _whole_run(chosen, budget, seed, inputs)
+    whole_run = None if inputs is None else _whole_run(chosen, budget, seed, inputs)
     run = None
-    if whole is not None and blocks is not None:
+    if whole_run is not None and blocks is not None:
         if fresh:
-            blocks.drop([whole])
-            whole = None
+            blocks.drop([whole_run])
+            whole_run = None
         else:
-            run = whole.recalled(blocks)
+            run = whole_run.recalled(blocks)
     if run is None:
         with early_worker(claims if jobs is None and cluster is None else ()) as early:
             from dpverify.api import verify_run
             from dpverify.cli.progress import progress_on_stderr
 
-            with connected(cluster) as remote, progress_on_stderr() as progress:
-                most = jobs or usable_cores()
+            with open_cluster(cluster) as remote, progress_on_stderr() as progress:
+                workers = jobs or usable_cores()
                 spare = jobs is None
                 limit = _limit(loaded, checks) if timeout is None else timeout
                 run = verify_run(
@@ -173,7 +173,7 @@ def verify(
                     specs=loaded,
                     budget=budget,
                     seed=seed,
-                    jobs=most,
+                    jobs=workers,
                     progress=progress,
                     spare=spare,
                     early=early,
@@ -182,7 +182,7 @@ def verify(
                     checks=checks,
                     cluster=remote,
                     limit=limit,
-                    whole=whole,
+                    whole_run=whole_run,
                     renew=report if renew else None,
                 )
         if remote is not None and remote.failure:
@@ -194,8 +194,8 @@ def verify(
         _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
     from dpverify.harness.finished.exit_code import exit_code
 
-    asked = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
-    return exit_code(run, strict=strict, strict_pins=asked)
+    strict_papers = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
+    return exit_code(run, strict=strict, strict_pins=strict_papers)
 
 
 def _inputs(specs: Path | None) -> Inputs:
@@ -210,7 +210,7 @@ def _whole_run(claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inpu
     return WholeRun(tuple(claim.key for claim in claims), budget, seed, inputs)
 
 
-SECONDS = 600.0  # that one call of a check of foreign code may take
+SECONDS = 600.0  # time limit of one call of a check of foreign code
 
 
 def _limit(specs: Specs, checks: str | None) -> float:
@@ -242,7 +242,7 @@ def _show(run: Run, listed: Container[Status], *, on_stderr: bool) -> None:
 
 
 def _check_report(folder: Path | None) -> None:
-    """Refuse a folder that could not take the report, or that holds one that cannot be read."""
+    """Refuse a folder that the report cannot be written to, or whose report cannot be read."""
     if folder is None:
         return
     check_report(folder, ())
@@ -256,7 +256,7 @@ def _check_report(folder: Path | None) -> None:
 
 
 def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
-    """Refuse a folder with files of somebody else where the run would write its first pages, figures and data."""
+    """Refuse a folder that has other files where the run would write its pages, figures and data."""
     if folder is None:
         return
     from dpverify.report.pages.index import OVERVIEW
@@ -267,7 +267,7 @@ def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
 
 
 def _write(run: Run, specs: Specs, folder: Path | None, json: str | None) -> None:
-    """Write the report and the JSON, both or neither where both are files; what cannot be written keeps the other."""
+    """Write the report and the JSON. If both are files, write both or neither."""
     if folder is None:
         write_record(run, json)
         return

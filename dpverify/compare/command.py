@@ -19,8 +19,8 @@ from dpverify.compare.page import COMPARISON_PAGE
 from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison, source_of
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
+from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.manifest import commit, machine, versions
-from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, deliver
@@ -37,18 +37,18 @@ def run_compare(
     json: str | None = None,
     figure: Path | None = None,
     report: Path | None = None,
-    means: Means | None = None,
+    backend: Backend | None = None,
     **options: Any,
 ) -> int:
-    """Compare as requested, and write JSON (``-``: to stdout), an SVG figure, and a report's page; the exit code.
+    """Compare as requested, write JSON (``-``: to stdout), an SVG figure and a report's page, and return the exit code.
 
-    With ``experiment`` a paper's experiment is made again instead. What is None has its default. ``means``: where runs
-    are made and kept; here, and nowhere, by default.
+    With ``experiment``, repeat a paper's experiment instead. None stands for the default. ``backend`` runs and
+    caches the runs; by default they run in this process, without a cache.
     """
     arguments = {name: value for name, value in options.items() if value is not None}
 
     def add(page: RecordedPage[Any], run: Callable[[], msgspec.Struct]) -> None:
-        """Put a run on its page, and name the page on the report's first page where there is one."""
+        """Add a run to its page, and link the page from the report's first page if it exists."""
         assert report is not None
         changed = page.write(run(), report)
         if is_generated(report / INDEX):
@@ -61,7 +61,7 @@ def run_compare(
         if report is not None:
             COMPARISON_PAGE.check_target(report)
         with rounds_on_stderr() as progress:
-            result = compare(request, progress, means=means)
+            result = compare(request, progress, backend=backend)
         deliver(summary(result), encode(result), json, figure, lambda: svg(result))
         if report is not None and result.interrupted:
             out = sys.stderr if json == STDOUT else sys.stdout
@@ -75,7 +75,7 @@ def run_compare(
         if report is not None:
             EXPERIMENTS_PAGE.check_target(report)
         with rounds_on_stderr() as progress:
-            result = run_experiment(request, progress, means)
+            result = run_experiment(request, progress, backend)
         deliver(experiment_summary(result), encode(result), json, figure, lambda: experiment_svg(result))
         if report is not None and not result.interrupted:
             complete = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
@@ -97,7 +97,7 @@ def _request(arguments: dict[str, Any]) -> CompareRequest:
 
 
 def _experiment_request(experiment: str, arguments: dict[str, Any]) -> ExperimentRequest:
-    """Refuse what the experiment itself says, such as epsilon and lam."""
+    """Refuse settings that the experiment fixes, such as epsilon and lam."""
     names = {field.name for field in fields(ExperimentRequest)}
     for name, value in arguments.items():
         if name not in names:
@@ -106,7 +106,7 @@ def _experiment_request(experiment: str, arguments: dict[str, Any]) -> Experimen
 
 
 def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparison:
-    """Put a result together with what it takes to make it again."""
+    """Return a result with the command and versions that reproduce it."""
     return RecordedComparison(
         command=request.command,
         source=source_of(request.data),
@@ -118,7 +118,7 @@ def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparis
 
 
 def merged(stored: Comparisons | None, comparison: RecordedComparison) -> Comparisons:
-    """Add a comparison to those on a page; one made by the same command is replaced in its place."""
+    """Add a comparison to those on a page, in place of an earlier one with the same command."""
     every = [] if stored is None else stored.comparisons
-    made = {run.command: run for run in [*every, comparison]}
-    return Comparisons(comparisons=list(made.values()))
+    comparisons = {run.command: run for run in [*every, comparison]}
+    return Comparisons(comparisons=list(comparisons.values()))

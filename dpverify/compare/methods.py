@@ -38,8 +38,7 @@ from dpverify.problems.data import Dataset
 from dpverify.problems.regression import Regression, batch_gradient
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 from dpverify.problems.stepped_run import LongRun
-from dpverify.train.optimizer import Guarantee, account, guarantee
-from dpverify.train.records import NOT_CERTIFIED, Request
+from dpverify.train.records import NOT_CERTIFIED, Guarantee, Request, account, guarantee
 
 STANDARDISED = "columns were standardised with the training part's own means and deviations"
 
@@ -127,8 +126,8 @@ Prepare = Callable[[Request, Dataset, Regression, int], Method]
 
 def _without_noise(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
     """Algorithm 1 of tran2022 without noise, which is normalized descent with momentum."""
-    made = _normalized(DP_NSGD, request.changed(epsilon=None, delta=None, sigma=0.0), dataset, problem, batch)
-    return replace(made, name=WITHOUT_NOISE, guarantee=Guarantee(f"{NOT_CERTIFIED}: there is no noise"))
+    method = _normalized(DP_NSGD, request.changed(epsilon=None, delta=None, sigma=0.0), dataset, problem, batch)
+    return replace(method, name=WITHOUT_NOISE, guarantee=Guarantee(f"{NOT_CERTIFIED}: there is no noise"))
 
 
 def _normalized(
@@ -219,8 +218,8 @@ def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: i
     zeta = accuracy(problem, *_budget(request))
     steps = max(1, round(request.settle(len(problem.x)).steps / (2 * batch)))
     chosen = {"epochs": None, "steps": steps, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta), "change_clip": zeta}
-    made = _trained(request.changed(algorithm=DP_SRM, **chosen), dataset, problem)
-    return replace(made, sigma=None)
+    method = _trained(request.changed(algorithm=DP_SRM, **chosen), dataset, problem)
+    return replace(method, sigma=None)
 
 
 WITHOUT_NOISE = "nsgd"

@@ -1,4 +1,4 @@
-"""The page of comparisons: what is seen, then each comparison with its figure, its tables, and how it was made."""
+"""The page of comparisons: the findings, then each comparison with its figure, its tables and its command."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.algorithms.sr_nsgd import SR_NSGD
 from dpverify.compare.figure import svg
-from dpverify.compare.intervals import MeanInterval, corrected_level
 from dpverify.compare.methods import FULL_BATCHES, METHODS, WITHOUT_NOISE
-from dpverify.compare.records import MEASURES, CompareResult, Comparisons, RecordedComparison
+from dpverify.compare.records import (
+    MEASURES,
+    CompareResult,
+    Comparisons,
+    MeanInterval,
+    RecordedComparison,
+    corrected_level,
+)
 from dpverify.compare.records import differences as between
 from dpverify.compare.words import HEADS, made_with
 from dpverify.report import markdown as md
@@ -30,12 +36,12 @@ Differences = Mapping[tuple[str, str, str], MeanInterval]
 
 
 def family(results: Sequence[CompareResult]) -> int:
-    """How many differences are judged together: every pair and measure of every comparison."""
+    """Return how many differences are judged together: every pair and measure of every comparison."""
     return len(PAIRS) * len(MEASURES) * len(results)
 
 
 def differences(result: CompareResult, level: float) -> Differences:
-    """Every difference of a comparison, its interval corrected for all that are judged together."""
+    """Return every difference of a comparison, with intervals corrected for all that are judged together."""
     outcomes = {method.name: method.outcomes for method in result.methods}
     return {
         (first, second, measure): difference
@@ -62,15 +68,15 @@ QUESTIONS = (
     (DP_SGD.name, SR_NSGD.name, "plain private descent against Algorithm 2"),
     (DP_SRM.name, DP_SGD.name, "recursive momentum against plain private descent"),
 )
-"""Pairs of methods, and what a reader asks of them."""
+"""Pairs of methods, with the question that their difference answers."""
 
 
 def seen(results: Sequence[CompareResult]) -> list[str]:
-    """Say what is seen."""
+    """Return the findings as sentences."""
     level = corrected_level(family(results))
     all_differences = [differences(result, level) for result in results]
     answers = [_answers(result, of_result) for result, of_result in zip(results, all_differences, strict=True)]
-    return [_intervals(results), _often(all_differences), _overview(results), *answers]
+    return [_intervals(results), _outcome_counts(all_differences), _overview(results), *answers]
 
 
 def named(result: CompareResult) -> str:
@@ -98,8 +104,8 @@ def _overview(results: Sequence[CompareResult]) -> str:
     return md.table(["data", "method", *(HEADS[measure] for measure in MEASURES)], rows)
 
 
-def _often(all_differences: Sequence[Differences]) -> str:
-    """How many of the comparisons show which difference, pair by pair; the intervals are in the sentences."""
+def _outcome_counts(all_differences: Sequence[Differences]) -> str:
+    """Count the comparisons by the difference that they show, pair by pair. The intervals are in the sentences."""
     rows = []
     for first, second, question in QUESTIONS:
         cells = [_counted([of_result[first, second, measure] for of_result in all_differences]) for measure in MEASURES]
@@ -109,20 +115,22 @@ def _often(all_differences: Sequence[Differences]) -> str:
 
 def _counted(intervals: Sequence[MeanInterval]) -> str:
     number = Counter(difference.seen for difference in intervals)
-    return "\n".join(f"{seen} in {count} of {len(intervals)}" for seen, count in sorted(number.items()))
+    return "\n".join(f"{outcome} in {count} of {len(intervals)}" for outcome, count in sorted(number.items()))
 
 
 def _answers(result: CompareResult, all_differences: Differences) -> str:
-    """Say for one comparison what each difference is."""
+    """Yield a sentence for each difference of one comparison."""
     lines = [
         f"{md.code(first)} against {md.code(second)}: "
-        + "; ".join(_said(PHRASES[measure], all_differences[first, second, measure]) for measure in MEASURES)
+        + "; ".join(
+            _difference_sentence(PHRASES[measure], all_differences[first, second, measure]) for measure in MEASURES
+        )
         for first, second, _ in QUESTIONS
     ]
     return f"On {named(result)}:\n\n{md.bullets(lines)}"
 
 
-def _said(measure: str, difference: MeanInterval) -> str:
+def _difference_sentence(measure: str, difference: MeanInterval) -> str:
     """One difference in words, with its interval."""
     if difference.seen == "no difference seen":
         return f"{measure} no difference seen ({difference.shown('+')})"
@@ -232,7 +240,7 @@ def _differences(all_differences: Differences) -> str:
 
 
 def _notes(results: Sequence[CompareResult]) -> str:
-    """What a reader should know, each note once; one that goes on in the next line is put together."""
+    """Return each remark for the reader once. Remarks that were wrapped are joined again."""
     notes: dict[str, None] = {}
     for result in results:
         joined: list[str] = []

@@ -1,4 +1,4 @@
-"""What a user asks of a comparison, checked; what it gives, as typed records; and the interval of a mean over seeds."""
+"""The checked request for a comparison, the records of its results, and the interval of a mean over seeds."""
 
 from __future__ import annotations
 
@@ -10,15 +10,58 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
+from scipy.special import stdtrit
+
 from dpverify.algorithms.registry import algorithm_named
-from dpverify.compare.intervals import LEVEL, MeanInterval, interval
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.problems.data import is_bundled
 from dpverify.problems.rows import RowScaling
 from dpverify.train.records import DataInfo, Request
 
-MOST_EPSILON = 1e6  # beyond it nothing is promised that is worth comparing, and the accountants run out of floats
+LEVEL = 0.95
+
+
+class MeanInterval(Record, frozen=True, kw_only=True):
+    """A mean over seeds and its two-sided t-interval; ``low`` and ``high`` are None for a single seed."""
+
+    mean: float
+    low: float | None
+    high: float | None
+
+    @property
+    def seen(self) -> Literal["higher", "lower", "no difference seen"]:
+        """Say whether the interval of a difference excludes 0, and on which side it lies."""
+        if self.low is not None and self.low > 0:
+            return "higher"
+        return "lower" if self.high is not None and self.high < 0 else "no difference seen"
+
+    def shown(self, sign: str = "") -> str:
+        """Write ``mean [low, high]`` with four digits after the point; for a single seed ``mean [no interval]``."""
+        if self.low is None or self.high is None:
+            return f"{self.mean:{sign}.4f} [no interval]"
+        return f"{self.mean:{sign}.4f} [{self.low:{sign}.4f}, {self.high:{sign}.4f}]"
+
+
+def interval(
+    values: Sequence[float], level: float = LEVEL, lower: float = -math.inf, upper: float = math.inf
+) -> MeanInterval:
+    """Mean and t-interval, ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom, cut to what the mean can be."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    if count < 2:
+        return MeanInterval(mean=mean, low=None, high=None)
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+    half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
+    return MeanInterval(mean=mean, low=max(mean - half, lower), high=min(mean + half, upper))
+
+
+def corrected_level(count: int) -> float:
+    """Level of each of ``count`` intervals for all of them to hold at 95% (Bonferroni)."""
+    return 1.0 - (1.0 - LEVEL) / count
+
+
+MOST_EPSILON = 1e6  # larger values promise nothing useful, and exceed the range of the accountants' floats
 
 
 @dataclass(frozen=True)
@@ -79,7 +122,7 @@ class CompareRequest:
         self.shared()
 
     def shared(self) -> Request:
-        """Give what all methods share, as a request to train; it checks itself."""
+        """Return the settings that all methods share, as a checked request to train."""
         names = ("epsilon", "delta", "data", "n", "steps", "epochs", "eta", "lam", "scale", "standardise", "seed")
         return Request(**{name: getattr(self, name) for name in names})
 
@@ -102,13 +145,13 @@ class CompareRequest:
 
 
 def show_word(value: object) -> str:
-    """Write a value with six digits where they say all of it."""
+    """Write a value with six digits if they are exact."""
     is_exact = isinstance(value, float) and float(f"{value:g}") == value
     return f"{value:g}" if is_exact else str(value)
 
 
 def source_of(data: Path | None) -> str:
-    """Say where data are from; of a file its SHA-256."""
+    """Return the origin of the data; for a file, its SHA-256."""
     if data is None or is_bundled(data):
         return "comes with scikit-learn"
     return f"file {data.name}, SHA-256 {hashlib.sha256(data.read_bytes()).hexdigest()}"
@@ -118,7 +161,7 @@ MEASURES = ("gradient_norm", "mean_gradient_norm", "loss", "test_error")
 
 
 class SeedOutcome(Record, frozen=True, kw_only=True):
-    """What one seed gives."""
+    """The results of one seed."""
 
     seed: int
     gradient_norm: float  # norm of the gradient on the training part, at the last iterate
@@ -171,8 +214,8 @@ def intervals(outcomes: Sequence[SeedOutcome]) -> dict[str, MeanInterval]:
     return {
         measure: interval(
             [getattr(outcome, measure) for outcome in outcomes],
-            least=0.0,
-            most=1.0 if measure == "test_error" else math.inf,
+            lower=0.0,
+            upper=1.0 if measure == "test_error" else math.inf,
         )
         for measure in MEASURES
     }
@@ -187,10 +230,10 @@ def differences(
 
 
 class Repeatable(Record, frozen=True, kw_only=True):
-    """What it takes to make something again."""
+    """What is needed to reproduce a result."""
 
-    command: str  # the command line, with the names of files and not their places
-    versions: dict[str, str] = {}  # what it was made with
+    command: str  # the command line, with file names instead of paths
+    versions: dict[str, str] = {}  # of the libraries
     machine: dict[str, str] = {}
     commit: str = ""  # of the checkout, where there is one
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.compare.methods import BASELINE, METHODS, STANDARDISED, Method, prepare
-from dpverify.compare.pieces import run_pieces
 from dpverify.compare.records import (
     CompareRequest,
     CompareResult,
@@ -20,7 +19,7 @@ from dpverify.compare.records import (
     differences,
     intervals,
 )
-from dpverify.harness.run.work import Means
+from dpverify.harness.run.backend import Backend
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
@@ -39,7 +38,7 @@ def compare(
     request: CompareRequest,
     report: ReportProgress | None = None,
     dataset: Dataset | None = None,
-    means: Means | None = None,
+    backend: Backend | None = None,
 ) -> CompareResult:
     """Run every method on every seed.
 
@@ -51,8 +50,8 @@ def compare(
         ``report(done, total, label)``: called after each run, and while a file is read.
     dataset : Dataset or None
         Data made from arrays by ``dataset_of``, instead of ``request.data``; standardised only where that is asked for.
-    means : Means or None
-        Where runs are made and kept, ``dpverify.harness.run.work``; None: here, and nowhere.
+    backend : Backend or None
+        Runs and caches the runs. None: in this process, without a cache.
 
     Returns
     -------
@@ -76,7 +75,7 @@ def compare(
     batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
     work = Comparison(request, dataset, batch)
     methods = work.methods
-    outcomes, interrupted = _run(work, report, means)
+    outcomes, interrupted = _run(work, report, backend)
     base = outcomes[METHODS.index(BASELINE)]
     return CompareResult(
         data=data_info(dataset, problem),
@@ -96,16 +95,16 @@ def compare(
     )
 
 
-def _load(request: CompareRequest, report: ReportProgress | None = None, given: Dataset | None = None) -> Dataset:
-    """Load the data as it is; ``standardised`` says whether the columns are to be, once it is split."""
+def _load(request: CompareRequest, report: ReportProgress | None = None, arrays: Dataset | None = None) -> Dataset:
+    """Load the data unchanged. ``standardised`` records whether the columns are to be standardised after the split."""
 
     def progress(done: int, size: int) -> None:
         if report is not None:
             report(done, size, f"reading {request.data}")
 
-    is_bundled_data = given is None and is_bundled(request.data)
+    is_bundled_data = arrays is None and is_bundled(request.data)
     standardise = is_bundled_data if request.standardise is None else request.standardise
-    dataset = given or load_dataset(
+    dataset = arrays or load_dataset(
         request.data, standardise=False, dense=standardise, most=MOST_CLASSES, progress=progress
     )
     if standardise and isinstance(dataset.x, CsrRows):
@@ -132,19 +131,17 @@ class Comparison:
         self.dataset = dataset
         self.batch = batch
         self.names = (*METHODS, *request.also)
-        same = replace(
-            request, data=None, seeds=2
-        )  # a run hangs on what the data are, and not on how many runs there are
+        same = replace(request, data=None, seeds=2)  # a run depends on the data, not on the number of runs
         self.asked = f"compare {same!r} {dataset.digest}"
 
     @cached_property
     def methods(self) -> list[Method]:
-        """All methods with their noise, which is that of the first seed's split."""
+        """The methods. Their noise is chosen for the split of the first seed."""
         problem = _split(self.request, self.dataset, self.request.seed).problem
         return [prepare(self.request.shared(), name, self.dataset, problem, self.batch) for name in self.names]
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is worked out again."""
+        """Leave out what can be computed again."""
         return {name: value for name, value in vars(self).items() if name != "methods"}
 
     def run(self, block: int) -> SeedOutcome:
@@ -154,7 +151,9 @@ class Comparison:
         return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
 
 
-def _run(work: Comparison, report: ReportProgress | None, means: Means | None) -> tuple[list[list[SeedOutcome]], bool]:
+def _run(
+    work: Comparison, report: ReportProgress | None, backend: Backend | None
+) -> tuple[list[list[SeedOutcome]], bool]:
     """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
     count = len(work.names)
     total = work.request.seeds * count
@@ -162,7 +161,7 @@ def _run(work: Comparison, report: ReportProgress | None, means: Means | None) -
     def label(number: int, outcome: SeedOutcome) -> str:
         return f"seed {outcome.seed}, {work.names[number % count]}"
 
-    outcomes, interrupted = run_pieces(work, total, label, report, means)
+    outcomes, interrupted = (backend or Backend()).run(work, total, label, report)
     done = next((number for number in range(total) if number not in outcomes), total) // count
     if done == 0:
         raise KeyboardInterrupt
@@ -170,9 +169,9 @@ def _run(work: Comparison, report: ReportProgress | None, means: Means | None) -
 
 
 def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
-    """Run a method and measure where it ends; and which of the examples held out it puts in another class."""
+    """Run a method, and measure its last iterate, including the error on the held-out examples."""
     problem = parts.problem
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is looked at
+    with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         iterates = method.run(problem, seed)
         w = iterates.last
         loss, norm = measured(problem, w)
@@ -202,7 +201,7 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
 
 
 def _notes(standardise: bool) -> list[str]:
-    """What a reader should know."""
+    """Return remarks for the reader."""
     notes = [
         "each interval is a 95% t-interval over splits and noise on this data set, and says nothing about other data",
         "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation in each epoch, as in train",
@@ -238,7 +237,7 @@ def test_size(n: int, part: float) -> int:
 
 
 def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam: float) -> Split:
-    """Hold a part out, at random; within each part, examples keep their order."""
+    """Hold out a random part of the examples. Both parts keep the order of the examples."""
     n = len(dataset.x)
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
@@ -253,7 +252,7 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
 
 
 def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:
-    """Shift and scale by the means and deviations of ``x``; a column that is constant there becomes 0 in both."""
+    """Shift and scale by the means and deviations of ``x``. Columns that are constant in ``x`` become 0."""
     largest = np.abs(x).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
     mean = (x / unit).mean(axis=0)

@@ -1,4 +1,4 @@
-"""A comparison in words: what was run, two tables, the guarantees, and what nobody should conclude from it."""
+"""A comparison as text: the settings, two tables, the guarantees, and its limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH = 26
 
 
 def summary(result: CompareResult) -> str:
-    """Tell the comparison to a person, in several lines."""
+    """Return a summary of the comparison, in several lines."""
     return "\n".join((*_setting(result), "", *_means(result), "", *_differences(result), "", *_ending(result)))
 
 
@@ -67,11 +67,11 @@ def _table(rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield from (f"    {measure:<{WIDTH}}  {cell}" for measure, cell in zip(HEADS.values(), cells, strict=True))
 
 
-def made_with(words: str, made: Repeatable, *origin: tuple[str, str]) -> str:
+def made_with(words: str, run: Repeatable, *origin: tuple[str, str]) -> str:
     """Write the command and the versions, as markdown."""
-    facts = [*origin, ("commit", made.commit), *sorted(made.versions.items()), *sorted(made.machine.items())]
-    shown = ", ".join(f"{name} {md.code(value)}" for name, value in facts if value)
-    return f"{words}:\n\n```sh\n{made.command}\n```\n\n{md.bullets([shown])}"
+    facts = [*origin, ("commit", run.commit), *sorted(run.versions.items()), *sorted(run.machine.items())]
+    fact_words = ", ".join(f"{name} {md.code(value)}" for name, value in facts if value)
+    return f"{words}:\n\n```sh\n{run.command}\n```\n\n{md.bullets([fact_words])}"
 
 
 def _row(name: str, *cells: str) -> str:

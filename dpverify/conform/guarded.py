@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -14,11 +16,24 @@ import numpy as np
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.releases import Release
 from dpverify.conform.replay.devices import on_host
-from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import GlobalGenerator
 from dpverify.conform.replay.tape import Tape
 from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.foreign import ForeignError, foreign_cause, foreign_code, replacements
+
+LIBRARIES = ("random", "numpy", "torch", "jax")
+"""Libraries whose normal numbers are replaced, each by a module of this folder; none is loaded for it."""
+
+
+@contextmanager
+def playing(tape: Tape) -> Iterator[None]:
+    """Take the normal numbers of all generators and libraries from a tape while the block runs."""
+    with ExitStack() as stack:
+        for library in LIBRARIES:
+            if library in sys.modules:
+                module = import_module(f"dpverify.conform.replay.{library}_draws")
+                stack.enter_context(module.playing(tape))
+        yield
 
 
 @dataclass(frozen=True)

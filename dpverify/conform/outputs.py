@@ -68,12 +68,12 @@ def output_tests(
         words = f"so few outputs can show at most epsilon {power:.3g}, and {allowed:.3g} is promised for two steps"
         yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
         return
-    says = f"epsilon of two steps is at least {largest:.3g} ({where}); {allowed:.3g} is promised at delta = {DELTA:g}"
-    says += (
+    words = f"epsilon of two steps is at least {largest:.3g} ({where}); {allowed:.3g} is promised at delta = {DELTA:g}"
+    words += (
         f"; tested: the first {STEPS} steps, and steps {last + 1} and {last + STEPS} for the last of {len(pairs)} pairs"
     )
     sees = f"no epsilon above {power:.3g}, whatever the optimizer does" if power > allowed else "nothing"
-    yield ConformanceTest("outputs", not refuted, says, sees, alpha)
+    yield ConformanceTest("outputs", not refuted, words, sees, alpha)
 
 
 def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.Generator, state: Any = None) -> Any:

@@ -48,14 +48,14 @@ class Shares:
     whole: float  # of a check that does all of its work or none, such as a Monte-Carlo plan
 
 
-def shares(divisible: Sequence[float], whole: Sequence[float], total: float) -> Shares:
+def shares(divisible: Sequence[float], indivisible: Sequence[float], total: float) -> Shares:
     """Share a budget out: whole checks first, but a tenth of it is kept for the divisible ones."""
-    needed = sum(whole)
+    needed = sum(indivisible)
     of_divisible = fair_share(divisible, max(total / 10, total - needed))
     left = total - sum(min(cost, of_divisible) for cost in divisible)
     if needed <= left * (1 + 1e-9):  # all fit; a float must not take the last one its place
         return Shares(of_divisible, float("inf"))
-    return Shares(of_divisible, fair_share(whole, left))
+    return Shares(of_divisible, fair_share(indivisible, left))
 
 
 def fair_share(costs: Sequence[float], total: float) -> float:

@@ -160,14 +160,14 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
     return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), has_derivation=bool(reasons))
 
 
-def faults(found: Sequence[Certified]) -> list[str]:
+def faults(certificates: Sequence[Certified]) -> list[str]:
     """Why a list of certificates is not what it must be: some are missing, or prove another status."""
     from dpverify.symbolic.certify.checker import k
 
-    written = {certified.name: json.loads(certified.text) for certified in found if certified.text is not None}
+    written = {certified.name: json.loads(certified.text) for certified in certificates if certified.text is not None}
     seals = {data["statement"]["seal"]: k.given_in(data) for data in written.values()}
     wrong = []
-    for certified in found:
+    for certified in certificates:
         if certified.text is None:
             wrong += [f"{certified.name}: no certificate"] if certified.has_derivation else []
             continue
@@ -213,10 +213,10 @@ def _is_evidence(path: Path) -> bool:
     return all(re.fullmatch(r"[0-9a-f]{16}-\S+  [\w.-]+\.json", line) for line in lines)
 
 
-def write_evidence(found: Sequence[Certified], directory: Path) -> None:
+def write_evidence(certificates: Sequence[Certified], directory: Path) -> None:
     """Write beside certificates in a folder what each rests on; of those that were there before it stays."""
     rests = Stored.read(directory).evidence | {
-        certified.file: certified.evidence for certified in found if certified.text is not None
+        certified.file: certified.evidence for certified in certificates if certified.text is not None
     }
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(rests.items()))
     (directory / EVIDENCE).write_text(text, encoding="utf-8")

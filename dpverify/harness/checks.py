@@ -85,13 +85,13 @@ class Check:
         result: CheckResult = total[0]
         return result
 
-    def result(self, **found: Any) -> CheckResult:
+    def result(self, **fields: Any) -> CheckResult:
         """Make a result of this check, with its name, its method and what it leaves out.
 
         A refutation counts only if the check did not refute the true neighbours of its claim. Otherwise the check is
         wrong, and nothing is said of the paper.
         """
-        result = CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **found})
+        result = CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **fields})
         if result.status != "refuted" or not (refuted := refuted_neighbours(result.true_neighbours)):
             return result
         return msgspec.structs.replace(result, status="inconclusive", error=refuted, counterexamples=[])

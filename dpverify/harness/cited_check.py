@@ -52,7 +52,7 @@ class CitedDerivationCheck(Check):
         checked = checked_once(chain, context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
         around = (_around_the_fault(chain, perturbation) for perturbation in tried)
-        controls, slack = judge_moved(around, context.seed, most=context.budget.perturbed)
+        controls, slack = judge_moved(around, context.seed, limit=context.budget.perturbed)
         missed = missed_controls(controls)
         fine = checked.complete and not missed
         ends = f"from {checked.steps[0].expression} to {checked.steps[-1].expression}"

@@ -35,11 +35,11 @@ def checked_once(chain: Derivation, points: int, seed: int) -> DerivationResult:
     from dpverify.symbolic.derive.derivation import check_derivation
 
     checked_chains = _checked.setdefault((chain.name, points, seed), [])
-    found = next((result for checked_chain, result in checked_chains if checked_chain == chain), None)
-    if found is None:
-        found = check_derivation(chain, points=points, seed=seed)
-        checked_chains.append((chain, found))
-    return found
+    result = next((result for checked_chain, result in checked_chains if checked_chain == chain), None)
+    if result is None:
+        result = check_derivation(chain, points=points, seed=seed)
+        checked_chains.append((chain, result))
+    return result
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class DerivationCheck(Check):
 
 
 def judge_moved(
-    moved: Iterable[Perturbation], seed: int, *, first: int = 0, most: int | None = None
+    moved: Iterable[Perturbation], seed: int, *, first: int = 0, limit: int | None = None
 ) -> tuple[list[ControlResult], list[str]]:
     """Judge derivations with one constant moved: one that is refused is a control, one that passes has slack."""
     controls: list[ControlResult] = []
@@ -179,7 +179,7 @@ def judge_moved(
             )
         else:
             slack.append(f"with {perturbation.fault} it {why}")
-        if len(controls) == most:
+        if len(controls) == limit:
             break
     return controls, slack
 

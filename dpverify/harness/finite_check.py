@@ -150,23 +150,23 @@ class Box:
         """Whether every letter is a whole number with two ends."""
         return len(self.order) == len(self.statement.free)
 
-    def points(self, known: dict[str, Fraction] | None = None) -> Iterator[dict[str, Fraction]]:
+    def points(self, values: dict[str, Fraction] | None = None) -> Iterator[dict[str, Fraction]]:
         """All points of the box; which of them meet all conditions is decided elsewhere."""
-        known = known or {}
-        if len(known) == len(self.order):
-            yield known
+        values = values or {}
+        if len(values) == len(self.order):
+            yield values
             return
-        name = self.order[len(known)]
-        below, above = self._ends(name, list(known))
-        lows = [value for link in below for value in _value(link, known)]
-        highs = [value for link in above for value in _value(link, known)]
+        name = self.order[len(values)]
+        below, above = self._ends(name, list(values))
+        lows = [value for link in below for value in _value(link, values)]
+        highs = [value for link in above for value in _value(link, values)]
         if not lows or not highs:
             raise NoEndError(f"{self.statement.key}: no end of {name} is known exactly.")
         for value in range(ceil(max(lows)), floor(min(highs)) + 1):
             self.seen += 1
             if self.seen > MOST_SEEN:
                 raise NoEndError(f"{self.statement.key}: its domain has too many points.")
-            yield from self.points({**known, name: Fraction(value)})
+            yield from self.points({**values, name: Fraction(value)})
 
     def _ends(self, name: str, assigned: list[str]) -> tuple[list[Inequality], list[Inequality]]:
         """What bounds a letter from below and from above by letters that are known; ends may be left out."""

@@ -76,49 +76,49 @@ class FormulaSearch(SearchCheck):
         part = POINT_OF_LAWS if _is_about_laws(statement) else POINT
         return Prober(statement, lhs, WORK[context.budget.name] // part)
 
-    def _search(self, context: Context, sampler: Sampler, prober: Prober, *rest: Any, **options: Any) -> Findings:
+    def _search(self, context: Context, sampler: Sampler, prober: Prober, *arguments: Any, **options: Any) -> Findings:
         with Meter(WORK[context.budget.name]).running():
-            return super()._search(context, sampler, prober, *rest, **options)
+            return super()._search(context, sampler, prober, *arguments, **options)
 
-    def _further(self, context: Context, whole: Statement, prober: Prober) -> Further:
+    def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
         """Look at single large values of the integers that make sums long, and at ordinary sizes, of all the domain."""
         with Meter(WORK[context.budget.name]).running():
-            names = long_integers(whole)
-            probes = list(_at_sizes(whole, names, prober)) if names else []
+            names = long_integers(original)
+            probes = list(_at_sizes(original, names, prober)) if names else []
             violations = [probe for probe in probes if probe.holds is False]
-            ordinary = super()._further(context, whole, prober)
+            ordinary = super()._further(context, original, prober)
         controls: list[ControlResult] = []
         if not violations:
             with Meter(WORK[context.budget.name] // 2).running():
-                controls = list(self._control(context, whole, probes))
+                controls = list(self._control(context, original, probes))
         reached = [max((probe.point[name] for probe in probes), default=None) for name in names]
         single = [f"{name} = {value}" for name, value in zip(names, reached, strict=True) if value is not None]
-        told = f"single points up to {', '.join(single)}" if single else ""
+        words = f"single points up to {', '.join(single)}" if single else ""
         return Further(
             violations=[*violations, *ordinary.violations],
             controls=controls,
-            window="; ".join(filter(None, [told, ordinary.window])),
+            window="; ".join(filter(None, [words, ordinary.window])),
         )
 
-    def _control(self, context: Context, whole: Statement, probes: Sequence[Probe]) -> Iterator[ControlResult]:
+    def _control(self, context: Context, original: Statement, probes: Sequence[Probe]) -> Iterator[ControlResult]:
         """Look at the sharpest of the large points again, where the printed side is moved beyond it."""
         large = Findings(probes=[*probes])
         result: ControlResult | None = None
         for factor in FACTORS:  # further beyond, until a side that is known from two sides only is passed
-            sharper = sharper_statement(whole, large, factor)
+            sharper = sharper_statement(original, large, factor)
             if sharper is None or large.sharpest is None:
                 return
             fault, faulty = sharper
             probe = self._prober(context, faulty, None).probe(large.sharpest.point)
-            seen = probe is not None and probe.holds is False
-            result = ControlResult(name="at single sizes", fault=fault, at_declared_size=True, refuted=seen)
-            if seen:
+            detected = probe is not None and probe.holds is False
+            result = ControlResult(name="at single sizes", fault=fault, at_declared_size=True, refuted=detected)
+            if detected:
                 break
         if result is not None:
             yield result
 
-    def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
-        return make_sampler(whole, {}, self._domains())
+    def _wide_sampler(self, original: Statement, sampler: Sampler) -> Sampler:
+        return make_sampler(original, {}, self._domains())
 
 
 def _is_about_laws(statement: Statement) -> bool:
@@ -132,12 +132,12 @@ def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Ite
     tried = {name: TRIED[role] for name, role in roles.items() if role in TRIED and role != "steps"}
     ordinary = (dict(zip(tried, chosen, strict=True)) for chosen in itertools.product(*tried.values()))
     groups = dict.fromkeys([*((name,) for name in names), tuple(names)])
-    for others in itertools.islice(itertools.chain([{}], filter(None, ordinary)), 1 + COMBINATIONS):
+    for ordinary_values in itertools.islice(itertools.chain([{}], filter(None, ordinary)), 1 + COMBINATIONS):
         for group in groups:
-            first = make_sampler(statement, {}, {}, frozenset(group) | others.keys())
+            first = make_sampler(statement, {}, {}, frozenset(group) | ordinary_values.keys())
             for size in SIZES:
-                given = {**dict.fromkeys(group, Fraction(size)), **others}
-                for point in completions(first, given):
+                values = {**dict.fromkeys(group, Fraction(size)), **ordinary_values}
+                for point in completions(first, values):
                     if (probe := prober.probe(point)) is not None:
                         yield probe
 
@@ -170,13 +170,15 @@ def _depths(statement: Statement) -> dict[str, int]:
     """How many sums lie around one that an integer makes long, for each such integer."""
     sides = (statement.lhs, statement.rhs, *(value for _, value in statement.let))
     depths: dict[str, int] = {}
-    for name, depth in (each for side in sides if side is not None for each in _long(side, 0)):
+    for name, depth in (symbol_depth for side in sides if side is not None for symbol_depth in _long(side, 0)):
         depths[name] = max(depth, depths.get(name, 0))
     for name, value in reversed(statement.let):  # a definition is as long as what it is made of
         for base in _sizes(value) if name in depths else ():
             depths[base] = max(depths[name], depths.get(base, 0))
-    whole = {name for name, domain in statement.domains.items() if domain.kind == "integer"} - set(statement.let_names)
-    return {name: depth for name, depth in depths.items() if name in whole}
+    integers = {name for name, domain in statement.domains.items() if domain.kind == "integer"} - set(
+        statement.let_names
+    )
+    return {name: depth for name, depth in depths.items() if name in integers}
 
 
 def _long(node: Node, depth: int) -> Iterator[tuple[str, int]]:
@@ -213,7 +215,7 @@ def _end(statement: Statement, name: str, length: int) -> str:
         elif large == Name(name) and name not in free_names(small):
             formulas.append(to_text(small))
     return (
-        f"max({start + length}, {', '.join(f'{each} + {length}' for each in formulas)})"
+        f"max({start + length}, {', '.join(f'{formula} + {length}' for formula in formulas)})"
         if formulas
         else f"{start + length}"
     )

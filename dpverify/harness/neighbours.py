@@ -34,7 +34,7 @@ def true_neighbours(
     statement: Statement,
     findings: Findings,
     judged_by: JudgedBy,
-    given: Iterable[tuple[TrueNeighbour, Callable[[], Findings]]] = (),
+    searches: Iterable[tuple[TrueNeighbour, Callable[[], Findings]]] = (),
     *,
     decide: Callable[[Point], Probe | None],
     lhs: LeftSide | None = None,
@@ -42,11 +42,11 @@ def true_neighbours(
     """List the true neighbours of a statement that was refuted at some points, each with whether it was refuted.
 
     Where code of a check decides, the statement must hold at some point, or a neighbour must be given. Otherwise the
-    list is empty. ``given``: neighbours, and what a search of each gives. ``decide``: decides the statement at a point
-    again. ``lhs``: the left side that code measures.
+    list is empty. ``searches``: neighbours, each with its search. ``decide``: decides the statement at a
+    point again. ``lhs``: the left side that code measures.
     """
     neighbours = other_points(findings, decide)
-    neighbours += [_as_neighbour(neighbour, search()) for neighbour, search in given]
+    neighbours += [_as_neighbour(neighbour, search()) for neighbour, search in searches]
     if judged_by != "formulas" and not neighbours:
         return []
     if lhs is not None:

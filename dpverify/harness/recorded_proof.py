@@ -84,15 +84,15 @@ class RecordedRun:
         self._runs: dict[str, Run | None] = {}
         self._results: dict[str, dict[str, Result]] = {}
 
-    def proof(self, specs: Path, statement: Statement, found: CheckResult) -> RecordedProof | None:
+    def proof(self, specs: Path, statement: Statement, result: CheckResult) -> RecordedProof | None:
         """The proof of a statement by a derivation with this recorded result, if there is a certificate of it."""
-        if self._folder is None or found.status not in PROVEN:
+        if self._folder is None or result.status not in PROVEN:
             return None
         name = certificate_name(statement.key, statement.reading, statement.variant)
         certificate = self._folder / CERTIFICATES / name
         if not certificate.is_file():
             return None
-        return RecordedProof(found, certificate, statement.reference, specs)
+        return RecordedProof(result, certificate, statement.reference, specs)
 
     def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
         """What a check found of a statement of a claim in the recorded run, if it is of this evidence hash."""

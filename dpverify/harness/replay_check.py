@@ -89,7 +89,7 @@ class ReplayCheck(Check):
 
         if not disagreement and (recorded := refuted_again(context, again)) is not None:
             return recorded
-        largest, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda found: found[0])
+        largest, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda result: result[0])
         if largest > 1.0 + TOLERANCE:
             disagreement = disagreement or f"a random run ({run}) moves a node by {largest:.12g} of its most"
         controls = [_control(control, statement) for control in self.controls]

@@ -47,10 +47,10 @@ class Probe:
 class Prober:
     """Probes a statement, and remembers what it probed."""
 
-    def __init__(self, statement: Statement, lhs: LeftSide | None, most: int | None = None) -> None:
+    def __init__(self, statement: Statement, lhs: LeftSide | None, work_limit: int | None = None) -> None:
         self.statement = statement
         self.lhs = lhs
-        self.most = most  # work that one point may take, as `dpverify.symbolic.exact.work` counts it
+        self.most = work_limit  # work that one point may take, as `dpverify.symbolic.exact.work` counts it
         self.undefined = 0
         self.too_long = 0
         self.too_wide = 0  # of those without a value, how many have one, perhaps, that balls do not tell
@@ -62,9 +62,9 @@ class Prober:
         names = sorted(point)
         key = tuple((name, point[name].as_integer_ratio()) for name in names)  # the hash of a Fraction is slow
         if key not in self.probes:
-            known = {name: point[name] for name in names}
+            values = {name: point[name] for name in names}
             try:
-                self.probes[key] = self._probe(known) if self.most is None else self._probe_within(known, self.most)
+                self.probes[key] = self._probe(values) if self.most is None else self._probe_within(values, self.most)
             except WorkLimitError:
                 self.too_long += 1
                 self.probes[key] = None
@@ -73,11 +73,11 @@ class Prober:
                 self.probes[key] = None
                 self.too_wide += isinstance(error, UndecidedError)
                 if not isinstance(error, UndecidedError) and len(self.open_points) < MOST_OPEN:
-                    self.open_points.append((known, str(error)))
+                    self.open_points.append((values, str(error)))
         return self.probes[key]
 
-    def _probe_within(self, point: dict[str, Fraction], most: int) -> Probe:
-        with Meter(most).running():
+    def _probe_within(self, point: dict[str, Fraction], work_limit: int) -> Probe:
+        with Meter(work_limit).running():
             return self._probe(point)
 
     def _probe(self, point: dict[str, Fraction]) -> Probe:

@@ -94,7 +94,7 @@ class PaperReader:
     def check_verdicts(self, spec: ClaimSpec) -> None:
         """Check the readings and amendments of a claim's verdicts."""
         place = self.verdicts_place.of(spec.record.id)
-        pins = [each.status for verdict in spec.verdicts for each in (verdict, *verdict.beside)]
+        pins = [pinned.status for verdict in spec.verdicts for pinned in (verdict, *verdict.beside)]
         for pin in pins if spec.record.witnesses else ():
             if pin in HOLDS[:-1]:
                 rule = f"a claim about all mechanisms that is judged on some of them is at best {HOLDS[-1]!r}"

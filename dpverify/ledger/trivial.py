@@ -67,8 +67,8 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
     conditions_found: list[Compare] = []
     for part in _conjunction(Compare((claimed,), (left, right))):
         same = [
-            said
-            for said, read in conditions.items()
+            text
+            for text, read in conditions.items()
             if is_same_inequality(part, read, positive, up_to_constants=is_order)
         ]
         if not same:

@@ -200,10 +200,10 @@ class Vocabulary:
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
         """The domains, and the roles if given, of all symbols among the words of formulas; nothing is parsed."""
         words = {word for text in texts for word in _NAME.findall(text)}
-        found = {name: self.symbols[name] for name in self.with_domains(words & self.symbols.keys())}
+        symbols = {name: self.symbols[name] for name in self.with_domains(words & self.symbols.keys())}
         return {
             name: f"{symbol.domain}; role {symbol.role}" if symbol.role else symbol.domain
-            for name, symbol in found.items()
+            for name, symbol in symbols.items()
         }
 
     def latex(self, node: Formula | Compare) -> str:

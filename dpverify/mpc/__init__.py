@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.mpc.errors import PartyError
     from dpverify.mpc.fixed_point import Scale, choose_scale, encode
+    from dpverify.mpc.limits import PartyError
     from dpverify.mpc.session import Session
 
 __all__ = ["PartyError", "Scale", "Session", "choose_scale", "encode"]

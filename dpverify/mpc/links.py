@@ -17,7 +17,7 @@ from typing import Any
 
 from mpyc.runtime import Runtime
 
-from dpverify.mpc.errors import PartyError
+from dpverify.mpc.limits import PartyError
 from dpverify.mpc.link import ALIVE, DONE, FAILED, MOST_HELLO, OPENS, PARTY, Link, numbers_of
 
 BEAT = 0.25  # part of the timeout between two signs of life

@@ -22,9 +22,17 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.errors import PartyError
 from dpverify.mpc.fixed_point import from_residues, to_residues
-from dpverify.mpc.limits import LEAST_PARTIES, LONGEST_TIMEOUT, MODULUS, MOST_NUMBERS, MOST_PARTIES, RANGE, Inside
+from dpverify.mpc.limits import (
+    LEAST_PARTIES,
+    LONGEST_TIMEOUT,
+    MODULUS,
+    MOST_NUMBERS,
+    MOST_PARTIES,
+    RANGE,
+    Inside,
+    PartyError,
+)
 from dpverify.mpc.noise import binomial_noise
 from dpverify.mpc.ratio import ratio_noise
 

@@ -28,7 +28,7 @@ ORDER = (*KINDS,)
 FIRST = ("smallest", "practical")  # where there are both, the others are left out
 SIZES = {"N", "n", "T", "epsilon"}  # letters of a size, one of which a search at such sizes needs
 DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
-MOST = 2  # that are shown of one statement; the others are in the data
+MOST_SHOWN = 2  # that are shown of one statement; the others are in the data
 _RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
 _LETTER = re.compile("[A-Za-z]")
 CLOSE = 1e-7  # sides whose relative difference is below it
@@ -58,7 +58,7 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
         preferred if len(preferred) > 1 else plain or distinct, key=lambda example: ORDER.index(example.kind)
     )
     run = [example for example in chosen if example.kind == "practical"][:1]
-    return run + [example for example in chosen if example.kind != "practical"][: MOST - len(run)]
+    return run + [example for example in chosen if example.kind != "practical"][: MOST_SHOWN - len(run)]
 
 
 def _is_close(example: Counterexample) -> bool:
@@ -105,7 +105,7 @@ def sides(example: Counterexample) -> tuple[str, str]:
 
 LONGEST_NAME = 48  # characters of a formula that stands before its value
 NO_NAMES = ("left", "right")
-MEANT = {  # what is compared by a claim of each kind that bounds something from above
+COMPARED = {  # what is compared by a claim of each kind that bounds something from above
     "dp": ("the true delta", "the promised one"),
     "rdp": ("the true divergence", "the promised one"),
     "sensitivity": ("the true sensitivity", "the printed one"),
@@ -120,7 +120,7 @@ def meaning_words(example: Counterexample, kind: str) -> str:
     quotient = ratio(example.lhs, example.rhs)
     if example.kind != "practical" or not has_sides(example) or not 1 < quotient < math.inf:
         return ""
-    measured, printed = MEANT.get(kind, ("the left side", "the right side"))
+    measured, printed = COMPARED.get(kind, ("the left side", "the right side"))
     return f"{measured} is {show_float(quotient)} times {printed}"
 
 
@@ -149,8 +149,8 @@ def example_words(
     if example.note and is_limit(example):
         return f"in the limit {plain(example.note)}"
     left, right = sides(example)
-    meant = f" ({meaning})" if meaning and left else ""
-    values = f"{names[0]} {left}, {names[1]} {right}{meant}".replace("= ≈", "≈ ")
+    explanation = f" ({meaning})" if meaning and left else ""
+    values = f"{names[0]} {left}, {names[1]} {right}{explanation}".replace("= ≈", "≈ ")
     return point + (values if left else plain(example.note))
 
 
@@ -158,7 +158,7 @@ def counterexample_list(source: Result | AmendmentResult) -> str:
     """The counterexamples, a line each: which, where, both sides and their ratio, what is to be said of them."""
     of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
     kind = source.kind if isinstance(source, Result) else ""
-    return md.bullets(_told(example, of, kind) for example in telling(source))
+    return md.bullets(_sentence(example, of, kind) for example in telling(source))
 
 
 def none_at_run_line(result: Result, budget: str) -> str:
@@ -176,7 +176,7 @@ def none_at_run_line(result: Result, budget: str) -> str:
     return "A search for a counterexample at practical sizes found none."
 
 
-def _told(example: Counterexample, claim: str, kind_of_claim: str = "") -> str:
+def _sentence(example: Counterexample, claim: str, kind_of_claim: str = "") -> str:
     limit, (left, right) = is_limit(example), sides(example)
     by_exponents = any(name.startswith("exponent_of_") for name in example.parameters)
     point = md.code(show_point(example.parameters))
@@ -185,9 +185,9 @@ def _told(example: Counterexample, claim: str, kind_of_claim: str = "") -> str:
         replayed = f'dpverify explain {claim} --at "{show_point(example.parameters, exact=True)}"'
         where = f", {md.code(replayed)}"
     quotient = ratio(example.lhs, example.rhs)
-    meant = meaning_words(example, kind_of_claim)
-    times = f" ({show_float(quotient)} times)" if left and not meant and _is_telling(example, quotient) else ""
+    explanation = meaning_words(example, kind_of_claim)
+    times = f" ({show_float(quotient)} times)" if left and not explanation and _is_telling(example, quotient) else ""
     sides_text = f": {left} against {right}{times}" if left else ""
-    sides_text += f"; {meant}" if meant else ""
+    sides_text += f"; {explanation}" if explanation else ""
     kind = "In the limit" if limit else SENTENCES[example.kind]
     return f"{kind}{where}{sides_text}{f'; {md.explanation(example.note)}' if example.note else ''}.".replace("..", ".")

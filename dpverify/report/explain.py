@@ -15,10 +15,9 @@ from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample
 from dpverify.report.collect import said_alike
 from dpverify.report.counterexamples import SENTENCES, example_words, meaning_words, side_names, telling
 from dpverify.report.terminal import print_lines, readable
-from dpverify.report.text.evidence import evidence_lines
+from dpverify.report.text.evidence import evidence_lines, pinned_results
 from dpverify.report.text.formulas import formula_text, prose_text
 from dpverify.report.text.paragraphs import StyledLine, fitted, wrapped
-from dpverify.report.text.pinned import pinned_results
 from dpverify.report.text.statement import statement_text
 from dpverify.report.text.summary import Summary, summary
 from dpverify.report.text.tex import tex_text
@@ -31,7 +30,7 @@ LABEL = 10  # columns of a label before a short paragraph
 
 NO_RUN = "No run is recorded or stored. Run dpverify verify {claim} first."
 RECORDED = "recorded run"
-MORE = "--full prints all findings, conditions and checks. --at evaluates both sides at a point."
+FURTHER_OPTIONS = "--full prints all findings, conditions and checks. --at evaluates both sides at a point."
 
 
 @dataclass(frozen=True)
@@ -85,10 +84,10 @@ class _Page:
         self.letters = letters
         self.lines: list[StyledLine] = []
 
-    def section(self, title: str, paragraphs: Iterator[str] | Sequence[str], most: int = 10**6) -> None:
+    def section(self, title: str, paragraphs: Iterator[str] | Sequence[str], limit: int = 10**6) -> None:
         """Add a title and indented paragraphs; nothing where there are none."""
         texts = [self.letters(text) for text in paragraphs if text]
-        if lines := fitted(texts, self.width, most, indent=INDENT):
+        if lines := fitted(texts, self.width, limit, indent=INDENT):
             titles = [StyledLine(line, "bold") for line in wrapped(self.letters(title), self.width)]
             self.lines += [StyledLine(""), *titles, *map(StyledLine, lines)]
 
@@ -122,7 +121,7 @@ def _brief(
     page.labelled("Rests on", ", ".join(spec.record.uses), 2)
     page.labelled("Evidence", _evidence(explained), 4)
     page.labelled("Checks", ", ".join(explained.checks), 2)
-    page.labelled("More", MORE)
+    page.labelled("More", FURTHER_OPTIONS)
 
 
 def _quote_title(claim: Claim) -> str:

@@ -16,7 +16,7 @@ from dpverify.report.words import MARKS, exactly_if, instead_words
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
 _ORDERS = re.compile("<=|>=|<|>")
 _SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
-APART = ("where", "reading")  # what may be shown elsewhere in a section, once for all its statements
+SHARED_LINES = ("where", "reading")  # what may be shown elsewhere in a section, once for all its statements
 _WORDS_OF_STATEMENT = ("", "in words:")
 _GROUPS = {  # parts of a statement that a correction shows whole if a printed line of them is gone
     "with": "definitions",
@@ -35,18 +35,18 @@ def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
     return [Line(word="" if source.latex else "in words:", text=text, latex=source.latex)]
 
 
-def statement_block(source: Result | AmendmentResult, apart: bool = False) -> str:
+def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -> str:
     """A statement as markdown: a displayed formula, or the words, and below it everything that belongs to it.
 
-    ``apart``: its letters and its reading are shown elsewhere on the page.
+    ``is_shared``: its letters and its reading are shown elsewhere on the page.
     """
-    lines = [line for line in statement_of(source) if not apart or line.word not in APART]
+    lines = [line for line in statement_of(source) if not is_shared or line.word not in SHARED_LINES]
     return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
 
 
 def printed_block(result: Result) -> str:
     """The judged statement below its quotation; a formula that the quotation shows already is not shown again."""
-    lines = [line for line in statement_of(result) if line.word not in APART]
+    lines = [line for line in statement_of(result) if line.word not in SHARED_LINES]
     is_quoted = bool(lines) and quotes_formula(result.quote, lines[0].latex)
     return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
 
@@ -56,8 +56,8 @@ def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter:
 
     ``in_chapter``: no heading gives its conditions, and its formula is shown even if it is the printed one.
     """
-    above = {_key(line): line for line in statement_of(printed) if line.word not in APART}
-    lines = [line for line in statement_of(amendment) if line.word not in APART]
+    above = {_key(line): line for line in statement_of(printed) if line.word not in SHARED_LINES}
+    lines = [line for line in statement_of(amendment) if line.word not in SHARED_LINES]
     replaced = {word for word, _ in above.keys() - set(map(_key, lines)) if word}
     repeated_words = {*replaced, "if"} if in_chapter else replaced
     new = [line for line in lines if _key(line) not in above or line.word in repeated_words]

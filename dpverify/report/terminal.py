@@ -17,10 +17,9 @@ from dpverify.ledger.results import CheckResult, Counterexample, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import example_words, meaning_words, side_names, telling
 from dpverify.report.numbers import show_slack
-from dpverify.report.text.ascii_letters import in_ascii
 from dpverify.report.text.formulas import prose_text
 from dpverify.report.text.paragraphs import StyledLine
-from dpverify.report.text.tables import name_cell, table
+from dpverify.report.text.tables import in_ascii, name_cell, table
 from dpverify.report.words import (
     ASCII_MARKS,
     MARKS,
@@ -114,11 +113,11 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         if result.sources_disagree:
             yield from _disagreements(result)
         if result.contradicts:
-            found = f"{result.status}{_at(result, listed)}"
-            yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {found}."
+            verdict = f"{result.status}{_at(result, listed)}"
+            yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {verdict}."
         if result.unpinned:
-            found = f"{result.status}{_at(result, listed)}"
-            yield f"WITHOUT A PIN: {item_id(result)}: {found}. A verdict in verdicts.toml pins it."
+            verdict = f"{result.status}{_at(result, listed)}"
+            yield f"WITHOUT A PIN: {item_id(result)}: {verdict}. A verdict in verdicts.toml pins it."
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
         for form in result.loosened:
@@ -166,8 +165,8 @@ def _counted(results: Sequence[Result], noun: str) -> str:
     judged = [result for result in results if not result.is_unreached]
     missing = len(results) - len(judged)
     counts_text = counts_words(counts(result.status for result in judged))
-    told = f"{plural(len(judged), 'verdict')} on {plural(len({r.claim for r in judged}), noun)}: {counts_text}"
-    return f"{told}; {missing} {NOT_REACHED}" if missing else told
+    totals = f"{plural(len(judged), 'verdict')} on {plural(len({r.claim for r in judged}), noun)}: {counts_text}"
+    return f"{totals}; {missing} {NOT_REACHED}" if missing else totals
 
 
 def _severities(results: Sequence[Result]) -> str:

@@ -18,7 +18,7 @@ from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.children import Children
 from dpverify.selftest.mutants import all_of_folder, attempts
 from dpverify.selftest.noticing import look
-from dpverify.selftest.records import NOTHING_RUNS, FaultOutcome, MutantsRun, Saw, Sighting
+from dpverify.selftest.records import NOTHING_RUNS, Detection, FaultOutcome, MutantsRun, Sighting
 from dpverify.selftest.run import copy, end_work, look_at_green, modules, plant, remember, remembered, work_folder
 from dpverify.shared_types import ReportProgress
 
@@ -52,7 +52,7 @@ def change_modules(
         tried[name, True] = [msgspec.structs.replace(fault, noticed_by=guards) for fault in tried[name, False]]
     keys = {(name, False): _key(root, name, tried[name, False]) for name in left}
     keys |= {(name, True): _key(root, name, [*tried[name, False], *tried[name, True]]) for name in left}
-    decided = {each.key: each for each in earlier_outcomes if each.error != NOT_RUN} | remembered(state)
+    decided = {outcome.key: outcome for outcome in earlier_outcomes if outcome.error != NOT_RUN} | remembered(state)
 
     def done(name: str, wide: bool) -> bool:
         return not decided.keys().isdisjoint({keys[name, wide], keys[name, True]})
@@ -81,7 +81,7 @@ def change_modules(
                     how = "noticed" if outcome.noticed else "NOT NOTICED"
                     tell(number, before + len(todo), f"{outcome.module}: {how}")
     return MutantsRun(
-        commit=commit(), modules=left, changes=[each for name in left if (each := last(name)) is not None]
+        commit=commit(), modules=left, changes=[change for name in left if (change := last(name)) is not None]
     )
 
 
@@ -98,7 +98,7 @@ def _key(root: Path, module: str, tried: Sequence[Fault]) -> str:
 def _decide(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: float) -> Generator[FaultOutcome]:
     children = Children()
     pool = ThreadPoolExecutor(jobs)
-    saw = dict[str, Saw]()
+    saw = dict[str, Detection]()
     with work_folder("dpverify-modules-") as work, ExitStack() as stack:
         stack.callback(end_work, children, pool)
         green = work / "green"
@@ -122,11 +122,11 @@ def _tries(
     module: str,
     tried: Iterable[Fault],
     limit: float,
-    saw: Mapping[str, Saw],
+    saw: Mapping[str, Detection],
 ) -> FaultOutcome:
     """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
     outcome = FaultOutcome(id=module, kind="machine", what="", module=module)
-    saws = set[Saw]()
+    saws = set[Detection]()
     for number, fault in enumerate(tried):
         if children.ended:
             break
@@ -139,7 +139,7 @@ def _tries(
 
 
 def _try(
-    children: Children, green: Path, folder: Path, fault: Fault, limit: float, saw: Mapping[str, Saw]
+    children: Children, green: Path, folder: Path, fault: Fault, limit: float, saw: Mapping[str, Detection]
 ) -> FaultOutcome:
     begin = time.monotonic()
     guards = [name for name in fault.noticed_by if saw[name] == "nothing"]
@@ -148,7 +148,7 @@ def _try(
     sightings: list[Sighting] = []
     with plant(green, folder, fault, fault.new):
         for name in (name for name in (*fault.tests, *fault.claims) if name in guards):  # the quickest first
-            if not any(each.noticed for each in sightings):  # each by itself: one that cannot be loaded stops no other
+            if not any(sighting.noticed for sighting in sightings):  # each test alone: an import error stops no other
                 sightings += look(children, folder, [name], begin + limit - time.monotonic())
     seconds = round(time.monotonic() - begin, 1)
     return FaultOutcome(

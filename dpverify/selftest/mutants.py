@@ -7,13 +7,80 @@ import copy
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dpverify.papers import index
 from dpverify.selftest.catalogue import Fault
-from dpverify.selftest.serving import served
+
+CONTAINERS = (ast.Call, ast.Tuple, ast.List, ast.Dict)
+"""What puts a claim's id beside what judges it: a check, or a row of a table from which checks are made."""
+
+
+def served(root: Path, file: str, claims: Collection[str], modules: Collection[str], function: str) -> list[str]:
+    """Claims of a file of checks whose check uses a function of some modules, itself or by others; in their order.
+
+    ``function``: by its name alone, so that one that only shares it is taken for it.
+    """
+    sources = [_path(root, name).read_text("utf-8") for name in dict.fromkeys((file, *modules))]
+    uses: dict[str, set[str]] = {}
+    for source in sources:
+        for name, used in _uses(source).items():
+            uses.setdefault(name, set()).update(used)
+    functions = {function}
+    grown = True
+    while grown:
+        callers = {name for name, used in uses.items() if used & functions} - functions
+        functions = functions | callers
+        grown = bool(callers)
+    used_claims = {claim for claim, names in _beside(sources[0], frozenset(claims)) if names & functions}
+    return [claim for claim in claims if claim in used_claims]
+
+
+def _path(root: Path, module: str) -> Path:
+    return (root / Path(*module.split("."))).with_suffix(".py")
+
+
+@cache
+def _uses(source: str) -> dict[str, set[str]]:
+    """Names that each function, class and constant of a module uses, and each method."""
+    tree = ast.parse(source)
+    names_used = dict[str, set[str]]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            methods = {part.name for part in ast.walk(node) if isinstance(part, ast.FunctionDef)}  # methods of a class
+            names_used.setdefault(node.name, set()).update((_names(node) | methods) - {node.name})
+    for node in tree.body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else ()
+        )
+        for target in (part for item in targets for part in ast.walk(item) if isinstance(part, ast.Name)):
+            names_used.setdefault(target.id, set()).update(_names(node) - {target.id})
+        if isinstance(node, ast.ImportFrom):
+            for name in (item for item in node.names if item.asname):
+                names_used.setdefault(str(name.asname), set()).add(name.name)
+    return names_used
+
+
+def _names(node: ast.AST) -> set[str]:
+    parts = list(ast.walk(node))
+    return {p.id for p in parts if isinstance(p, ast.Name)} | {p.attr for p in parts if isinstance(p, ast.Attribute)}
+
+
+def _beside(source: str, claims: frozenset[str]) -> Iterator[tuple[str, set[str]]]:
+    """Each place where a claim's id stands, with the names in the least part around it that has some."""
+    tree = ast.parse(source)
+    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in claims:
+            around = above.get(node)
+            while around is not None and not (isinstance(around, CONTAINERS) and _names(around)):
+                around = above.get(around)
+            if around is not None:
+                yield str(node.value), _names(around)
+
 
 ATTEMPTS = 8  # changes of a module that are tried until one is noticed
 # that are asked: first the claims whose checks use the changed function
@@ -24,7 +91,7 @@ SIZES = frozenset({"cost", "points", "repetitions", "seconds", "share", "shares"
 TEMPLATE = "dpverify.papers._template."  # of new papers: no run of ours has its claims
 OF_TEMPLATE = "tests/unit/cli/test_new_paper.py"
 LARGE = 100  # a number from this on is a size, too
-OTHER: dict[type[ast.AST], Any] = {
+OPPOSITES: dict[type[ast.AST], Any] = {
     ast.Lt: ast.GtE,
     ast.GtE: ast.Lt,
     ast.Gt: ast.LtE,
@@ -104,10 +171,10 @@ def _sizes(node: ast.AST) -> Iterable[ast.AST | None]:
 def _changed(node: ast.expr) -> ast.expr | None:
     """The expression with another operator or number; None where there is none."""
     new = copy.deepcopy(node)
-    if isinstance(new, ast.Compare) and type(new.ops[0]) in OTHER:
-        new.ops[0] = OTHER[type(new.ops[0])]()
-    elif isinstance(new, ast.BinOp | ast.BoolOp | ast.UnaryOp) and type(new.op) in OTHER:
-        new.op = OTHER[type(new.op)]()
+    if isinstance(new, ast.Compare) and type(new.ops[0]) in OPPOSITES:
+        new.ops[0] = OPPOSITES[type(new.ops[0])]()
+    elif isinstance(new, ast.BinOp | ast.BoolOp | ast.UnaryOp) and type(new.op) in OPPOSITES:
+        new.op = OPPOSITES[type(new.op)]()
     elif isinstance(new, ast.Constant) and type(new.value) is int:
         new.value += 1
     elif isinstance(new, ast.IfExp):
@@ -124,15 +191,15 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
     """
     if module.startswith(TEMPLATE):
         return [OF_TEMPLATE]
-    own = _own_tests(module)
+    own_tests = _own_tests(module)
     level = [module]
-    seen = {module}
+    visited = {module}
     while level:
-        found = list(dict.fromkeys(name for each in level for name in _direct(root, each, seen, function)))
-        if found:
-            return _few(sorted(found, key=lambda name: own.parent not in Path(name).parents))
-        level = sorted({user for each in level for user in _users(root, each)} - seen)
-        seen.update(level)
+        names = list(dict.fromkeys(name for importer in level for name in _direct(root, importer, visited, function)))
+        if names:
+            return _few(sorted(names, key=lambda name: own_tests.parent not in Path(name).parents))
+        level = sorted({user for importer in level for user in _users(root, importer)} - visited)
+        visited.update(level)
     return [_folder(root, module).as_posix()]
 
 
@@ -157,22 +224,22 @@ def _direct(root: Path, module: str, below: Collection[str], function: str) -> l
 
     Where there are none, all claims of the files that import it, or tests elsewhere that do.
     """
-    own = _own_tests(module)
+    own_tests = _own_tests(module)
     imports = _imports(module)
-    near = [own.as_posix()] if (root / own).is_file() else _importing(root, own.parent, imports)
+    near = [own_tests.as_posix()] if (root / own_tests).is_file() else _importing(root, own_tests.parent, imports)
     if near and not module.startswith("dpverify.papers."):
         return near
     claims = list[str]()
-    others = list[str]()
+    other_claims = list[str]()
     for name, file in index().files.items():
         path = (root / Path(*name.split("."))).with_suffix(".py")
         if (name == module or imports(path)) and not name.startswith(TEMPLATE):
             paper = name.split(".")[2]
             chosen = served(root, name, file.claims, below, function) if function else []
             claims += [f"{paper}:{claim}" for claim in chosen]
-            others += [f"{paper}:{claim}" for claim in file.claims]
-    found = _few([*near, *dict.fromkeys(claims if near else [*claims, *others])])
-    return found or _importing(root, Path("tests"), imports)[:MOST_TESTS]
+            other_claims += [f"{paper}:{claim}" for claim in file.claims]
+    names = _few([*near, *dict.fromkeys(claims if near else [*claims, *other_claims])])
+    return names or _importing(root, Path("tests"), imports)[:MOST_TESTS]
 
 
 def _importing(root: Path, folder: Path, imports: Callable[[Path], bool]) -> list[str]:
@@ -201,13 +268,13 @@ def _imports(module: str) -> Callable[[Path], bool]:
     name = module.removesuffix(".__init__")
     folder, _, stem = name.rpartition(".")
     if name != module:
-        found = re.compile(rf"from {re.escape(name)} import|import {re.escape(name)}$", re.MULTILINE)
+        pattern = re.compile(rf"from {re.escape(name)} import|import {re.escape(name)}$", re.MULTILINE)
     else:
-        found = re.compile(rf"\b{re.escape(name)}\b|from {re.escape(folder)} import .*\b{stem}\b")
+        pattern = re.compile(rf"\b{re.escape(name)}\b|from {re.escape(folder)} import .*\b{stem}\b")
 
     def imports(path: Path) -> bool:
         text = path.read_text("utf-8")
-        return stem in text and found.search(text) is not None  # the first part is quick
+        return stem in text and pattern.search(text) is not None  # the first part is quick
 
     return imports
 
@@ -216,9 +283,9 @@ def attempts(root: Path, module: str) -> Iterator[Fault]:
     """The changes of a module that are tried, as faults."""
     path = Path(*module.split(".")).with_suffix(".py")
     source = (root / path).read_text("utf-8")
-    asked: dict[str, list[str]] = {}
+    guards_of: dict[str, list[str]] = {}
     for what, new, function in islice(mutants(module, source), ATTEMPTS):
-        if function not in asked:
-            asked[function] = guards(root, module, function)
-        names = asked[function]
+        if function not in guards_of:
+            guards_of[function] = guards(root, module, function)
+        names = guards_of[function]
         yield Fault(id=module, kind="machine", what=what, module=module, old=source, new=new, noticed_by=names)

@@ -15,7 +15,7 @@ import msgspec
 from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.results import Result, decode
 from dpverify.selftest.children import Children
-from dpverify.selftest.records import Saw, Sighting
+from dpverify.selftest.records import Detection, Sighting
 
 NOT_IMPORTED = re.compile(
     r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"
@@ -37,17 +37,21 @@ def look(
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
     with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
-        found = {each.check: each for each in _claims(children, folder, claims, until, Path(out, "claims.json"))}
+        sightings = {
+            sighting.check: sighting for sighting in _claims(children, folder, claims, until, Path(out, "claims.json"))
+        }
         target = Path(out, "tests.xml")
-        found |= {each.check: each for each in _tests(children, folder, tests, until, target, stop=stop)}
-    return [found[name] for name in checks]
+        sightings |= {
+            sighting.check: sighting for sighting in _tests(children, folder, tests, until, target, stop=stop)
+        }
+    return [sightings[name] for name in checks]
 
 
 def _claims(children: Children, folder: Path, claims: Sequence[str], until: float, target: Path) -> Iterator[Sighting]:
     if not claims:
         return
-    own = ["--fresh", "--store", str(target.with_suffix(".sqlite")), "--json", str(target)]
-    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", *own]
+    options = ["--fresh", "--store", str(target.with_suffix(".sqlite")), "--json", str(target)]
+    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", *options]
     code = children.run(folder, words, until)
     results: list[Result] = []
     with suppress(OSError, msgspec.DecodeError):
@@ -57,15 +61,19 @@ def _claims(children: Children, folder: Path, claims: Sequence[str], until: floa
         if code not in {0, 1} or not mine:
             yield Sighting(check=claim, saw="time limit" if code is None else "did not run")
         else:
-            seen = [seen for result in mine for seen in _red(result)] if code == 1 else []
-            yield msgspec.structs.replace(seen[0], check=claim) if seen else Sighting(check=claim, saw="nothing")
+            sightings = [sighting for result in mine for sighting in _red(result)] if code == 1 else []
+            yield (
+                msgspec.structs.replace(sightings[0], check=claim)
+                if sightings
+                else Sighting(check=claim, saw="nothing")
+            )
 
 
 def _red(result: Result) -> Iterator[Sighting]:
     """What a result says against our code or the pins, the strongest first."""
     checks = result.all_checks
 
-    def sighting(saw: Saw, names: Sequence[str]) -> Sighting:
+    def sighting(saw: Detection, names: Sequence[str]) -> Sighting:
         sizes = [check.detects for check in checks if check.name in names and check.detects]
         return Sighting(check=result.claim, saw=saw, by=list(dict.fromkeys(names)), detects=list(dict.fromkeys(sizes)))
 
@@ -79,7 +87,7 @@ def _red(result: Result) -> Iterator[Sighting]:
     if result.loosened:
         yield sighting("slack moved", [check.name for check in checks if check.slack is not None])
     if lost := lost_proofs(result):
-        yield sighting("proof lost", [each.partition(":")[0] for each in lost])
+        yield sighting("proof lost", [name.partition(":")[0] for name in lost])
     broken = [check for check in checks if check.error]
     if broken:
         unfit = all(NOT_IMPORTED.match(check.error) for check in broken)
@@ -109,19 +117,19 @@ def _tests(
             yield Sighting(check=test, saw=min(saw, key=ORDER.index, default="did not run"))
 
 
-ORDER: tuple[Saw, ...] = ("assertion failed", "exception raised", "did not run", "nothing")
+ORDER: tuple[Detection, ...] = ("assertion failed", "exception raised", "did not run", "nothing")
 
 
-def _saw(case: ElementTree.Element) -> Saw:
+def _saw(case: ElementTree.Element) -> Detection:
     messages = [failure.get("message", "") for failure in case.findall("failure")]
-    seen = [_meaning(message) for message in messages if not SUMMARY.match(message)]
-    if seen:
-        return min(seen, key=ORDER.index)
+    meanings = [_meaning(message) for message in messages if not SUMMARY.match(message)]
+    if meanings:
+        return min(meanings, key=ORDER.index)
     is_incomplete = case.find("skipped") is not None or case.find("error") is not None
     return "did not run" if is_incomplete else "nothing"
 
 
-def _meaning(message: str) -> Saw:
+def _meaning(message: str) -> Detection:
     if ASSERTION.match(message):
         return "assertion failed"
     return "did not run" if NOT_IMPORTED.match(message) else "exception raised"

@@ -36,21 +36,25 @@ def measure_rates(
     names = [name for name in get_args(BudgetName) if BUDGETS[budget].reaches(name)]
     first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}  # by budget
     for name in names:
-        known = {label for smaller in first.values() for label in smaller}
-        drawn = _run(specs, name, 0, workers, only, partial(_draws, known=known))
+        labels = {label for smaller in first.values() for label in smaller}
+        drawn = _run(specs, name, 0, workers, only, partial(_draws, excluded=labels))
         first[name] = {job.label: (job, result) for job, result in drawn if result.alpha > 0.0}
-    found: dict[str, list[CheckResult]] = {label: [] for each in first.values() for label in each}
+    results: dict[str, list[CheckResult]] = {label: [] for checks in first.values() for label in checks}
     for seed in range(1, seeds + 1):
         report(seed - 1, seeds, f"seed {seed}")
         for name in names:
             for job, result in _run(specs, name, seed, workers, only, partial(_among, first[name])):
-                found[job.label].append(result)
-    checks = [_rates(specs, name, *each, found[label]) for name in names for label, each in first[name].items()]
-    return RatesRun(budget=budget, seeds=seeds, checks=checks)
+                results[job.label].append(result)
+    rates = [
+        _rates(specs, name, job, result, results[label])
+        for name in names
+        for label, (job, result) in first[name].items()
+    ]
+    return RatesRun(budget=budget, seeds=seeds, checks=rates)
 
 
-def _draws(job: Job, known: Container[str]) -> bool:
-    return job.find().method in STATISTICAL and job.label not in known
+def _draws(job: Job, excluded: Container[str]) -> bool:
+    return job.find().method in STATISTICAL and job.label not in excluded
 
 
 def _among(labels: Container[str], job: Job) -> bool:

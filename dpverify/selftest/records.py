@@ -6,7 +6,7 @@ from typing import Literal
 
 from dpverify.ledger.records import Record, Status
 
-Saw = Literal[
+Detection = Literal[
     "pin contradicted",
     "sources disagree",
     "control missed",
@@ -20,7 +20,7 @@ Saw = Literal[
 ]
 
 
-MARKS: dict[Saw, str] = {"nothing": "✗ not seen", "did not run": "✗ did not run", "time limit": "✗ time limit"}
+MARKS: dict[Detection, str] = {"nothing": "✗ not seen", "did not run": "✗ did not run", "time limit": "✗ time limit"}
 """What is not to see a fault, with its words."""
 
 
@@ -28,7 +28,7 @@ class Sighting(Record, frozen=True, kw_only=True):
     """What became of one claim or test while a fault was planted: what it saw, by which checks, and their sizes."""
 
     check: str
-    saw: Saw
+    saw: Detection
     by: list[str] = []
     detects: list[str] = []
 

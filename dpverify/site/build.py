@@ -99,8 +99,8 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
     other_names = other_pages(reports)
     pages_of_papers = render(runs, specs.papers, other_names, drawn_elsewhere(reports))
     files = {f"reports/{name}": content for name, content in pages_of_papers.items()}
-    for other in other_names:
-        paths = [reports / f"{other}.md", *(reports / "figures").glob(f"{FIGURES.get(other, other)}*.svg")]
+    for page in other_names:
+        paths = [reports / f"{page}.md", *(reports / "figures").glob(f"{FIGURES.get(page, page)}*.svg")]
         files |= {f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path) for path in paths}
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
     pages |= claim_pages(runs, specs, checks)

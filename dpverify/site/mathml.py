@@ -112,11 +112,11 @@ def typeset(latex: str, display: str) -> str:
     return _short(markup) if is_formula(markup) else f"<code>{escape(latex)}</code>"
 
 
-def _short(made: str) -> str:
+def _short(markup: str) -> str:
     """Write a formula without what HTML implies: its namespace, display in a line, only row, codes of letters."""
-    plain = _ONLY_ROW.sub(r"\1\2\3", made) if _has_one_row(made) else made
+    plain = _ONLY_ROW.sub(r"\1\2\3", markup) if _has_one_row(markup) else markup
     plain = plain.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
-    letters = _CODE.sub(lambda found: escape(chr(int(found[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
+    letters = _CODE.sub(lambda match: escape(chr(int(match[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
     return _STRETCHED.sub("", letters)
 
 

@@ -56,5 +56,5 @@ class Navigation:
 def first_list(tree: str) -> str:
     """Return a tree in which nothing is open up to the end of its first list."""
     end = "</ul>"
-    head, found, _ = tree.partition(end)
-    return head + found
+    head, closing, _ = tree.partition(end)
+    return head + closing

@@ -1,6 +1,6 @@
 """Training on real data: private optimizers of three papers on nonconvex-regularized logistic regression.
 
-Each name loads its module on first use: a party is ready in half the time without accounting and words.
+Each name loads its module on first use, so that a party starts without loading accounting and reports.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from dpverify.train.records import NOT_CERTIFIED, PartyResult, Point, Request, T
 from dpverify.train.run import train
 
 HOST = re.compile(r"[!-~]{1,255}")
-PORT = re.compile(r"[0-9]{1,5}")  # no other digits of Unicode, and not so many that int() refuses them
+PORT = re.compile(r"[0-9]{1,5}")  # ASCII digits only, and few enough for int()
 
 
 def run_train(
     algorithm: str | None = None, *, json: str | None = None, figure: Path | None = None, **arguments: Any
 ) -> int:
-    """Train as ``Request(algorithm, **arguments)`` says, and show how it goes; the exit code.
+    """Train as ``Request(algorithm, **arguments)`` says, show the progress, and return the exit code.
 
     Writes JSON (``-``: to stdout) and an SVG figure.
     """
@@ -44,7 +44,7 @@ def run_train(
             result = train(request, report, load(request, progress))
 
         def draw() -> bytes:
-            from dpverify.train.figure import svg  # matplotlib, only where a figure is wanted
+            from dpverify.train.figure import svg  # loads matplotlib
 
             return svg(result)
 
@@ -57,9 +57,9 @@ def run_train(
 def run_party_command(
     request: Request, *, index: int, peers: str, json: str | None, timeout: float, patience: float
 ) -> int:
-    """Be one party of the computation; write what all may know (``-``: to stdout); return the exit code.
+    """Run one party of the computation, write the public results (``-``: to stdout), and return the exit code.
 
-    Where its file is of no use, it says why here, and then tells the others that it is, so that they do not wait.
+    If the party's file is unusable, print the reason here, and tell the other parties so that they do not wait.
     """
     is_unusable = False
 
@@ -76,15 +76,15 @@ def run_party_command(
         from dpverify.train.party import run_party  # the extra
 
         how: dict[str, Any] = {"timeout": timeout, "patience": patience, "classes": dataset.classes}
-        run, s, holds = run_party(index, addresses, rows, dataset.y, request, **how)
+        run, s, sizes = run_party(index, addresses, rows, dataset.y, request, **how)
         privacy = NOT_CERTIFIED
         if request.delta is not None and s.sigma > 0.0:
-            epsilon = ddp_epsilon(s, holds, rows.shape[1], request.delta)
+            epsilon = ddp_epsilon(s, sizes, rows.shape[1], request.delta)
             guaranteed = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
             privacy = f"{guaranteed}, for replacing one example, certified in real arithmetic"
         result = PartyResult(settings=s, privacy=privacy, w=run.w.tolist(), output=run.output.tolist())
         name = request.algorithm.name
-        text = f"{name}, party {index} of {len(holds)}: {s.steps} steps\nprivacy: {privacy}"
+        text = f"{name}, party {index} of {len(sizes)}: {s.steps} steps\nprivacy: {privacy}"
         deliver(text, encode(result), json, None, bytes)
         return False
 
@@ -98,18 +98,18 @@ def run_party_command(
 
 
 def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset:
-    """Read the data that are asked for, and show how far it is."""
+    """Read the requested data, and show the progress."""
     data = request.data
 
-    def report(done: int, whole: int) -> None:
-        progress(done, whole, f"reading {data}")
+    def report(done: int, total: int) -> None:
+        progress(done, total, f"reading {data}")
 
-    most = request.algorithm.most_classes
-    return load_dataset(data, standardise=request.standardise, most=most, progress=report)
+    most_classes = request.algorithm.most_classes
+    return load_dataset(data, standardise=request.standardise, most=most_classes, progress=report)
 
 
 def read_peers(text: str) -> list[tuple[str, int]]:
-    """Read the addresses of all parties: ``host:port``, separated by commas, each only once."""
+    """Read the distinct addresses of all parties: ``host:port``, separated by commas."""
     addresses = []
     for part in text.split(","):
         host, _, port = part.strip().rpartition(":")
@@ -121,11 +121,11 @@ def read_peers(text: str) -> list[tuple[str, int]]:
     return addresses
 
 
-SHOWN = 11  # points of the path that the summary prints, the first and the last among them
+PRINTED_POINTS = 11  # points of the path in the summary, including the first and the last
 
 
 def summary(result: TrainResult) -> str:
-    """Tell the run to a person, in several lines."""
+    """Return a summary of the run, in several lines."""
     return "\n".join((*_setting(result), "", *_table(result.path), "", *_ending(result)))
 
 
@@ -147,7 +147,7 @@ def _setting(result: TrainResult) -> Iterator[str]:
 
 
 COMMON = options(Settings).keys() - {"steps"}
-"""Settings that belong to the problem, which have a line of their own."""
+"""Settings of the problem, which are printed on a separate line."""
 
 
 def shown_settings(s: Settings) -> Iterator[tuple[str, str]]:
@@ -161,7 +161,7 @@ def shown_settings(s: Settings) -> Iterator[tuple[str, str]]:
 def _table(path: Sequence[Point]) -> Iterator[str]:
     yield f"{'step':>10}  {'loss':>12}  {'gradient norm':>13}"
     last = len(path) - 1
-    chosen = sorted({round(i * last / (SHOWN - 1)) for i in range(SHOWN)})
+    chosen = sorted({round(i * last / (PRINTED_POINTS - 1)) for i in range(PRINTED_POINTS)})
     for point in (path[i] for i in chosen):
         loss = f"{point.loss:.6f}" if point.loss < 1e5 else f"{point.loss:.4e}"
         yield f"{point.step:>10}  {loss:>12}  {point.gradient_norm:>13.6f}"

@@ -1,4 +1,4 @@
-"""DDP-SRM of wang2019 as ``train`` runs it: how its sums are opened, and what their noise guarantees.
+"""DDP-SRM of wang2019 in ``train``: how its sums are opened, and the guarantee that their noise gives.
 
 sigma is the noise's deviation over the sensitivity of the rounded sum. A batch has as many examples of each party, and
 those of one party are drawn at its rate b_j/n_j whatever the others draw, so that the largest rate is that of all.
@@ -22,28 +22,28 @@ from dpverify.privacy import binomial_noise, ratio_curve
 from dpverify.privacy.subsampling import without_replacement_rdp
 from dpverify.train.parties import rows_of
 
-KEPT: Final = 0.01
-"""Part of delta that is kept for what tells the law of noise made inside from the one that is accounted for."""
+RESERVED: Final = 0.01
+"""Part of delta that pays for the distance between the law of noise made inside and the law that is accounted for."""
 
 
 def scales_of(s: DdpSettings, dimension: int) -> tuple[Scale, Scale]:
-    """How the first sum and the others are opened."""
+    """Return how the first sum and the later sums are opened."""
     first, later = (
         choose_scale(s.noise, move, s.sigma, s.parties, dimension, s.fraction_bits) for move in sum_moves(s)
     )
     return first, later
 
 
-def check_batch(s: DdpSettings, holds: Sequence[int]) -> None:
-    """Refuse a batch that the parties cannot draw alike."""
-    m = len(holds)
-    if s.batch % m or s.batch // m > min(holds):
-        rule = f"must be a multiple of the {m} parties, at most {m} times {min(holds)}, the fewest examples of one"
+def check_batch(s: DdpSettings, sizes: Sequence[int]) -> None:
+    """Refuse a batch size of which the parties cannot draw equal parts."""
+    m = len(sizes)
+    if s.batch % m or s.batch // m > min(sizes):
+        rule = f"must be a multiple of the {m} parties, at most {m} times {min(sizes)}, the fewest examples of one"
         raise check.ArgumentError("batch", s.batch, rule)
 
 
 def even_split(examples: int, parties: int) -> list[int]:
-    """How many examples each party has where one user splits his."""
+    """Return the number of examples of each party if one user splits a data set among them."""
     parts = (rows_of(examples, parties, j) for j in range(parties))
     return [part.stop - part.start for part in parts]
 
@@ -54,7 +54,7 @@ def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
     Every opened mean is within r = sqrt(d) (m/2) unit/b of the exact one. Line 5 moves theta by 1/(2L) times the
     projection of v_p onto a ball, and clipping is a projection: neither widens a distance. With e_t that of the
     estimates and D_t that of the iterates times L, D_(t+1) <= D_t + e_t/2 and e_(t+1) <= (1 - gamma) e_t + D_(t+1)
-    + (1 - gamma) D_t + r, from D_0 = 0 and e_0 = r. What floats round off is not in it: it is far smaller.
+    + (1 - gamma) D_t + r, from D_0 = 0 and e_0 = r. The bound leaves out the rounding of floats, which is far smaller.
     """
     rounded = [math.sqrt(dimension) * s.parties / 2 * scale.unit / s.batch for scale in scales_of(s, dimension)]
     iterates, estimates = 0.0, rounded[0]
@@ -65,31 +65,31 @@ def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
     return iterates / smoothness
 
 
-def ddp_epsilon(s: DdpSettings, holds: Sequence[int], dimension: int, delta: float) -> float:
+def ddp_epsilon(s: DdpSettings, sizes: Sequence[int], dimension: int, delta: float) -> float:
     """Bound epsilon of the whole run, for replacing one example and against any floor((m-1)/2) parties together."""
-    rate = s.batch / len(holds) / min(holds)
+    rate = s.batch / len(sizes) / min(sizes)
     if s.noise == "shares":
         return sampled_epsilon(rate, s.sigma, s.steps, delta)
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
     law = binomial_noise if s.noise == "bits" else ratio_curve
-    found = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - KEPT) * delta)
-    return found if law.spent(numbers, found) <= KEPT * delta else math.inf
+    epsilon = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - RESERVED) * delta)
+    return epsilon if law.spent(numbers, epsilon) <= RESERVED * delta else math.inf
 
 
 def with_inside_sigma(
-    s: DdpSettings, noise: Inside, holds: Sequence[int], dimension: int, epsilon: float, delta: float
+    s: DdpSettings, noise: Inside, sizes: Sequence[int], dimension: int, epsilon: float, delta: float
 ) -> DdpSettings:
     """Choose the least sigma of noise made inside, to six digits, for which ``ddp_epsilon`` certifies an epsilon.
 
-    From the largest sigma that the fixed point takes it goes down in halves: small noise takes longest to account for.
+    The search halves the largest sigma of the fixed point, since accounting is slowest for small noise.
     """
 
     def certified(sigma: float) -> bool:
-        return ddp_epsilon(msgspec.structs.replace(s, sigma=sigma), holds, dimension, delta) <= epsilon
+        return ddp_epsilon(msgspec.structs.replace(s, sigma=sigma), sizes, dimension, delta) <= epsilon
 
     high = largest_sigma(noise, dimension)
     if not certified(high):
-        least = ddp_epsilon(msgspec.structs.replace(s, sigma=high), holds, dimension, delta)
+        least = ddp_epsilon(msgspec.structs.replace(s, sigma=high), sizes, dimension, delta)
         rule = f"is out of reach at delta={delta!r} for noise={noise}: with the most noise, sigma={high:g}, "
         rule += f"{least:g} is certified" if math.isfinite(least) else "nothing is certified"
         raise check.ArgumentError("epsilon", epsilon, rule)
@@ -104,12 +104,12 @@ def with_inside_sigma(
 
 
 def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:
-    """Least epsilon from bounds of orders 2, 3, ... for one release; infinite where there is none."""
+    """Return the least epsilon from bounds of orders 2, 3, ... for one release, or infinity if no order gives one."""
     from dpverify.privacy.conversions import improved_epsilon  # loads scipy
 
-    found = [math.inf]
+    epsilons = [math.inf]
     for order, bound in enumerate(bounds, start=2):
         if math.isfinite(bound):
             rdp = steps * without_replacement_rdp(order, rate, bounds[: order - 1])
-            found.append(improved_epsilon(order, rdp, delta))
-    return min(found)
+            epsilons.append(improved_epsilon(order, rdp, delta))
+    return min(epsilons)

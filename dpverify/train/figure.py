@@ -49,7 +49,7 @@ def _line(axes: Axes, steps: Sequence[int], values: Sequence[float], label: str,
 
 
 def subtitle(result: TrainResult) -> str:
-    """Say in one line what was run, and what its privacy is."""
+    """Return a line with the run's settings and its privacy."""
     s = result.settings
     numbers: list[tuple[str, float]] = [("N", result.data.n), ("d", result.data.d)]
     for name, option in options(type(s)).items():

@@ -1,4 +1,4 @@
-"""All parties of DDP-SRM on this machine: a process each, with its own rows only, connected over loopback.
+"""All parties of DDP-SRM on this machine: one process per party, with only its rows, connected over loopback.
 
 ``main`` is one such process: its rows and settings come on stdin, the public iterates go to
 stdout, a line each.
@@ -19,21 +19,21 @@ from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
-from dpverify.mpc.errors import PartyError
+from dpverify.mpc.limits import PartyError
 from dpverify.mpc.processes import PartyProcesses
 from dpverify.problems.sparse.rows import CsrRows, Rows
 
-BATCH_STREAM = 7  # of the seed, for the batches of party j: (seed, 7, j)
+BATCH_STREAM = 7  # stream of the seed for batches; party j has (seed, 7, j)
 CHILD = "from dpverify.train.parties import main; raise SystemExit(main())"
 
 
 def rows_of(examples: int, parties: int, index: int) -> slice:
-    """Say which rows party ``index`` holds: as even a split as can be, in order."""
+    """Return the rows of party ``index``. The split is as even as possible, and in order."""
     return slice(examples * index // parties, examples * (index + 1) // parties)
 
 
 def batch_seed(seed: int, index: int) -> list[int]:
-    """What draws the batches of a party where one user plays all of them."""
+    """Return the seed for the batches of a party if one user runs all parties."""
     return [seed, BATCH_STREAM, index]
 
 
@@ -43,16 +43,16 @@ def run_parties(
 ) -> None:  # fmt: skip
     """Run all parties on scaled rows; ``follow(t, w)`` sees the iterate of each stop, the same from all of them.
 
-    A PartyError tells what ended the run, if something did; no process outlives this call.
+    Raises PartyError if the run ended early. All processes have ended when this function returns.
     """
     m = check.whole(1, parties=settings.parties)
     with PartyProcesses(m, CHILD, timeout) as processes:
-        told = {"peers": processes.addresses, "stops": list(stops), "timeout": timeout, "width": x.shape[1]}
-        told["settings"] = {name: getattr(settings, name) for name in options(DdpSettings)}
+        message = {"peers": processes.addresses, "stops": list(stops), "timeout": timeout, "width": x.shape[1]}
+        message["settings"] = {name: getattr(settings, name) for name in options(DdpSettings)}
         messages = []
         for j, listener in enumerate(processes.listeners):
             part = rows_of(len(x), m, j)
-            words = json.dumps(told | {"index": j, "fd": listener.fileno()}).encode()
+            words = json.dumps(message | {"index": j, "fd": listener.fileno()}).encode()
             packed = io.BytesIO()
             np.savez(packed, **_packed(x[part]), y=y[part], told=np.frombuffer(words, dtype=np.uint8))
             messages.append(packed.getvalue())
@@ -61,7 +61,7 @@ def run_parties(
 
 
 def follow_lines(lines: Iterator[Sequence[bytes]], stops: Sequence[int], follow: Callable[[int, Vector], None]) -> None:
-    """Hand on the iterate of each stop, which all parties must have written alike, and wait for the end of all."""
+    """Pass on the iterate of each stop, which must be the same from all parties, and wait until all have ended."""
     for t in stops:
         written = next(lines, None)
         if written is None:
@@ -82,15 +82,15 @@ def _packed(x: Rows) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Be one party."""
+    """Run one party."""
     from dpverify.train.party import run_party
     from dpverify.train.records import Request
 
     packed = np.load(io.BytesIO(sys.stdin.buffer.read()))
-    told = json.loads(packed["told"].tobytes())
-    request = Request(DDP_SRM, **told["settings"])
-    index = told["index"]
-    x = packed["x"] if "x" in packed else CsrRows(**{name: packed[name] for name in SPARSE}, width=told["width"])
+    message = json.loads(packed["told"].tobytes())
+    request = Request(DDP_SRM, **message["settings"])
+    index = message["index"]
+    x = packed["x"] if "x" in packed else CsrRows(**{name: packed[name] for name in SPARSE}, width=message["width"])
 
     def show(t: int, w: Vector) -> None:
         del t
@@ -100,15 +100,15 @@ def main() -> int:
     try:
         run_party(
             index,
-            [(host, port) for host, port in told["peers"]],
+            [(host, port) for host, port in message["peers"]],
             x,
             packed["y"],
             request,
-            timeout=told["timeout"],
-            listener=socket.socket(fileno=told["fd"]),
-            batch_seed=batch_seed(told["settings"]["seed"], index),
+            timeout=message["timeout"],
+            listener=socket.socket(fileno=message["fd"]),
+            batch_seed=batch_seed(message["settings"]["seed"], index),
             follow=show,
-            stops=lambda _: told["stops"],
+            stops=lambda _: message["stops"],
         )
     except (PartyError, check.ArgumentError) as error:
         sys.stderr.write(f"{error}\n")

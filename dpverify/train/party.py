@@ -16,8 +16,8 @@ from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Vector
-from dpverify.mpc.errors import PartyError
 from dpverify.mpc.fixed_point import encode
+from dpverify.mpc.limits import PartyError
 from dpverify.mpc.noise import own_noise
 from dpverify.mpc.session import Session
 from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
@@ -34,7 +34,7 @@ UNUSABLE: Final = "has a number that is not finite in its rows, or a label that 
 Follow = Callable[[int, Vector], None]
 
 SecureSum = Callable[[Vector, bool], Vector]
-"""``total(own, first)``: the sum over the parties of ``own``, opened with its noise; of v^0 if ``first``."""
+"""``total(summand, first)``: the opened sum of all parties' summands with its noise; the sum of v^0 if ``first``."""
 
 
 def run_party(
@@ -43,7 +43,7 @@ def run_party(
     batch_seed: int | Sequence[int] | None = None, follow: Follow | None = None,
     stops: Callable[[int], Sequence[int]] = lambda steps: (steps,),
 ) -> tuple[DdpSrm, DdpSettings, list[int]]:  # fmt: skip
-    """Run one party to the end: its run, the settings of all, and how many examples each party has.
+    """Run one party to the end. Return its run, the settings, and the number of examples of each party.
 
     ``x`` (n_j, d): scaled rows of this party alone, with labels ``y``, places in ``classes``, which all must have in
     common. ``batch_seed``: what draws its batches; None: the system's randomness. ``follow(t, w)`` sees the public
@@ -51,85 +51,85 @@ def run_party(
     """
     numbers = x.values if isinstance(x, CsrRows) else x
     usable = np.isfinite(numbers).all() and np.isin(y, (0.0, 1.0)).all()
-    own = {"n": len(x), "d": x.shape[1], "labels": list(classes), "fault": "" if usable else UNUSABLE}
-    with _meet(index, peers, request, own, timeout, patience, listener) as session:
+    facts = {"n": len(x), "d": x.shape[1], "labels": list(classes), "fault": "" if usable else UNUSABLE}
+    with _connect(index, peers, request, facts, timeout, patience, listener) as session:
         compare_parties(session.told)
-        holds = [check.whole(1, examples=told["n"]) for told in session.told]
-        settings = DDP_SRM.complete({**request.settings, "parties": len(peers)}, sum(holds))
+        sizes = [check.whole(1, examples=party["n"]) for party in session.told]
+        settings = DDP_SRM.complete({**request.settings, "parties": len(peers)}, sum(sizes))
         seed = secrets.randbits(128) if batch_seed is None else batch_seed
-        run = set_up(session, holds, x, y, settings, seed)
+        run = set_up(session, sizes, x, y, settings, seed)
         for stop in stops(settings.steps):
             run.advance(stop - run.t)
             if follow is not None:
                 follow(run.t, run.w)
-    return run, settings, holds
+    return run, settings, sizes
 
 
 def decline(
     index: int, peers: Sequence[tuple[str, int]], request: Request, *, timeout: float = 30.0, patience: float = 60.0
 ) -> None:
-    """Tell all others that this party's file is of no use: a PartyError here and there. Why is its own affair."""
-    with _meet(index, peers, request, {"fault": "cannot use its file"}, timeout, patience, None) as session:
+    """Tell the other parties that this party's file is unusable, but not why. All parties raise PartyError."""
+    with _connect(index, peers, request, {"fault": "cannot use its file"}, timeout, patience, None) as session:
         compare_parties(session.told)
 
 
-def _meet(
-    index: int, peers: Sequence[tuple[str, int]], request: Request, own: dict[str, Any],
+def _connect(
+    index: int, peers: Sequence[tuple[str, int]], request: Request, facts: dict[str, Any],
     timeout: float, patience: float, listener: socket.socket | None,
 ) -> Session:  # fmt: skip
-    """Connect to all others; settings must be the same, and each says what it has."""
+    """Connect to the other parties, compare the settings, and exchange the facts about the data."""
     same = {name: request.settings.get(name, option.default) for name, option in options(DdpSettings).items()}
     same |= {"epochs": request.settings.get("epochs"), "delta": request.delta, "standardise": request.standardise}
     same |= {"version": __version__, "parties": len(peers)}
-    return Session(index, peers, same, own, timeout=timeout, patience=patience, listener=listener)
+    return Session(index, peers, same, facts, timeout=timeout, patience=patience, listener=listener)
 
 
-def compare_parties(told: Sequence[dict[str, Any]]) -> None:
-    """Refuse the first party whose rows are of no use, or not of the kind that party 0 has; all parties find it."""
-    for j, said in enumerate(told):
-        if said.get("fault"):
-            raise PartyError(f"party {j} {said['fault']}")
-    for j, said in enumerate(told):
+def compare_parties(facts: Sequence[dict[str, Any]]) -> None:
+    """Refuse the first party whose rows are unusable or differ in kind from those of party 0, at every party alike."""
+    for j, party in enumerate(facts):
+        if party.get("fault"):
+            raise PartyError(f"party {j} {party['fault']}")
+    for j, party in enumerate(facts):
         for name in ("d", "labels"):
-            first = told[0].get(name)
-            other = said.get(name)
-            if first != other:
-                raise PartyError(f"party 0 has {name} = {first}, and party {j} has {other}")
+            first = facts[0].get(name)
+            value = party.get(name)
+            if first != value:
+                raise PartyError(f"party 0 has {name} = {first}, and party {j} has {value}")
 
 
 def set_up(
-    session: Session, holds: Sequence[int], x: Rows, y: Vector, s: DdpSettings, batch_seed: int | Sequence[int],
+    session: Session, sizes: Sequence[int], x: Rows, y: Vector, s: DdpSettings, batch_seed: int | Sequence[int],
     drawn: random.Random | None = None,
 ) -> DdpSrm:  # fmt: skip
-    """Make this party's run, before its first step; ``drawn``: what draws its noise, by default the system."""
+    """Return this party's run before its first step. ``drawn``: the source of its noise, by default the system's."""
     m = session.parties
-    check_batch(s, holds)
-    problem, whole = (regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
+    check_batch(s, sizes)
+    problem, penalized = (regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
     scales = scales_of(s, x.shape[1])
     rng = random.SystemRandom() if drawn is None else drawn
 
-    def total(own: Vector, first: bool) -> Vector:
+    def total(summand: Vector, first: bool) -> Vector:
         scale = scales[0 if first else 1]
-        units = encode(own, scale.unit, m)
+        units = encode(summand, scale.unit, m)
         if scale.share > 0.0:
-            units += own_noise(rng, scale.share, len(own))
+            units += own_noise(rng, scale.share, len(summand))
         return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
 
     oracle = SecureGradient(recursive_gradient(problem, s.clip, s.change_clip), total, (s.batch, s.batch), s.lam)
-    own = s.batch // m
-    parameters = SrmParameters(s.steps, own, own, s.gamma, s.eta, whole.smoothness)
+    own_batch = s.batch // m
+    parameters = SrmParameters(s.steps, own_batch, own_batch, s.gamma, s.eta, penalized.smoothness)
     return DdpSrm(oracle, [len(x)], problem.start, parameters, batches=[generator(batch_seed)], seed=s.seed)
 
 
 class SecureGradient:
-    """The estimate of all parties, opened, from one party's sums; the regularizer, which is no secret, is added after.
+    """The opened estimate of all parties, from one party's sums. The regularizer is public and is added at the end.
 
-    ``own`` gives means over this party's examples, without the regularizer, whose weight is ``lam``; ``total`` adds up
-    what all parties have, over ``batches``, b_0 and b.
+    ``oracle`` gives means over this party's examples, without the regularizer, whose weight is ``lam``. ``total`` adds
+    the sums of all parties, over ``batches``, b_0 and b.
     """
 
-    def __init__(self, own: BatchOracle, total: SecureSum, batches: tuple[int, int], lam: float) -> None:
-        self._own = own
+    def __init__(self, oracle: BatchOracle, total: SecureSum, batches: tuple[int, int], lam: float) -> None:
+        self._own = oracle
         self._total = total
         self._sizes = batches
         self._lam = lam

@@ -1,4 +1,4 @@
-"""What a user requests of a training run, checked; and what a run gives."""
+"""What a user requests of a training run, checked; what a run returns; and the guarantee that its noise gives."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from dpverify.algorithms.algorithm import Algorithm, NoiseConstants
+from dpverify.algorithms.algorithm import Algorithm, NoiseConstants, ProblemSize
 from dpverify.algorithms.settings import MOST_STEPS, Settings, fraction
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
+from dpverify.problems.data import Dataset
+from dpverify.problems.regression import Regression
 
 
 @dataclass(frozen=True, init=False)
 class Request:
-    """A training run that is requested; nothing but ``data`` is read until it starts.
+    """A request for a training run. Nothing is read before the run starts.
 
     Parameters
     ----------
@@ -69,23 +71,23 @@ class Request:
         **settings: Any,
     ) -> None:
         method = algorithm if isinstance(algorithm, Algorithm) else _named(algorithm)
-        taken = method.take(settings)
+        checked = method.take(settings)
         if epsilon is not None:
             if not method.is_private:
                 raise check.ArgumentError("epsilon", epsilon, f"must be left out, {method.name} has no noise")
             check.positive(epsilon=epsilon)
             if delta is None:
                 raise check.ArgumentError("delta", delta, "must be given with epsilon")
-            if "sigma" in taken:
+            if "sigma" in checked:
                 rule = f"must be left out where epsilon={epsilon} is asked for"
-                raise check.ArgumentError("sigma", taken["sigma"], rule)
+                raise check.ArgumentError("sigma", checked["sigma"], rule)
         if delta is not None:
             fraction(delta=delta)
         for name, value in (("n", n), ("points", points)):
             if value is not None:
                 check.whole(1, MOST_STEPS, **{name: value})
         values = {"data": data, "n": n, "epsilon": epsilon, "delta": delta, "standardise": standardise}
-        vars(self).update(values, algorithm=method, points=points, settings=taken)
+        vars(self).update(values, algorithm=method, points=points, settings=checked)
 
     def changed(self, **changes: Any) -> Request:
         """Return the request with some arguments and settings replaced."""
@@ -99,7 +101,7 @@ class Request:
 
 
 def _named(name: str | None) -> Algorithm[Any]:
-    """Return an algorithm by name; a party of a computation, which has its algorithm, does not load all of them."""
+    """Return an algorithm by name. A request that has the object already does not load the registry."""
     from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
 
     return algorithm_named(next(iter(ALGORITHMS)) if name is None else name)
@@ -134,7 +136,7 @@ class Point(Record, frozen=True, kw_only=True):
 class TrainResult(Record, frozen=True, kw_only=True):
     """A training run, whole or interrupted."""
 
-    schema: Literal[2] = 2  # 2: the settings are those that the algorithm has
+    schema: Literal[2] = 2  # 2: only the settings of the algorithm
     algorithm: str
     privacy: str = NOT_CERTIFIED  # what is certified for replacing one example, or why nothing is
     epsilon: float | None = None
@@ -147,12 +149,12 @@ class TrainResult(Record, frozen=True, kw_only=True):
     mean_gradient_norm: float
     w: list[float]  # the last iterate
     interrupted: bool  # before its last step
-    seconds: float  # of the steps and the measurements between them
-    notes: list[str] = []  # what a user of the result should know
+    seconds: float  # of the steps and the measurements
+    notes: list[str] = []  # remarks for the user of the result
 
 
 class PartyResult(Record, frozen=True, kw_only=True):
-    """What one party of ddp-srm may know, and show."""
+    """The public results of one party of ddp-srm."""
 
     schema: Literal[2] = 2
     privacy: str
@@ -162,6 +164,42 @@ class PartyResult(Record, frozen=True, kw_only=True):
 
 
 def mean_gradient_norm(path: Sequence[Point]) -> float:
-    """Mean of the gradient's norm over the measured points of w_1, .., w_T; w_{T+1} counts only where it is alone."""
+    """Return the mean norm over the measured points of w_1, .., w_T, or at w_{T+1} if it is the only one."""
     counted = path[:-1] or path
     return math.fsum(point.gradient_norm for point in counted) / len(counted)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A guarantee, or the reason why there is none."""
+
+    words: str  # what is certified, or ``not certified`` and why
+    epsilon: float | None = None  # the guarantee, if there is one
+    delta: float | None = None
+
+
+def account(request: Request, settings: Settings, dataset: Dataset, problem: Regression) -> tuple[Settings, Guarantee]:
+    """Choose sigma if a privacy budget is requested, and return the guarantee of the accountant's upper bound."""
+    algorithm = request.algorithm
+    delta = request.delta
+    if delta is None:
+        return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
+    if not algorithm.is_noisy(settings):
+        return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
+    accounted, epsilon = algorithm.account(settings, ProblemSize.of(problem), request.epsilon, delta)
+    if algorithm.needs_lipschitz and settings.scale == "none" and not dataset.standardised:
+        numbers = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
+        return accounted, Guarantee(
+            f"{NOT_CERTIFIED}: {numbers} would hold if G were known without looking at the data"
+        )
+    return accounted, guarantee(epsilon, delta, dataset, algorithm.assurance(accounted))
+
+
+def guarantee(epsilon: float, delta: float, dataset: Dataset, how: str) -> Guarantee:
+    """Return the guarantee, and ``how`` it is known. Nothing is certified if the columns were standardised."""
+    numbers = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
+    if dataset.standardised:
+        return Guarantee(f"{NOT_CERTIFIED}: {numbers} would hold had the columns not been standardised")
+    if not math.isfinite(epsilon):
+        return Guarantee(f"{NOT_CERTIFIED}: no epsilon can be certified for this sigma at delta = {delta:.6g}")
+    return Guarantee(f"{numbers}, for replacing one example, {how}", epsilon, delta)

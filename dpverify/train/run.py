@@ -17,12 +17,11 @@ from dpverify.kernels.typing import Vector
 from dpverify.problems.data import Dataset, load_dataset
 from dpverify.problems.regression import Regression, measured, regression_problem, scaled
 from dpverify.problems.sparse.rows import CsrRows, Rows
-from dpverify.train.optimizer import account
-from dpverify.train.records import DataInfo, Point, Request, TrainResult, mean_gradient_norm
+from dpverify.train.records import DataInfo, Point, Request, TrainResult, account, mean_gradient_norm
 
-MOST_POINTS = 100  # of a run that is not asked for more: loss and gradient norm are measured so often after the start
-EVALUATIONS_PER_POINT = 2  # passes over the data in gradients with noise, for one in measuring: at most a fifth of both
-UNNOTICED = 2_000_000  # numbers of the data that are measured in no time, some milliseconds, however short the run is
+MOST_POINTS = 100  # default number of measurements of loss and gradient norm after the start
+EVALUATIONS_PER_POINT = 2  # passes of training per pass of measuring, which then costs at most a fifth
+UNNOTICED = 2_000_000  # entries of the data that are measured within milliseconds, which any run may spend
 
 # Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate with its noise
 # as much as 4, without as much as 2. In measuring, where all rows come from far away, that takes up to 4 times as long.
@@ -118,7 +117,7 @@ def problem_of(dataset: Dataset, settings: Settings) -> Regression:
 def _follow(
     algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: ReportPoint | None
 ) -> tuple[list[Point], Vector, bool]:
-    """Run to each step at which to measure; on Ctrl-C measure once more, where the run has come to."""
+    """Run to each step of the measurements. On Ctrl-C, measure once more at the current step."""
     path: list[Point] = []
     at: tuple[int, Vector] = (0, problem.start)
 
@@ -145,7 +144,7 @@ def _follow(
 
 
 def steps_to_measure(request: Request, settings: Settings, problem: Regression) -> list[int]:
-    """Evenly spaced steps from 1 to T, the last one T: as many as are asked for, or as cost little beside the steps."""
+    """Return evenly spaced steps up to T: as many as requested, or as many as cost little compared to the run."""
     evaluations = settings.steps * request.algorithm.gradients_per_step(settings, len(problem.x))
     cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=request.algorithm.is_noisy(settings))
     points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
@@ -153,7 +152,7 @@ def steps_to_measure(request: Request, settings: Settings, problem: Regression) 
 
 
 def cheap_points(x: Rows, evaluations: int, steps: int, *, noisy: bool) -> int:
-    """How many points cost little beside a run, or are not noticed; work is counted in entries of rows."""
+    """Return how many measurements cost little, compared to the run or at all. Work is counted in entries of rows."""
     if not isinstance(x, CsrRows):
         return max(evaluations // (EVALUATIONS_PER_POINT * len(x)), UNNOTICED // x.size)
     n, d = x.shape
@@ -164,7 +163,7 @@ def cheap_points(x: Rows, evaluations: int, steps: int, *, noisy: bool) -> int:
 
 def _measure(problem: Regression, step: int, w: Vector) -> Point:
     """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
-    with np.errstate(over="ignore", invalid="ignore"):  # only plain Python would warn; what comes of it is looked at
+    with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         loss, norm = measured(problem, w)
     if not (math.isfinite(loss) and math.isfinite(norm)):
         rule = "must be small enough for the loss to stay finite"
@@ -173,7 +172,7 @@ def _measure(problem: Regression, step: int, w: Vector) -> Point:
 
 
 def _notes(request: Request, dataset: Dataset, problem: Regression, settings: Settings) -> list[str]:
-    """Say what a user of the result should know."""
+    """Return remarks for the user of the result."""
     notes = [
         request.algorithm.noise_note,
         "loss and gradient norm are computed from the data without noise: showing them to others is not private",

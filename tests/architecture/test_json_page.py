@@ -13,9 +13,9 @@ import msgspec
 
 from dpverify.bench.records import Bench
 from dpverify.calibrate.batches import BatchCalibration
+from dpverify.calibrate.by_name import SettingsCalibration
 from dpverify.calibrate.command import NoiseEpsilon
 from dpverify.calibrate.growing import GrowingCalibration
-from dpverify.calibrate.of_settings import SettingsCalibration
 from dpverify.calibrate.records import Calibration
 from dpverify.cli.app import GENERATED, build
 from dpverify.compare.experiments.records import NetworkResult, TableResult

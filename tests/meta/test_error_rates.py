@@ -139,7 +139,7 @@ def test_means_off_by_the_declared_shift_are_refuted_with_the_declared_power(con
             context,
             judge.collect(context, np.random.default_rng([4, seed]).normal(effect.shift, 1.0, plan.n)),
             plan.alpha,
-        ).says
+        ).outcome
         == "agrees"
         for seed in range(400)
     )

@@ -177,11 +177,11 @@ CASES = (
             peers=(RENYI,),
             limit_is_ours=True,
             parameters={"K": K, "delta": delta},
-            targets=[Target("exact", at_most=most, kind="seconds")],
+            targets=[Target("exact", at_most=limit, kind="seconds")],
             sparse=(RENYI,) if K > 100 else (),
         )
         for name, delta in (("", DELTA), ("-near-zero", NEAR_ZERO))
-        for K, most in ((100, 50e-6), (10_000, 2e-3))
+        for K, limit in ((100, 50e-6), (10_000, 2e-3))
     ),
     BenchCase(
         "composed-peers",

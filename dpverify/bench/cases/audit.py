@@ -113,16 +113,16 @@ def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
 
 def _wholes() -> tuple[BenchCase, ...]:
     """Over the number of outputs; with few of them, what an audit takes whatever their number is more than drawing."""
-    given = ("law given", "law given, claim true")
+    forms_with_law = ("law given", "law given, claim true")
     case = BenchCase(
         "whole-audit",
         "Whole audits of 2 n outputs, with a learned rule if nothing is assumed",
         _whole,
-        forms=("draw", *given, "nothing assumed"),
+        forms=("draw", *forms_with_law, "nothing assumed"),
         item="output",
         clock="process",
         targets=[
-            *(Target(form, at_most=2.0) for form in given),
+            *(Target(form, at_most=2.0) for form in forms_with_law),
             Target("nothing assumed", at_most=10.0, at=(100_000,)),
         ],
     )

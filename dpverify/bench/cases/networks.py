@@ -74,12 +74,12 @@ CASES: tuple[BenchCase, ...] = (
             forms=("mean", "rows", "clipped mean"),
             parameters={"batch": batch},
             targets=[
-                Target("rows", at_most=most),
+                Target("rows", at_most=limit),
                 Target("rows", at_most=3.0 * batch * PARAMETERS * 4, kind="memory", words="3 B d numbers of 32 bits"),
             ],
             peers=("mean",),
         )
-        for batch, most in ((64, 2.0), (256, 3.0))
+        for batch, limit in ((64, 2.0), (256, 3.0))
     ),
     BenchCase(
         "idx",

@@ -122,7 +122,7 @@ def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) ->
     for case in cases:
         if case.error:
             yield f"> [!WARNING]\n> {md.code(case.name)} could not be measured: {md.prose(case.error)}"
-    yield from map(_printed, (one[0] for one in sweeps(bench, name).values() if one[0].printed))
+    yield from map(_printed, (sweep[0] for sweep in sweeps(bench, name).values() if sweep[0].printed))
     if name in figures and name != FRONT:
         yield f"![{md.escape(figures[name][0])}](figures/bench-{name}.svg)"
 

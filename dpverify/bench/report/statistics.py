@@ -84,7 +84,9 @@ def ratios(form: Samples, to: Samples) -> list[list[float]]:
 def exponents(sizes: Sequence[float], passes: Sequence[Samples]) -> list[list[float]]:
     """Fit a power of the size to each pass in which every size has a value, by least squares of logarithms."""
     x = np.log(np.asarray(sizes, dtype=float))
-    medians = [[float(np.median(values)) for values in each] for each in zip(*passes, strict=False) if all(each)]
+    medians = [
+        [float(np.median(values)) for values in samples] for samples in zip(*passes, strict=False) if all(samples)
+    ]
     return [[float(np.polyfit(x, np.log(middles), 1)[0])] for middles in medians]
 
 

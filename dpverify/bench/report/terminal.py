@@ -45,7 +45,7 @@ def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
             [f"{change.group}/{change.case}", f"{change.form} / {change.to}", change.change, *_sizes(change)],
             CHANGES[change.change],
         )
-        for change in sorted(changes, key=lambda each: (each.change not in {"slower", "faster"}, -each.factor))
+        for change in sorted(changes, key=lambda change: (change.change not in {"slower", "faster"}, -change.factor))
     ]
     _print("compared with the other run", ("case", "form", "change", "factor", "p-value"), rows, console)
     change_words = [change.change for change in changes]

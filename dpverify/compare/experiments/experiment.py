@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.compare.experiments.records import ClaimedOrder, ComparedData, Judged, TunedRow
-from dpverify.compare.intervals import MeanInterval, corrected_level, interval
+from dpverify.compare.records import MeanInterval, corrected_level, interval
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.participation import Bounds
@@ -163,15 +163,15 @@ def orderings(pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any
 def _orders(
     pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]], level: float
 ) -> Iterator[ClaimedOrder]:
-    for statement, row, other in pairs:
-        difference = interval(differences(statement.column, row, other), level)
+    for statement, row, other_row in pairs:
+        difference = interval(differences(statement.column, row, other_row), level)
         yield ClaimedOrder(
             claim=statement.claim,
             noise=getattr(row, "noise", ""),
             epsilon=row.epsilon or 0.0,
             column=statement.column,
             method=row.method,
-            other=other.method,
+            other=other_row.method,
             difference=difference,
             seen=judged(difference),
         )

@@ -1,4 +1,4 @@
-"""A network on a data set of images, and the images that are at hand."""
+"""A network on a data set of images, and the sources of the images."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from dpverify.problems.images import Images, are_published, cifar10, digits, mni
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
 from dpverify.problems.stepped_run import LongRun
 
-SHOWN = 5000  # images of either part that are looked at, at most
+MOST_IMAGES = 5000  # largest number of images of each part that are evaluated
 USUAL_EPOCHS = 20
 SAMPLE_STREAM = 2
 
 
 class ImageParts(NamedTuple):
-    """Images to train and to test on, and whether they are the set that the paper names."""
+    """Images to train and to test on, and whether they are the paper's data set."""
 
     train: Images
     test: Images
@@ -64,7 +64,7 @@ class NetworkPanel(Panel):
         self.train, self.test, self.real = parts
         self.oracle = oracle
         self.make_seeded = make_seeded
-        self.looked = [part.part(np.arange(min(SHOWN, len(part.y)))) for part in (self.train, self.test)]
+        self.looked = [part.part(np.arange(min(MOST_IMAGES, len(part.y)))) for part in (self.train, self.test)]
 
     @property
     def epochs(self) -> int:
@@ -73,7 +73,7 @@ class NetworkPanel(Panel):
 
     @abstractmethod
     def statements(self) -> Sequence[OrderStatement]:
-        """Return what the paper says of the order of the methods."""
+        """Return the orderings of the methods that the paper claims."""
 
     def start(self, seed: int) -> Vector:
         """Return the first parameters of a seed."""
@@ -116,12 +116,12 @@ def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[Netwo
     return orderings(pairs, _differences)
 
 
-def _differences(column: str, row: NetworkRow, other: NetworkRow) -> list[float]:
-    return [_less(column, mine, theirs) for mine, theirs in zip(row.runs, other.runs, strict=True)]
+def _differences(column: str, row: NetworkRow, other_row: NetworkRow) -> list[float]:
+    return [_less(column, mine, theirs) for mine, theirs in zip(row.runs, other_row.runs, strict=True)]
 
 
 def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
-    """Give mine minus the other's: an error at the end, or iterations or seconds to the worse of both test errors."""
+    """Return the difference in the final error, or in the iterations or seconds to the worse of both errors."""
     if column in ("train_error", "test_error"):
         return float(getattr(mine, column) - getattr(theirs, column))
     level = max(mine.test_error, theirs.test_error)
@@ -158,7 +158,7 @@ def image_parts(request: ExperimentRequest, name: str, channels: int, side: int)
 
 
 def data_sets_in(folder: Path) -> list[str]:
-    """Say which data sets a folder has, one at least."""
+    """Return the data sets in a folder, at least one."""
     if not folder.is_dir():
         raise DataError(folder, "must be a folder.")
     names = [path.name for path in folder.iterdir()]

@@ -18,7 +18,7 @@ from dpverify.compare.experiments.words import (
     HEADS,
     NOISE_WORDS,
     NOTES,
-    SHOWN,
+    SUMMARY_COLUMNS,
     groups,
     notes,
     privacy,
@@ -124,11 +124,11 @@ def _as_printed(paper: PaperTable) -> str:
 
 def _rows(table: DataTable) -> str:
     rows = [
-        [requested(*key), row.method, md.prose(setting(row)), *(row.mean(column).shown() for column in SHOWN)]
+        [requested(*key), row.method, md.prose(setting(row)), *(row.mean(column).shown() for column in SUMMARY_COLUMNS)]
         for key, rows in groups(table)
         for row in rows
     ]
-    return md.table(["asked", "method", "setting", *(HEADS[column] for column in SHOWN)], rows)
+    return md.table(["asked", "method", "setting", *(HEADS[column] for column in SUMMARY_COLUMNS)], rows)
 
 
 def _network_section(result: NetworkResult) -> Iterator[str]:
@@ -186,8 +186,8 @@ EXPERIMENTS_PAGE: Final = RecordedPage("experiments", Experiments, page, figures
 def with_result(stored: Experiments | None, result: TableResult | NetworkResult) -> Experiments:
     """Add an experiment to those on a page, in the place of one made by the same command."""
     every = [] if stored is None else [*stored.experiments, *stored.networks]
-    made = {run.command: run for run in [*every, result]}
+    results = {run.command: run for run in [*every, result]}
     return Experiments(
-        experiments=[run for run in made.values() if isinstance(run, TableResult)],
-        networks=[run for run in made.values() if isinstance(run, NetworkResult)],
+        experiments=[run for run in results.values() if isinstance(run, TableResult)],
+        networks=[run for run in results.values() if isinstance(run, NetworkResult)],
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from dpverify.compare.intervals import MeanInterval, interval
-from dpverify.compare.records import Repeatable
+from dpverify.compare.records import MeanInterval, Repeatable, interval
 from dpverify.ledger.records import Record
 
 Judged = Literal["as claimed", "the other way round", "no difference seen"]
@@ -24,7 +23,7 @@ class TunedRow(Record, frozen=True, kw_only=True):
 
     def mean(self, column: str) -> MeanInterval:
         """Mean and t-interval over seeds."""
-        return interval([getattr(run, column) for run in self.runs], least=0.0)
+        return interval([getattr(run, column) for run in self.runs], lower=0.0)
 
 
 class ClaimedOrder(Record, frozen=True, kw_only=True):

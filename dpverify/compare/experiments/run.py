@@ -11,8 +11,7 @@ from typing import Any
 from dpverify.compare.experiments.experiment import Experiment, ExperimentRequest, Panel, RowCell, TunedTrial
 from dpverify.compare.experiments.records import NetworkResult, TableResult, TunedRow
 from dpverify.compare.experiments.registry import EXPERIMENTS
-from dpverify.compare.pieces import run_pieces
-from dpverify.harness.run.work import Means
+from dpverify.harness.run.backend import Backend
 from dpverify.kernels.check import ArgumentError
 from dpverify.shared_types import ReportProgress
 
@@ -98,12 +97,12 @@ def measured(panel: Panel, trial: TunedTrial, seed: int) -> Any:
 
 
 def run_experiment(
-    request: ExperimentRequest, report: ReportProgress | None = None, means: Means | None = None
+    request: ExperimentRequest, report: ReportProgress | None = None, backend: Backend | None = None
 ) -> TableResult | NetworkResult:
     """Make an experiment again; after Ctrl-C, or where the cluster was lost, return what was finished.
 
-    ``report(done, total, label)`` is called after each row; ``means``: where rows are made and kept. A DataError if the
-    data cannot be used, a KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of
+    ``report(done, total, label)`` is called after each row; ``backend`` runs and caches the rows. Raises DataError if
+    the data cannot be used, and KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of
     zhang2021.
     """
     began = time.perf_counter()
@@ -113,7 +112,7 @@ def run_experiment(
     def label(number: int, row: TunedRow) -> str:
         return f"{work.cells[number][0].name}, {row.method}"
 
-    finished, interrupted = run_pieces(work, len(work.cells), label, report, means)
+    finished, interrupted = (backend or Backend()).run(work, len(work.cells), label, report)
     tables = []
     for panel in work.panels:
         numbers = [number for number, cell in enumerate(work.cells) if cell[0] is panel and number in finished]

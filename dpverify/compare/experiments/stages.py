@@ -55,7 +55,7 @@ STAGES: Final = DEFAULT_STAGES
 SIZES: Final = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
 ORDERS: Final[dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]]] = {
-    "stages": [(DPAGES, other) for other in PRIVATE if other is not DPAGES],
+    "stages": [(DPAGES, method) for method in PRIVATE if method is not DPAGES],
     "early": [(DPAGEEM, DP_SGDM), (DPAGEEM, DP_SGDEM)],
     "sgdm": [(DPAGEEM, DP_SGDM), (DP_SGDEM, DP_SGDM)],
     "momentum": [(DP_SGD, DPAGEEM), (DP_SGD, DP_SGDEM)],

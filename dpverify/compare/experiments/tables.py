@@ -181,8 +181,8 @@ def table_orderings(rows: Sequence[MethodRow]) -> list[ClaimedOrder]:
     )
 
 
-def _differences(column: str, row: MethodRow, other: MethodRow) -> list[float]:
-    values = (_values(row, column, row.passes), _values(other, column, row.passes))
+def _differences(column: str, row: MethodRow, other_row: MethodRow) -> list[float]:
+    values = (_values(row, column, row.passes), _values(other_row, column, row.passes))
     return [a - b for a, b in zip(*values, strict=True)]
 
 

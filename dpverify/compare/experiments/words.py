@@ -1,4 +1,4 @@
-"""An experiment in words: its tables, and what is seen of the orderings that the paper claims."""
+"""An experiment as text: its tables, and the results for the orderings that the paper claims."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADS: Final = {
     "random_gradient_norm": "gradient norm, random iterate",
     "seconds": "CPU time (s)",
 }
-SHOWN: Final = ("test_error", "test_loss", "loss", "gradient_norm", "random_gradient_norm", "seconds")
+SUMMARY_COLUMNS: Final = ("test_error", "test_loss", "loss", "gradient_norm", "random_gradient_norm", "seconds")
 NOISE_WORDS: Final = {"printed": "noise as printed", "needed": "noise as needed", "none": "no noise"}
 
 NOTES: Final = tuple(
@@ -71,27 +71,27 @@ ResNet-20 has group normalization: with batch normalization one example would ch
 
 
 def notes(result: NetworkResult) -> tuple[str, ...]:
-    """What a reader of an experiment with networks should know."""
+    """Return remarks for the reader of an experiment with networks."""
     return (*(FIGURE_NOTES if result.experiment in stages.FIGURES else SECTION_NOTES), *NETWORK_NOTES)
 
 
 def summary(result: TableResult | NetworkResult) -> str:
-    """Tell the experiment to a person, in several lines."""
+    """Return a summary of the experiment, in several lines."""
     if isinstance(result, TableResult):
         tables = [_table(table) for table in result.tables]
         included = "calibration, tuning and first compilation included"
-        whole = "data sets that were"
-        said = NOTES
+        complete_parts = "data sets that were"
+        remarks = NOTES
     else:
         tables = [_network(table) for table in result.tables]
         included = "calibration and tuning included"
-        whole = "methods that were"
-        said = notes(result)
+        complete_parts = "methods that were"
+        remarks = notes(result)
     lines = [line for table in tables for line in (*table, "")]
     lines.append(f"{result.seeds} seeds, {result.seconds:.1f} s, {included}")
     if result.interrupted:
-        lines.append(f"interrupted: only {whole} finished are shown")
-    return "\n".join([*lines, *(f"  {note}" for note in said)])
+        lines.append(f"interrupted: only {complete_parts} finished are shown")
+    return "\n".join([*lines, *(f"  {note}" for note in remarks)])
 
 
 def _table(table: DataTable) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _table(table: DataTable) -> Iterator[str]:
     for (noise, epsilon), rows in groups(table):
         yield f"  {requested(noise, epsilon)}"
         for row in rows:
-            cells = "  ".join(f"{HEADS[column]} {row.mean(column).mean:.4f}" for column in SHOWN)
+            cells = "  ".join(f"{HEADS[column]} {row.mean(column).mean:.4f}" for column in SUMMARY_COLUMNS)
             yield f"    {row.method:<8} {setting(row)}: {cells}"
     for claim, noise, words in seen(table):
         yield f"  {claim}, {NOISE_WORDS[noise]}: {words}"
@@ -123,14 +123,14 @@ def groups(table: DataTable) -> list[tuple[tuple[str, float], list[MethodRow]]]:
 
 
 def requested(noise: str, epsilon: float) -> str:
-    """Say what a group of rows has in common."""
+    """Return the noise and epsilon that a group of rows has in common."""
     if noise == "none":
         return "non-private baseline"
     return f"epsilon = {show_float(epsilon)}, delta = {show_float(DELTA)}, {NOISE_WORDS[noise]}"
 
 
 def setting(row: MethodRow) -> str:
-    """Say which setting a row is of, and what its noise buys."""
+    """Return the setting of a row, and the epsilon of its noise."""
     words = [f"{row.passes} passes, T = {row.steps}, b = {row.batch}"]
     scale = f"{show_float(row.scale)} parts" if row.method == DP_AGD.name else f"{show_float(row.scale, 3)} times"
     words.append(scale)
@@ -143,14 +143,14 @@ def setting(row: MethodRow) -> str:
 
 
 def privacy(row: NetworkRow) -> str:
-    """Say what privacy a row has."""
+    """Return the privacy of a row."""
     if row.epsilon is None or row.attained is None or row.certified is None:
         return "no noise"
     return f"epsilon {show_float(row.epsilon)} (true: {row.attained:.3g} to {row.certified:.3g})"
 
 
 def seen(table: DataTable) -> list[tuple[str, str, str]]:
-    """What is seen of each claim with each noise: how many of its orderings are as claimed."""
+    """Count, for each claim and noise, how many of its orderings are as claimed."""
     summaries = []
     for key in dict.fromkeys((order.claim, order.column, order.noise) for order in table.orderings):
         claim, column, noise = key
@@ -162,7 +162,7 @@ def seen(table: DataTable) -> list[tuple[str, str, str]]:
 
 
 def verdict(tables: Sequence[ComparedData], claim: str, noise: str = "") -> str:
-    """Give what the paper's data say of a claim; ``no data`` without them."""
+    """Return the result for a claim on the paper's data, or ``no data`` without them."""
     orders = [order for table in tables if table.real for order in table.orderings]
     outcomes = {order.seen for order in orders if (order.claim, order.noise) == (claim, noise)}
     if not outcomes:

@@ -56,9 +56,9 @@ def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: 
     far = np.argmax(np.abs(statistics - dof))
     a = first[far] + 1
     b = second[far] + 1
-    shown = (f"{value / dof - 1:+.3f}" for value in (statistics[far], low, high))
+    ratios = (f"{value / dof - 1:+.3f}" for value in (statistics[far], low, high))
     of = f"{a}: variance off by" if a == b else f"{a} and {b}: correlation about"
-    words = "{} {}, {} to {} allowed".format(of, *shown)
+    words = "{} {}, {} to {} allowed".format(of, *ratios)
     passed = bool(np.all((low <= statistics) & (statistics <= high)))
     least = 2 * (high / dof - 1)
     return ConformanceTest(name, passed, words, f"a correlation of {least:.2f}, or a variance off by as much", alpha)

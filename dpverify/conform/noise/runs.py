@@ -21,9 +21,8 @@ from dpverify.conform.coverage import (
 )
 from dpverify.conform.effort import SHORTEST, noise_runs
 from dpverify.conform.guarded import copied, failed_call
-from dpverify.conform.noise.grid import grid_note
 from dpverify.conform.noise.law import law_tests
-from dpverify.conform.noise.repeats import repeat_tests
+from dpverify.conform.noise.repeats import grid_note, repeat_tests
 from dpverify.conform.noise.samples import NoiseSample, noise_samples, sample_cases, whitened
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.devices import tf32_note

@@ -78,9 +78,9 @@ def _seeded_row(run: SeededRun) -> list[str]:
 def _mistakes_row(run: SeededRun) -> list[str]:
     every = sum(entry.found == run.seeds for entry in run.entries)
     missed = [entry.name for entry in run.entries if entry.found == 0]
-    some = len(run.entries) - every - len(missed)
+    sometimes = len(run.entries) - every - len(missed)
     names = f" ({md.prose('; '.join(missed))})" if missed else ""
-    return [*_about(run), f"{every}", f"{some}", f"{len(missed)}{names}"]
+    return [*_about(run), f"{every}", f"{sometimes}", f"{len(missed)}{names}"]
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:

@@ -189,14 +189,14 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     seeds that follow the recorded ones are added to them if commit and libraries are the same.
     """
     old = PEERS_PAGE.read(report)
-    made = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
+    new_peers = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
     catalogue = old.catalogue if old else None
     card = old.card if old else None
     seeded = old.seeded if old else []
     command = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
     if run.card:
         card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=command, peers=peers, entries=entries)
-        made = []
+        new_peers = []
     elif entries and not run.auditors:
         seeded = _with_new_seeds(seeded, seeded_runs(entries, run))
     elif entries:
@@ -209,15 +209,15 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
             auditors=run.auditors,
             entries=entries,
         )
-    if made or old is None:
-        tested = {peer.target for peer in made}
-        others = [_dated(peer, old) for peer in old.peers if peer.target not in tested] if old else []
+    if new_peers or old is None:
+        tested = {peer.target for peer in new_peers}
+        other_peers = [_dated(peer, old) for peer in old.peers if peer.target not in tested] if old else []
         record = PeersRun(
             commit=commit(),
             seed=run.seed,
             alpha=run.alpha,
             command=run.command,
-            peers=[*others, *made],
+            peers=[*other_peers, *new_peers],
             catalogue=catalogue,
             seeded=seeded,
             card=card,

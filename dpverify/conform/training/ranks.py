@@ -148,9 +148,9 @@ class RankedRuns:
 
     def _cause(self, rank: int, error: ForeignError) -> ForeignError:
         """Return the error of a rank, or that another one ended: then this rank has only lost its connection."""
-        others = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
-        ended = wait([*others], GRACE) if self._processes[rank].is_alive() else []
-        return self._ended(min(others[sentinel] for sentinel in ended)) if ended else error
+        other_ranks = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
+        ended = wait([*other_ranks], GRACE) if self._processes[rank].is_alive() else []
+        return self._ended(min(other_ranks[sentinel] for sentinel in ended)) if ended else error
 
     def agreement_test(self) -> ConformanceTest:
         """Whether all ranks released the same updates."""

@@ -17,7 +17,7 @@ from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
 
 KIND = "code"
 FILE = "files"  # the one file of this kind: a table by the content of source files
-MOST = 5000  # source files in the table: past that, it is begun again
+MOST_FILES = 5000  # source files in the table: past that, it is begun again
 
 _NEW: set[str] = set()  # keys that this process has added and not yet written
 
@@ -110,5 +110,5 @@ def keep_new_code() -> None:
         return
     added = {key: _table()[key] for key in _NEW}
     table = _read_table() | added
-    keep(KIND, FILE, msgspec.json.encode((_made_by().digest, table if len(table) <= MOST else added)))
+    keep(KIND, FILE, msgspec.json.encode((_made_by().digest, table if len(table) <= MOST_FILES else added)))
     _NEW.clear()

@@ -15,8 +15,8 @@ from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.evidence.units import ADD
 
 Node = tuple[str, int]  # a module and the number of a unit, or
-WHOLE = -1  # everything in the module, in its order
-Seen = frozenset[tuple[str, str]]  # names of modules that are being looked up: two may import each other's
+WHOLE_MODULE = -1  # everything in the module, in its order
+VisitedNames = frozenset[tuple[str, str]]  # names of modules that are being looked up: two may import each other's
 
 ON_USE = "__getattr__"
 BY_TEXT = "*"  # what a module is called that is imported by a text
@@ -53,49 +53,55 @@ class CodeGraph:
         code = self.known(node[0]).code
         if node[1] >= 0:
             return code.units[node[1]].digest
-        imports = (f"{each.after} {alias or own}" for each in code.imports for own, alias in each.names)
+        imports = (
+            f"{statement.after} {alias or attribute}"
+            for statement in code.imports
+            for attribute, alias in statement.names
+        )
         return "\0".join([*(unit.digest for unit in code.units), *imports])
 
     def made_at(self, place: CheckPlace) -> list[Node]:
         """Units that make a check; the whole module where it is not certain which these are."""
         module = self.known(place.module)
         for lines, units, starred in (
-            (each.lines, each.units, each.starred) for each in module.code.registrations if place.line
+            (registration.lines, registration.units, registration.starred)
+            for registration in module.code.registrations
+            if place.line
         ):
             if lines[0] <= place.line <= lines[1]:
                 return [(place.module, unit) for unit in _arguments(units, starred, place)]
-        return [(place.module, WHOLE)]
+        return [(place.module, WHOLE_MODULE)]
 
     def uses(self, node: Node) -> dict[str, set[Node]]:
         """What a node depends on, by the name that it uses for it."""
         if node not in self._uses:
-            found: dict[str, set[Node]] = {}
+            targets_by_name: dict[str, set[Node]] = {}
             for name, target in self._targets(node):
-                found.setdefault(name, set()).add(target)
-            self._uses[node] = found
+                targets_by_name.setdefault(name, set()).add(target)
+            self._uses[node] = targets_by_name
         return self._uses[node]
 
     def reached(self, nodes: Iterable[Node]) -> set[Node]:
         """All that some nodes depend on, themselves included."""
-        found: set[Node] = set()
+        reachable: set[Node] = set()
         todo = list(nodes)
         while todo:
             node = todo.pop()
-            if node not in found:
-                found.add(node)
+            if node not in reachable:
+                reachable.add(node)
                 todo.extend(target for targets in self.uses(node).values() for target in targets)
-        return found
+        return reachable
 
     def _targets(self, node: Node) -> Iterator[tuple[str, Node]]:
         module = self.known(node[0])
         place = node[1]
-        if place == WHOLE:
+        if place == WHOLE_MODULE:
             yield from (("", (module.name, number)) for number in range(len(module.code.units)))
             yield from self._taken(module, [*module.code.imports, *module.code.on_use], is_whole=True)
             return
         unit = module.code.units[place]
         if unit.reads_module:
-            yield "", (module.name, WHOLE)
+            yield "", (module.name, WHOLE_MODULE)
         yield from self._taken(module, unit.imports)
         for used in unit.uses:
             targets = self._named(module, used.split("."), unit.imports)
@@ -106,16 +112,18 @@ class CodeGraph:
     ) -> Iterator[tuple[str, Node]]:
         """What some imports take, by their order: which of two is made may depend on it."""
         for number, node in enumerate(imports):
-            for own, alias in node.names:
+            for attribute, alias in node.names:
                 if node.package is not None:
-                    yield from ((f"{number} {own}", target) for target in self._from(module.absolute(node), own, []))
-                elif (is_whole or alias == BY_TEXT) and self.module(own) is not None:
-                    yield f"{number} {own}", (own, WHOLE)
+                    yield from (
+                        (f"{number} {attribute}", target) for target in self._from(module.absolute(node), attribute, [])
+                    )
+                elif (is_whole or alias == BY_TEXT) and self.module(attribute) is not None:
+                    yield f"{number} {attribute}", (attribute, WHOLE_MODULE)
 
     def loading(self, node: Node) -> set[str]:
         """Modules that must be loaded for a node, those aside that are loaded for what it uses."""
         module = self.known(node[0])
-        units = module.code.units if node[1] == WHOLE else [module.code.units[node[1]]]
+        units = module.code.units if node[1] == WHOLE_MODULE else [module.code.units[node[1]]]
         return {node[0]}.union(*(self._imported(module, unit.imports) for unit in units))
 
     def effects(self, loaded: Iterable[str]) -> set[Node]:
@@ -125,14 +133,14 @@ class CodeGraph:
     def loads(self, name: str) -> set[str]:
         """Modules of ours that an import of a module executes, itself included."""
         if name not in self._loads:
-            found: set[str] = set()
+            modules: set[str] = set()
             todo = [name]
             while todo:
                 module = todo.pop()
-                if module not in found:
-                    found.add(module)
+                if module not in modules:
+                    modules.add(module)
                     todo.extend(self._imports_of(module))
-            self._loads[name] = found
+            self._loads[name] = modules
         return self._loads[name]
 
     def _imports_of(self, name: str) -> set[str]:
@@ -155,17 +163,17 @@ class CodeGraph:
 
     def _registers(self, module: Module, name: str) -> bool:
         """Whether a function or class, called when a module is imported, may change what a module's names stand for."""
-        nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE)
+        nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE_MODULE)
         units = (self.known(home).code.units[place] for home, place in nodes)
         return any(unit.changes and not unit.is_registered for unit in units)
 
     def _imported(self, module: Module, imports: Iterable[ImportedNames]) -> Iterator[str]:
         """Modules of ours that some imports of a module load, with those that packages load for the names in them."""
         for node in imports:
-            for own, _ in node.names:
-                homes = [own] if node.package is None else [module.absolute(node)]
+            for attribute, _ in node.names:
+                homes = [attribute] if node.package is None else [module.absolute(node)]
                 if node.package is not None:
-                    homes += [home for home, _ in self._from(module.absolute(node), own, [])]
+                    homes += [home for home, _ in self._from(module.absolute(node), attribute, [])]
                 for home in homes:
                     if self.module(home) is not None:
                         yield home
@@ -174,58 +182,64 @@ class CodeGraph:
     def _packages_above(self, name: str) -> Iterator[str]:
         return (above for above in packages_above(name) if self.module(above) is not None)
 
-    def homes(self, module: Module, node: ImportedNames, own: str) -> Iterator[tuple[str, str]]:
+    def homes(self, module: Module, node: ImportedNames, attribute: str) -> Iterator[tuple[str, str]]:
         """Modules that define what an import of a module takes, each with the name; a module is taken whole."""
         if node.package is None:
-            yield own, ""
+            yield attribute, ""
             return
-        for home, place in self._from(module.absolute(node), own, []):
-            yield home, "" if place == WHOLE else own
+        for home, place in self._from(module.absolute(node), attribute, []):
+            yield home, "" if place == WHOLE_MODULE else attribute
 
     def _named(
-        self, module: Module, name: list[str], late: list[ImportedNames] | None = None, seen: Seen = frozenset()
+        self,
+        module: Module,
+        name: list[str],
+        late: list[ImportedNames] | None = None,
+        visited: VisitedNames = frozenset(),
     ) -> Iterator[Node]:
         """Nodes that a name with attributes may stand for in a module; none where it is Python's own."""
-        first, *rest = name
+        first, *attributes = name
         units = module.units.get(first, [])
         imports = module.imports.get(first, [])
         stars = module.imports.get("*", [])
         yield from ((module.name, place) for place in (*units, *module.changed.get(first, ())))
-        if first == module.code.registry and rest[:1] != [ADD]:
+        if first == module.code.registry and attributes[:1] != [ADD]:
             yield from ((module.name, place) for place, unit in enumerate(module.code.units) if unit.is_registered)
         if (imports or stars) and len(units) + len(imports) + len(stars) > 1:
-            yield module.name, WHOLE  # which one it is depends on the order of them all
-        for node, own in (*imports, *(bindings_of(late or []).get(first, ()))):
+            yield module.name, WHOLE_MODULE  # which one it is depends on the order of them all
+        for node, attribute in (*imports, *(bindings_of(late or []).get(first, ()))):
             if node.package is not None:
-                yield from self._from(module.absolute(node), own, rest, seen)
+                yield from self._from(module.absolute(node), attribute, attributes, visited)
             else:
-                is_renamed = any(alias == first for taken, alias in node.names if taken == own)
-                yield from self._inside(own if is_renamed else first, rest, seen)
-        yield from ((home, WHOLE) for node, _ in stars if self.module(home := module.absolute(node)) is not None)
+                is_renamed = any(alias == first for imported_name, alias in node.names if imported_name == attribute)
+                yield from self._inside(attribute if is_renamed else first, attributes, visited)
+        yield from ((home, WHOLE_MODULE) for node, _ in stars if self.module(home := module.absolute(node)) is not None)
 
-    def _inside(self, home: str, name: list[str], seen: Seen = frozenset()) -> Iterator[Node]:
+    def _inside(self, home: str, name: list[str], visited: VisitedNames = frozenset()) -> Iterator[Node]:
         """Nodes that attributes of a module stand for; all of it where the module itself is the value."""
         if self.module(home) is None:
             return
         if not name:
-            yield home, WHOLE
+            yield home, WHOLE_MODULE
         else:
-            yield from self._from(home, name[0], name[1:], seen)
+            yield from self._from(home, name[0], name[1:], visited)
 
-    def _from(self, home: str, own: str, rest: list[str], seen: Seen = frozenset()) -> Iterator[Node]:
+    def _from(
+        self, home: str, attribute: str, attributes: list[str], visited: VisitedNames = frozenset()
+    ) -> Iterator[Node]:
         """Nodes that a name of a module, or a module of a package, stands for."""
         module = self.module(home)
-        if module is None or (home, own) in seen:
+        if module is None or (home, attribute) in visited:
             return
-        seen |= {(home, own)}
-        inner = f"{home}.{own}"
+        visited |= {(home, attribute)}
+        inner = f"{home}.{attribute}"
         is_module = module.is_package and self.module(inner) is not None
         if is_module:
-            yield from self._inside(inner, rest, seen)
-        if own in module.units or own in module.imports or "*" in module.imports:
-            yield from self._named(module, [own, *rest], None, seen)
-        elif not is_module and own not in WITHOUT_VALUE and not (module.code.on_use and own == ON_USE):
-            yield home, WHOLE
+            yield from self._inside(inner, attributes, visited)
+        if attribute in module.units or attribute in module.imports or "*" in module.imports:
+            yield from self._named(module, [attribute, *attributes], None, visited)
+        elif not is_module and attribute not in WITHOUT_VALUE and not (module.code.on_use and attribute == ON_USE):
+            yield home, WHOLE_MODULE
 
 
 def _arguments(units: list[int], starred: list[int], place: CheckPlace) -> list[int]:

@@ -30,20 +30,20 @@ class CodeHashes:
 
     def evidence(self, record_hash: str, places: Iterable[CheckPlace]) -> str:
         """Hash a claim's record and the code that makes its checks: 16 hex digits."""
-        made, effects = self.roots(places)
-        parts = [sorted(set(map(self.of, nodes))) for nodes in (made, effects)]
+        registrations, effects = self.roots(places)
+        parts = [sorted(set(map(self.of, nodes))) for nodes in (registrations, effects)]
         return _digest([record_hash, *parts[0], "", *parts[1]])[:DIGITS]
 
     def roots(self, places: Iterable[CheckPlace]) -> tuple[set[Node], set[Node]]:
         """Units that make some checks, and those that are executed when all that these depend on is imported."""
-        made = {node for place in places for node in self.graph.made_at(place)}
+        registrations = {node for place in places for node in self.graph.made_at(place)}
         effects: set[Node] = set()
         while True:
-            loaded = set[str]().union(*map(self._loaded_for, made | effects))
-            found = self.graph.effects(loaded)
-            if found == effects:
-                return made, effects
-            effects = found
+            loaded = set[str]().union(*map(self._loaded_for, registrations | effects))
+            new_effects = self.graph.effects(loaded)
+            if new_effects == effects:
+                return registrations, effects
+            effects = new_effects
 
     def _loaded_for(self, node: Node) -> frozenset[str]:
         self.of(node)
@@ -82,9 +82,11 @@ class CodeHashes:
                 if len(set(hashes.values())) == before:
                     break
             together = _digest(sorted(hashes.values()))
-            hashes = {node: _digest([own, together]) for node, own in hashes.items()}
+            hashes = {node: _digest([node_hash, together]) for node, node_hash in hashes.items()}
         self._hashes |= hashes
-        targets = {t for node in group for found in self.graph.uses(node).values() for t in found} - inside
+        targets = {
+            t for node in group for node_targets in self.graph.uses(node).values() for t in node_targets
+        } - inside
         loaded = frozenset[str]().union(*(self._loaded[target] for target in targets), *map(self.graph.loading, group))
         self._loaded |= dict.fromkeys(group, loaded)
 
@@ -137,9 +139,9 @@ def evidence_hash(record_hash: str, places: tuple[CheckPlace, ...]) -> str:
 def imported_names(module: str) -> list[tuple[str, str]]:
     """Modules of ours that a module's code imports, anywhere in it, each with the name that is taken, if not all."""
     graph = today().graph
-    known = graph.known(module)
-    taken = ((node, name) for node in known.code.every_import for name, _ in node.names)
-    return list(dict.fromkeys(home for node, name in taken for home in graph.homes(known, node, name)))
+    code_module = graph.known(module)
+    imports = ((node, name) for node in code_module.code.every_import for name, _ in node.names)
+    return list(dict.fromkeys(home for node, name in imports for home in graph.homes(code_module, node, name)))
 
 
 def _digest(parts: Iterable[str]) -> str:

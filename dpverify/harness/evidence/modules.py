@@ -80,12 +80,12 @@ class Module:
 
 def bindings_of(imports: list[ImportedNames]) -> dict[str, list[tuple[ImportedNames, str]]]:
     """Imports by the name that each binds, with the name that it takes."""
-    found: dict[str, list[tuple[ImportedNames, str]]] = {}
+    bindings: dict[str, list[tuple[ImportedNames, str]]] = {}
     for node in imports:
-        for own, alias in node.names:
-            name = alias or (own if node.package is not None else own.partition(".")[0])
-            found.setdefault(name, []).append((node, own))
-    return found
+        for attribute, alias in node.names:
+            name = alias or (attribute if node.package is not None else attribute.partition(".")[0])
+            bindings.setdefault(name, []).append((node, attribute))
+    return bindings
 
 
 def packages_above(module: str) -> Iterator[str]:

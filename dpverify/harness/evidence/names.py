@@ -101,7 +101,7 @@ def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
         return
     for module, entries in ast.literal_eval(table).items():
         pairs = [entry.partition("=") for entry in entries.split()]
-        names: list[tuple[str, str | None]] = [(own or name, name) for name, _, own in pairs]
+        names: list[tuple[str, str | None]] = [(attribute or name, name) for name, _, attribute in pairs]
         yield ImportedNames(names=names, package=module, level=1)
 
 

@@ -253,7 +253,7 @@ def _local_names(body: Sequence[ast.AST], top: str) -> Iterator[str]:
     ours: set[str] = set()
     for node in (node for part in body for node in ast.walk(part)):
         if isinstance(node, ast.Import | ast.ImportFrom) and is_ours(node, top):
-            ours |= {name or own.partition(".")[0] for own, name in imported(node).names}
+            ours |= {name or attribute.partition(".")[0] for attribute, name in imported(node).names}
     return (name for name in bound(body) if name not in ours)
 
 

@@ -83,18 +83,20 @@ class _UnitReader:
         has_effect: bool = False,
         is_registered: bool = False,
     ) -> None:
-        found = Uses(self.top)
-        found.visit(node)
-        late = [imported(one) for one, in_function in found.imports if in_function]
+        visitor = Uses(self.top)
+        visitor.visit(node)
+        late = [imported(statement) for statement, in_function in visitor.imports if in_function]
         late += [
             ImportedNames(names=[(module, "*")])
-            for module in sorted(found.imported_by_text)
+            for module in sorted(visitor.imported_by_text)
             if is_below(module, self.top)
         ]
-        self.imports += [imported(one, len(self.units)) for one, in_function in found.imports if not in_function]
-        called = {name for name in found.called if name.partition(".")[0] not in self.foreign}
-        changed = {name for name in found.changed if name.partition(".")[0] not in self.foreign}
-        has_effect |= any(map(self._may_register, found.decorators))
+        self.imports += [
+            imported(statement, len(self.units)) for statement, in_function in visitor.imports if not in_function
+        ]
+        called = {name for name in visitor.called if name.partition(".")[0] not in self.foreign}
+        changed = {name for name in visitor.changed if name.partition(".")[0] not in self.foreign}
+        has_effect |= any(map(self._may_register, visitor.decorators))
         words = [self.future]
         _spell(node, self.top, words)
         self.units.append(
@@ -102,12 +104,12 @@ class _UnitReader:
                 digest=hashlib.sha256("".join(words).encode()).hexdigest(),
                 lines=_lines(node),
                 binds=sorted(set(binds)),
-                uses=sorted(found.names.union(uses)),
+                uses=sorted(visitor.names.union(uses)),
                 imports=late,
                 called=sorted(called),
                 has_effect=has_effect,
                 changes=sorted(changed),
-                reads_module=found.reads_module,
+                reads_module=visitor.reads_module,
                 is_registered=is_registered,
             )
         )
@@ -156,7 +158,7 @@ class _UnitReader:
     @property
     def _modules(self) -> set[str]:
         """Names that imports of ours bind; functions of modules are decorators, attributes of functions register."""
-        return {alias or own.partition(".")[0] for node in self.imports for own, alias in node.names}
+        return {alias or attribute.partition(".")[0] for node in self.imports for attribute, alias in node.names}
 
     def _with_unused_imports(self) -> list[Unit]:
         """A foreign import that nothing uses is there for what it does."""
@@ -181,8 +183,8 @@ def _foreign_imports(statement: ast.Import | ast.ImportFrom) -> Iterator[Unit]:
     package = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
     for alias in statement.names:
         name = alias.asname or (alias.name if package else alias.name.partition(".")[0])
-        own = alias.name if package or alias.asname is None else f"{alias.name} as a whole"
-        yield Unit(f"{_FOREIGN}{package}{own}", _lines(statement), [name], [], [], [])
+        attribute = alias.name if package or alias.asname is None else f"{alias.name} as a whole"
+        yield Unit(f"{_FOREIGN}{package}{attribute}", _lines(statement), [name], [], [], [])
 
 
 def _foreign_names(tree: ast.Module, top: str) -> Iterator[tuple[str, str]]:
@@ -227,7 +229,7 @@ def _is_name(target: ast.expr) -> bool:
 
 
 def _lines(node: ast.stmt | ast.expr) -> tuple[int, int]:
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
     return first, node.end_lineno or first
 
 

@@ -9,9 +9,9 @@ from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import Result, Run
 
 
-def contradicts(pinned: Status, found: Status) -> bool:
+def contradicts(pinned: Status, status: Status) -> bool:
     """Whether evidence contradicts a pin: one of them says refuted, the other that it holds."""
-    return (pinned == "refuted" and found in HOLDS) or (found == "refuted" and pinned in HOLDS)
+    return (pinned == "refuted" and status in HOLDS) or (status == "refuted" and pinned in HOLDS)
 
 
 def unconfirmed(result: Result) -> bool:
@@ -20,10 +20,10 @@ def unconfirmed(result: Result) -> bool:
     pairs += [(statement.pinned, statement.status) for statement in result.beside]
     return any(
         pinned in {"refuted", *HOLDS}
-        and found != pinned
-        and not (pinned in HOLDS and found in HOLDS[: HOLDS.index(pinned)])
-        and not contradicts(pinned, found)
-        for pinned, found in pairs
+        and status != pinned
+        and not (pinned in HOLDS and status in HOLDS[: HOLDS.index(pinned)])
+        and not contradicts(pinned, status)
+        for pinned, status in pairs
     )
 
 

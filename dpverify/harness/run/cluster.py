@@ -82,7 +82,7 @@ class Cluster:
         from dask import config
 
         # blocks under way, and when the workers were counted: the scheduler has to be asked
-        most = 0
+        capacity = 0
         counted_at = -math.inf
         manned = time.monotonic()  # when there was a worker last
         with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
@@ -92,11 +92,11 @@ class Cluster:
                 if time.monotonic() - counted_at > POLL_SECONDS:
                     count = self._count_workers()
                     counted_at = time.monotonic()
-                    most = PER_WORKER * max(1, count)
+                    capacity = PER_WORKER * max(1, count)
                     manned = counted_at if count else manned
                     if counted_at - manned > WORKER_SECONDS:
                         raise _no_worker()
-                while tasks and len(under_way) < most:
+                while tasks and len(under_way) < capacity:
                     task = tasks.popleft()
                     sent = self._client.submit(run_on_worker, held, task, fingerprint(), limit, pure=False)
                     under_way[sent] = task

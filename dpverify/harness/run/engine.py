@@ -20,7 +20,7 @@ from dpverify.foreign import ForeignError, foreign_code, replacements
 from dpverify.harness.admissible import admitted
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
-from dpverify.harness.run.store import KeptBlocks
+from dpverify.harness.run.store import BlockCache
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
 from dpverify.harness.run.tasks import OF, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
@@ -96,19 +96,19 @@ class _RunningJob:
         self.error = replacements() or self.error
 
     @classmethod
-    def opened(cls, job: Job, known: Mapping[str, CheckResult | str]) -> _RunningJob:
+    def planned(cls, job: Job, known_results: Mapping[str, CheckResult | str]) -> _RunningJob:
         """Plan a job; it is finished already where it has no blocks, or where its result or error is known."""
-        opened = cls(job, 0, result=_given(job, known))
-        if opened.result is not None:
-            return opened
-        with opened._own_errors("plan"):
+        planned = cls(job, 0, result=_known_result(job, known_results))
+        if planned.result is not None:
+            return planned
+        with planned._own_errors("plan"):
             if not job.due:
-                opened.result = _without_verdict(job, "untested", job.find().runs_from)
-                return opened
-            opened.blocks = _counted(job.find().blocks(job.context))
-        if opened.blocks == 0:
-            opened.finish()
-        return opened
+                planned.result = _without_verdict(job, "untested", job.find().runs_from)
+                return planned
+            planned.blocks = _counted(job.find().blocks(job.context))
+        if planned.blocks == 0:
+            planned.finish()
+        return planned
 
 
 def run_jobs(
@@ -116,23 +116,23 @@ def run_jobs(
     workers: int,
     progress: ReportRun | None = None,
     early: Executor | None = None,
-    kept: KeptBlocks | None = None,
+    cache: BlockCache | None = None,
     cluster: Cluster | None = None,
     limit: float = 0.0,
-    known: Mapping[str, CheckResult | str] | None = None,
+    known_results: Mapping[str, CheckResult | str] | None = None,
 ) -> tuple[list[CheckResult], bool]:
     """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first.
 
-    ``kept``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
+    ``cache``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
     processes of this machine; where it is lost, that counts as Ctrl-C. ``limit``: seconds that one block may take; with
-    it, blocks run in worker processes only, which are ended then. 0 for none. ``known``: results and errors of checks
-    that are not run again, by their labels.
+    it, blocks run in worker processes only, which are ended then. 0 for none. ``known_results``: results and
+    errors of checks that are not run again, by their labels.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
     with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads
-        running = [_RunningJob.opened(job, known or {}) for job in jobs]
-        tasks = deque(sorted(_to_run(running, kept), key=lambda task: jobs[task[0]].rank))
+        running = [_RunningJob.planned(job, known_results or {}) for job in jobs]
+        tasks = deque(sorted(_to_run(running, cache), key=lambda task: jobs[task[0]].rank))
         total = len(tasks)
         run = (
             cluster.outcomes(list(jobs), tasks, limit)
@@ -143,8 +143,8 @@ def run_jobs(
         compiling = 0.0
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
-                if kept is not None:
-                    kept.keep(place, block, outcome)
+                if cache is not None:
+                    cache.keep(place, block, outcome)
                 running[place].add(block, outcome)
                 compiling += outcome.compiling
                 if progress is not None:
@@ -154,17 +154,17 @@ def run_jobs(
         finally:
             run.close()
     is_decided = all(running_job.result and not running_job.result.error for running_job in running)
-    if kept is not None and not kept.unkept and not kept.store.failure and is_decided:
-        kept.whole = sum(running_job.blocks > 0 for running_job in running)
+    if cache is not None and not cache.unkept and not cache.store.failure and is_decided:
+        cache.whole = sum(running_job.blocks > 0 for running_job in running)
     return [running_job.close() for running_job in running], interrupted or bool(cluster and cluster.failure)
 
 
-def stored_results(jobs: Sequence[Job], kept: KeptBlocks) -> list[CheckResult] | None:
+def stored_results(jobs: Sequence[Job], cache: BlockCache) -> list[CheckResult] | None:
     """Return the results of checks from what the store has of them; None where a block is missing."""
     with threadpool_limits(1):
-        running = [_RunningJob.opened(job, {}) for job in jobs]
-        missing = next(_to_run(running, kept), None)
-    return [each.close() for each in running] if missing is None else None
+        running = [_RunningJob.planned(job, {}) for job in jobs]
+        missing = next(_to_run(running, cache), None)
+    return [running_job.close() for running_job in running] if missing is None else None
 
 
 def _counted(blocks: object) -> int:
@@ -183,10 +183,10 @@ def _sound(result: object) -> CheckResult:
 
 def stopped(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult:
     """Give what is known of a check that is not run any more."""
-    return _RunningJob(job, 0, result=_given(job, known_results)).close()
+    return _RunningJob(job, 0, result=_known_result(job, known_results)).close()
 
 
-def _given(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult | None:
+def _known_result(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult | None:
     """Return the result of a check that is known; an error is one of ours, never a verdict on the paper."""
     error = known_results.get(job.label)
     return _without_verdict(job, "inconclusive", f"error: {error}", error) if isinstance(error, str) else error
@@ -196,17 +196,17 @@ def _without_verdict(job: Job, status: Status, message: str, error: str = "") ->
     return CheckResult(name=job.check, method=job.find().method, status=status, message=message, error=error)
 
 
-def _to_run(running: Sequence[_RunningJob], kept: KeptBlocks | None) -> Iterator[Task]:
+def _to_run(running: Sequence[_RunningJob], cache: BlockCache | None) -> Iterator[Task]:
     """The blocks that are not there yet; those that are go to their jobs."""
     for place, running_job in enumerate(running):
-        finished_blocks = {} if kept is None or running_job.blocks == 0 else kept.found(place)
+        finished_blocks = {} if cache is None or running_job.blocks == 0 else cache.found(place)
         for block in range(running_job.blocks):
             if block in finished_blocks:
                 running_job.add(block, finished_blocks[block])
             else:
                 yield place, block
-        if kept is not None:
-            kept.taken += bool(finished_blocks) and running_job.result is not None
+        if cache is not None:
+            cache.reused += bool(finished_blocks) and running_job.result is not None
 
 
 def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None, limit: float) -> Outcomes:

@@ -126,11 +126,11 @@ def judge(
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):
         reason = verdict.reason
     amendment = _amendment(claim, reading, verdict, amended)
-    holds = _holds(claim, reading, verdict, held)
+    regime = _holds(claim, reading, verdict, held)
     pinned = claim.pinned(reading)
-    beside = [judgement for judgement in (amendment, holds) if judgement is not None]
+    judgements = [judgement for judgement in (amendment, regime) if judgement is not None]
     against = contradicts(pinned, status) or any(
-        contradicts(judgement.pinned, judgement.status) for judgement in beside
+        contradicts(judgement.pinned, judgement.status) for judgement in judgements
     )
     slacks = [check.slack for check in printed if check.slack is not None]
     related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
@@ -171,7 +171,7 @@ def judge(
         vacuous=next((check.vacuous for check in printed if check.vacuous is not None), None),
         counterexamples=[with_edge(example, claim.edges) for check in printed for example in check.counterexamples],
         amendment=amendment,
-        holds=holds,
+        holds=regime,
         checks=list(printed),
     )
 

@@ -20,7 +20,7 @@ from dpverify.harness.run.tasks import OF
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.results import CheckResult, Run
 
-Known: TypeAlias = dict[str, CheckResult | str]
+KnownResults: TypeAlias = dict[str, CheckResult | str]
 """Results and errors of checks, by their labels."""
 
 STAGES = ("cost", "plan", "fold", "finish")
@@ -30,7 +30,7 @@ def verify_apart(
     limit: float, *, progress: ReportRun | None, store: Store | None, cluster: Cluster | None, **options: Any
 ) -> Run:
     """Judge claims as `verify` does, with so many seconds for each call of foreign code."""
-    known_results: Known = {}
+    known_results: KnownResults = {}
     stop = False
     while True:
         try:
@@ -70,7 +70,7 @@ def _tell_progress(progress: Progress) -> None:
 
 def _messages(
     limit: float,
-    known_results: Known,
+    known_results: KnownResults,
     stop: bool,
     store: Store | None,
     cluster: Cluster | None,
@@ -78,7 +78,13 @@ def _messages(
 ) -> Iterator[object]:
     """Judge the claims in this process; tell how far the run is, why store and cluster failed, and the run."""
     run = verify(
-        **options, progress=_tell_progress, store=store, cluster=cluster, limit=limit, known=known_results, stop=stop
+        **options,
+        progress=_tell_progress,
+        store=store,
+        cluster=cluster,
+        limit=limit,
+        known_results=known_results,
+        stop=stop,
     )
     yield {"store": store.failure if store else "", "cluster": cluster.failure if cluster else ""}
     check_originals("checks")

@@ -13,10 +13,10 @@ from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Reference
 
-Found = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the name of the statement
+ResultsByName = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the name of the statement
 
 
-def settle(results: Found, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
+def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
     """Take from every proof's list the statements that are proved themselves, and give the others their status.
 
     A statement is named as its `Reference` writes itself. ``pinned`` is asked for what the run did not judge. A proof

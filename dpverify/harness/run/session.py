@@ -10,7 +10,7 @@ from dpverify.cache_files import default_store
 from dpverify.harness.finished.exit_code import unconfirmed
 from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.engine import run_jobs
-from dpverify.harness.run.store import KeptBlocks, Store
+from dpverify.harness.run.store import BlockCache, Store
 from dpverify.harness.run.store_file import StoreError
 from dpverify.harness.run.suite import JudgedReading, Suite, judged, with_recorded
 from dpverify.harness.run.tasks import Job
@@ -34,7 +34,7 @@ class SessionEvidence:
         self.untested: list[str] = []
         self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
         self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
-        self.taken = 0  # checks from the store
+        self.reused = 0  # checks from the store
         self.without_store = ""  # why there is none, or none any more
         self._found: dict[str, CheckResult] = {}
 
@@ -43,13 +43,13 @@ class SessionEvidence:
         if job.label not in self._found:
             job = self._with_recorded(job, case)
             store = self._store
-            kept_blocks = None if store is None else KeptBlocks(store, [job], [case.evidence_hash], self.fresh)
-            (result,), interrupted = run_jobs([job], 1, kept=kept_blocks)
+            cache = None if store is None else BlockCache(store, [job], [case.evidence_hash], self.fresh)
+            (result,), interrupted = run_jobs([job], 1, cache=cache)
             if interrupted:
                 raise KeyboardInterrupt
-            if kept_blocks is not None:
-                self.taken += kept_blocks.taken
-                self.without_store = kept_blocks.store.failure
+            if cache is not None:
+                self.reused += cache.reused
+                self.without_store = cache.store.failure
             self._found[job.label] = result
         return self._found[job.label]
 
@@ -77,8 +77,8 @@ class SessionEvidence:
             yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
         if weak := self.unconfirmed():
             yield f"{len(weak)} pins are not confirmed at this budget: {', '.join(weak)}"
-        if self.taken:
-            yield f"{self.taken} checks were taken from the store of evidence; --dpverify-fresh runs all anew"
+        if self.reused:
+            yield f"{self.reused} checks were taken from the store of evidence; --dpverify-fresh runs all anew"
         if self.without_store:
             yield f"the claims were judged without a store: {self.without_store}"
         alpha = sum(result.alpha for result in self._found.values() if result.n > 0)

@@ -13,15 +13,83 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import msgspec
 
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.manifest import versions
-from dpverify.harness.run.parts import NotStorableError, packed, unpacked
 from dpverify.harness.run.store_file import StoreError, begin, check_whole, sealed, unsealed
+
+LIST = "list"
+TUPLE = "tuple"
+ARRAY = "array"
+RECORD = "record"
+
+
+class NotStorableError(ValueError):
+    """A part holds something that the check does not name among the types of its parts."""
+
+
+def packed(part: Any, types: tuple[type, ...]) -> bytes:
+    """Write a part; `NotStorableError` where it holds what `unpacked` would not read."""
+    try:
+        return msgspec.msgpack.encode(_plain(part, types))
+    except (TypeError, OverflowError) as error:
+        raise NotStorableError(str(error)) from None
+
+
+def unpacked(data: bytes, types: tuple[type, ...]) -> Any:
+    """Read a part again; ``ValueError`` where the bytes are not one."""
+    return _part(msgspec.msgpack.decode(data), types)
+
+
+def _plain(part: Any, types: tuple[type, ...]) -> Any:
+    """Plain values as they are; all else as a list that begins with what it is."""
+    if part is None or type(part) in (bool, int, float, str):
+        return part
+    if type(part) in (list, tuple):
+        return [LIST if type(part) is list else TUPLE, *(_plain(item, types) for item in part)]
+    import numpy as np  # not above: a whole run that is over has no arrays
+
+    if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
+        return [ARRAY, part.dtype.str, part.shape, part.tobytes()]
+    if type(part) in types:
+        values: Any
+        if isinstance(part, msgspec.Struct):
+            values = msgspec.to_builtins(part)
+        else:
+            values = {item.name: _plain(getattr(part, item.name), types) for item in fields(part)}
+        return [RECORD, type(part).__name__, values]
+    raise NotStorableError(f"a part holds a {type(part).__name__}")
+
+
+def _part(value: Any, types: tuple[type, ...]) -> Any:
+    if not isinstance(value, list):
+        return value
+    kind, *arguments = value
+    if kind == LIST:
+        return [_part(item, types) for item in arguments]
+    if kind == TUPLE:
+        return tuple(_part(item, types) for item in arguments)
+    if kind == ARRAY:
+        import numpy as np
+
+        dtype, shape, data = arguments
+        return np.frombuffer(data, dtype).reshape(shape).copy()
+    if kind != RECORD:
+        raise ValueError(f"a part must be of a known kind, got {kind!r}.")
+    name, values = arguments
+    record_type = next((item for item in types if item.__name__ == name), None)
+    if record_type is None:
+        raise ValueError(f"a part must be of a type that its check names, got {name!r}.")
+    if issubclass(record_type, msgspec.Struct):
+        return msgspec.convert(values, record_type)
+    return record_type(**{key: _part(item, types) for key, item in values.items()})
+
 
 BUSY_SECONDS = 30.0  # how long another run may hold the file
 
@@ -81,7 +149,7 @@ class Store:
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be read: {error}") from None
         words = (str(row[0]).split() for row in rows if str(row[0]).startswith(label))
-        return sorted({(found[-2], int(found[-1])) for found in words if len(found) > 2 and found[-1].isdigit()})
+        return sorted({(parts[-2], int(parts[-1])) for parts in words if len(parts) > 2 and parts[-1].isdigit()})
 
     def stale(self, job: Keepable, evidence: str) -> bool:
         """Whether there are blocks of a check from another record, other code or other versions."""
@@ -125,14 +193,14 @@ class Store:
 
 
 @dataclass
-class KeptBlocks:
+class BlockCache:
     """The store as a run of some checks sees it; where it fails, the run goes on without it."""
 
     store: Store
     jobs: Sequence[Keepable]
     evidence: Sequence[str]  # of each job
     fresh: bool = False  # take nothing from it
-    taken: int = 0  # checks of which every block was there
+    reused: int = 0  # checks of which every block was stored
     stale: int = 0  # checks that were judged before, on another record or by other code
     unkept: bool = False  # whether a block is not there that was run, as it had an error or cannot be stored
     whole: int | None = None  # checks that have blocks, once all of these are there and each check is decided

@@ -122,7 +122,7 @@ def _run_until_death(
     other_jobs = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
         file = stack.enter_context(spooled(jobs))
-        prepare = partial(prepare_worker, apart=limit > 0.0)
+        prepare = partial(prepare_worker, foreign=limit > 0.0)
         ours = limit == 0.0  # else a thread that foreign code has left behind would be waited for
         pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
         watch = _WorkerWatch(limit, list(pools))

@@ -123,13 +123,13 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {message_of(error)}{place}"
 
 
-def prepare_worker(file: str | None = None, *, apart: bool = False) -> None:
+def prepare_worker(file: str | None = None, *, foreign: bool = False) -> None:
     """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread.
 
-    ``file``: holds the jobs, as `spooled` writes them. ``apart``: the code is foreign, and what it starts is to end
+    ``file``: holds the jobs, as `spooled` writes them. ``foreign``: the code is foreign, and what it starts is to end
     with this process.
     """
-    if apart:
+    if foreign:
         own_group()
         keep_originals()
     _jobs[:] = [] if file is None else unspooled(file)

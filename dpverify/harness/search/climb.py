@@ -21,16 +21,16 @@ def corners(sampler: Sampler) -> Iterator[Values]:
     while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
         kinds -= 1
 
-    def extend(env: Values, rest: tuple[str, ...]) -> Iterator[Values]:
-        if not rest:
+    def extend(env: Values, names: tuple[str, ...]) -> Iterator[Values]:
+        if not names:
             if sampler.admits(env):
                 yield env
             return
-        interval = sampler.interval(rest[0], env)
+        interval = sampler.interval(names[0], env)
         values = {value_at(interval, mode, payload, list(env.values())): None for mode, payload in CORNERS[:kinds]}
         for value in values:
             if value is not None:
-                yield from extend({**env, rest[0]: value}, rest[1:])
+                yield from extend({**env, names[0]: value}, names[1:])
 
     yield from extend({}, sampler.symbols)
 

@@ -202,12 +202,12 @@ def _best_order(
 @lru_cache(maxsize=256)
 def _best_tail(
     head: tuple[str, ...],
-    rest: tuple[str, ...],
+    symbols: tuple[str, ...],
     integers: frozenset[str],
     ways: tuple[tuple[tuple[str, bool], ...], ...],
 ) -> tuple[str, ...]:
     """Order of the rest; kept, since the statements of a claim and their controls ask the same."""
-    place = {symbol: i for i, symbol in enumerate(rest)}
+    place = {symbol: i for i, symbol in enumerate(symbols)}
 
     def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
         at = {symbol: i for i, symbol in enumerate((*head, *tail))}
@@ -220,7 +220,7 @@ def _best_tail(
                 late += integers_before  # the integers that come after this real
         return missed, late, tuple(place[symbol] for symbol in tail)
 
-    return min(permutations(rest), key=badness)
+    return min(permutations(symbols), key=badness)
 
 
 def _number(bits: Sequence[bool]) -> int:

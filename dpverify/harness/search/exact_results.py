@@ -142,19 +142,19 @@ def _short(exact: Fraction) -> Fraction:
 DIGITS = 4  # of a value that is not an integer
 
 
-def window_words(found: Findings, prober: Prober) -> str:
+def window_words(findings: Findings, prober: Prober) -> str:
     """Between which values of each symbol the statement was decided, and what is not covered."""
-    points = [probe.point for probe in found.probes]
+    points = [probe.point for probe in findings.probes]
     reached = ", ".join(_extents(points))
     parts = [f"{len(points)} points, {reached}" if reached else f"{len(points)} points"]
-    return "; ".join([*parts, *unevaluated(found, prober)])
+    return "; ".join([*parts, *unevaluated(findings, prober)])
 
 
-def unevaluated(found: Findings, prober: Prober) -> Iterator[str]:
+def unevaluated(findings: Findings, prober: Prober) -> Iterator[str]:
     """What of the domain has no value, or none that was computed."""
     undefined = prober.undefined - prober.too_wide
     if prober.open_points:
-        yield undefined_words(prober.open_points, [probe.point for probe in found.probes], undefined)
+        yield undefined_words(prober.open_points, [probe.point for probe in findings.probes], undefined)
     if prober.too_wide:
         yield f"{prober.too_wide} points not decided: their sides need more than {PRECISIONS[-1]} bits"
     if prober.too_long:
@@ -164,10 +164,10 @@ def unevaluated(found: Findings, prober: Prober) -> Iterator[str]:
 def undefined_words(open_points: Sequence[tuple[Point, str]], defined: Sequence[Point], count: int) -> str:
     """Say where a side has no value: by a condition on a symbol that tells these points apart, or at one of them."""
     point, reason = open_points[0]
-    where = next(_conditions([each for each, _ in open_points], defined), "")
-    shown = ", ".join(f"{name} = {value_words(value)}" for name, value in sorted(point.items()))
-    part = f"for {where}" if where else f"at {count} points" + (f", such as {shown}" if shown else "")
-    example = f" at {shown}" if where and where != shown and shown else ""
+    where = next(_conditions([undefined_point for undefined_point, _ in open_points], defined), "")
+    values = ", ".join(f"{name} = {value_words(value)}" for name, value in sorted(point.items()))
+    part = f"for {where}" if where else f"at {count} points" + (f", such as {values}" if values else "")
+    example = f" at {values}" if where and where != values and values else ""
     return f"a side is undefined {part} ({reason.rstrip('.')}{example})"
 
 
@@ -177,14 +177,14 @@ def _conditions(without: Sequence[Point], defined: Sequence[Point]) -> Iterator[
         low, high = _ends(name, without)
         if not defined:
             continue
-        least, most = _ends(name, defined)
+        least, largest = _ends(name, defined)
         if low == high and all(point[name] != low for point in defined):
             yield f"{name} = {value_words(low)}"
         elif high < 0 <= least:
             yield f"{name} < 0"
         elif high < least:
             yield f"{name} <= {value_words(high)}"
-        elif low > most:
+        elif low > largest:
             yield f"{name} >= {value_words(low)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import ClassVar
@@ -15,15 +15,48 @@ from dpverify.harness.context import Context, Point, as_point
 from dpverify.harness.neighbours import JudgedBy, true_neighbours
 from dpverify.harness.planted import ChangedStatement, Outcome, Planted, Rule, TrueNeighbour
 from dpverify.harness.recorded_refutation import refuted_again
+from dpverify.harness.search.constraints import FLIPPED, Inequality, links
 from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
-from dpverify.harness.search.granted import not_granted
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.formula import to_text
+from dpverify.ledger.formula import parse_relation, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import to_number
+
+
+def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
+    """List the conditions that do not follow from a statement's own conditions and domains, printed or amended."""
+    stated = [c for domain in statement.domains.values() for c in domain.constraints] + list(statement.requires)
+    conditions = {_one_way(link) for condition in stated for link in links(condition)}
+    links_of = {text: [_one_way(link) for link in links(parse_relation(text))] for text in where}
+    return [
+        text
+        for text, parts in links_of.items()
+        if not all(part in conditions for part in parts) and not _implied(text, parts, statement)
+    ]
+
+
+def _one_way(link: Inequality) -> Inequality:
+    return Inequality(FLIPPED[link.op], link.right, link.left) if link.op in {">", ">="} else link
+
+
+def _implied(text: str, parts: Sequence[Inequality], statement: Statement) -> bool:
+    if any(part.names - statement.domains.keys() for part in parts):
+        return False
+    from dpverify.symbolic.expressions.to_sympy import sympy_conditions  # sympy is slow to import
+    from dpverify.symbolic.prove.facts import Facts
+    from dpverify.symbolic.prove.signs import implied
+
+    granted = sympy_conditions(statement)
+    try:
+        relations = sympy_conditions(replace(statement, requires=(parse_relation(text),)))
+    except ValueError:  # it contradicts a domain
+        return False
+    facts = Facts().given(granted)
+    return all(relation in granted or implied(relation, facts) for relation in relations)
+
 
 PointLike = Mapping[str, int | Fraction | str]
 NO_NUMBER = Number(float="nan")
@@ -112,7 +145,7 @@ class ExhaustiveCheck(Check):
         return _probe(Prober(statement, self.lhs), self.holds, point)
 
     def _go_through(
-        self, context: Context, statement: Statement, lhs: LeftSide | None, holds: Rule | None, *, stop: bool
+        self, context: Context, statement: Statement, lhs: LeftSide | None, rule: Rule | None, *, stop: bool
     ) -> Findings:
         """Probe every point, or until the first violation."""
         findings = Findings()
@@ -124,7 +157,7 @@ class ExhaustiveCheck(Check):
             if not self.meets_conditions(point, statement):
                 findings.outside += 1
                 continue
-            if (probe := _probe(prober, holds, point)) is None:
+            if (probe := _probe(prober, rule, point)) is None:
                 continue
             findings.probes.append(probe)
             if probe.holds is False:

@@ -46,7 +46,7 @@ def drive_up(
             value = score(point)
             visited += 1
             if value is not None:
-                best = sorted([*best, (value, words)], key=lambda found: -found[0])[:BEST]
+                best = sorted([*best, (value, words)], key=lambda candidate: -candidate[0])[:BEST]
         if visited >= examples or done() or not words:
             return
         words = _changed(rng, rng.choice(best)[1]) if best and rng.random() >= NEW else tuple(_new(rng) for _ in words)

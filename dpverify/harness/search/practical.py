@@ -48,7 +48,7 @@ TRIED: Mapping[Role, tuple[Fraction, ...]] = {  # what is tried first; T is a nu
     "sigma": (Fraction(1), Fraction(4)),
 }
 FEW = 24  # points that are tried where nothing is drawn
-MOST = 100  # points that are drawn
+MOST_POINTS = 100  # points that are drawn
 TRIES = 300  # how often a point is made simpler
 # of the largest ratio seen that the point which is shown must keep; no more than FAR is asked
 SHARE = 0.5
@@ -57,21 +57,21 @@ FAR = 2.0
 
 def roles_of(statement: Statement) -> dict[str, Role]:
     """The roles of a statement's symbols: those of their records, or else of letters that always mean the same."""
-    found: dict[str, Role] = {}
+    roles: dict[str, Role] = {}
     for name in statement.domains:
         symbol = statement.symbols.get(name)
         role = symbol.role if symbol is not None and symbol.role is not None else LETTERS.get(name)
         if role is not None:
-            found[name] = role
-    return found
+            roles[name] = role
+    return roles
 
 
 def practical_conditions(roles: Mapping[str, Role]) -> list[str]:
     """What symbols with these roles meet at a practical size; nothing where none of them has a size."""
     if SIZES.isdisjoint(roles.values()):
         return []
-    known = [text.format(name) for name, role in roles.items() for text in CONDITIONS[role]]
-    return [*known, *(EPOCHS if {"N", "T"} <= roles.keys() else ())]
+    conditions = [text.format(name) for name, role in roles.items() for text in CONDITIONS[role]]
+    return [*conditions, *(EPOCHS if {"N", "T"} <= roles.keys() else ())]
 
 
 def practical_violation(
@@ -87,11 +87,13 @@ def practical_violation(
     narrowed = replace(statement, requires=(*statement.requires, *map(parse_relation, conditions)))
     sampler = make_sampler(narrowed, {}, also)
     prober = prober or Prober(narrowed, None)
-    given = list(_first(narrowed, also, sampler))
+    first_points = list(_first(narrowed, also, sampler))
     if drawn:
-        violations = search(sampler, prober, beginnings(sampler, given, MOST), MOST, seed).violations
+        violations = search(
+            sampler, prober, beginnings(sampler, first_points, MOST_POINTS), MOST_POINTS, seed
+        ).violations
     else:
-        few = given[:: max(1, -(-len(given) // FEW))]
+        few = first_points[:: max(1, -(-len(first_points) // FEW))]
         tried = (prober.probe(point) for point in few if sampler.in_domain(point))
         violations = [probe for probe in tried if probe is not None and probe.holds is False]
     usable = [probe for probe in violations if whole_epochs(probe.point) and sampler.admits(probe.point)]

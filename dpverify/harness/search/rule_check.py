@@ -1,9 +1,9 @@
-"""A rule at every point of a finite set, with two counterexamples: the smallest, and one away from every boundary."""
+"""Checks of a statement by a rule that code decides, and of the size from which on such a rule holds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -33,11 +33,11 @@ class RuleCheck(ExhaustiveCheck):
         """Declared core seconds; longer budgets look at more points."""
         return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
-    def result(self, **found: Any) -> CheckResult:
+    def result(self, **fields: Any) -> CheckResult:
         """Make a result of this check; a violation of a rule about a kernel says nothing of the paper."""
-        if self.about_kernel and found["status"] == "refuted":
-            found |= {"status": "inconclusive", "kernel_disagrees": True}
-        return super().result(**found)
+        if self.about_kernel and fields["status"] == "refuted":
+            fields |= {"status": "inconclusive", "kernel_disagrees": True}
+        return super().result(**fields)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Do what the base does, and add the first counterexample in the interior."""
@@ -60,3 +60,21 @@ class RuleCheck(ExhaustiveCheck):
 def of_variant(printed: Rule, amended: Rule) -> Rule:
     """Make the rule of a statement in words from two: one for what is printed, one for its correction."""
     return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)
+
+
+@dataclass(frozen=True)
+class OnsetCheck(RuleCheck):
+    """A :class:`RuleCheck` with a table in its message and a figure; smoke runs make neither, and look at few cells."""
+
+    table: Callable[[], str] = field(kw_only=True)  # all onsets in words
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return self.seconds * (0.2 if context.budget.name == "smoke" else 1.0)
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Do what the base does, and add the table to the message."""
+        if context.budget.name == "smoke":
+            return RuleCheck.run_block(replace(self, figures=None), context, block)
+        result = super().run_block(context, block)
+        return msgspec.structs.replace(result, message=f"{result.message}; {self.table()}")

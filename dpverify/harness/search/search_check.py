@@ -95,8 +95,8 @@ class SearchCheck(Check):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search, shrink, and run the controls."""
-        whole = context.statement
-        context = replace(context, statement=self._narrowed(whole))
+        original = context.statement
+        context = replace(context, statement=self._narrowed(original))
         statement = context.statement
         examples = self._examples(context)
         prober, sampler = self._prober(context, statement, self.lhs), self._sampler(statement)
@@ -111,7 +111,7 @@ class SearchCheck(Check):
         region = _describe(sampler, statement)
         further = Further()
         if not findings.violations:
-            further = self._further(context, whole, prober)
+            further = self._further(context, original, prober)
             findings.violations += further.violations
         if not findings.probes and not findings.violations:
             return CheckResult(
@@ -123,7 +123,7 @@ class SearchCheck(Check):
                 ),
                 region=region,
             )
-        counterexamples = self._counterexamples(context, whole, sampler, prober, findings, examples)
+        counterexamples = self._counterexamples(context, original, sampler, prober, findings, examples)
         controls = [*self._controls(context, sampler, begin, findings, examples), *further.controls]
         missed = "" if counterexamples and not controls else missed_controls(controls)
         return self.result(
@@ -141,9 +141,9 @@ class SearchCheck(Check):
             true_neighbours=self._neighbours(statement, findings) if counterexamples else [],
         )
 
-    def _wide_sampler(self, whole: Statement, sampler: Sampler) -> Sampler:
+    def _wide_sampler(self, original: Statement, sampler: Sampler) -> Sampler:
         """The sampler of all points at which a counterexample may lie; by default those that are drawn."""
-        del whole
+        del original
         return sampler
 
     def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
@@ -164,9 +164,9 @@ class SearchCheck(Check):
         del context
         return search(sampler, prober, begin, examples, seed, stop=stop)
 
-    def _further(self, context: Context, whole: Statement, prober: Prober) -> Further:
+    def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
         """Look at a few points of ordinary sizes, where the search found nothing."""
-        statement = self._narrowed(whole)
+        statement = self._narrowed(original)
         if self.lhs is not None:  # what code measures takes too long at such sizes
             return Further()
         probe = practical_violation(statement, self._domains(), 0, prober, drawn=False)
@@ -221,11 +221,11 @@ class SearchCheck(Check):
         return {name: parse_domain(text) for name, text in self.also.items()}
 
     def _counterexamples(
-        self, context: Context, whole: Statement, sampler: Sampler, prober: Prober, findings: Findings, examples: int
+        self, context: Context, original: Statement, sampler: Sampler, prober: Prober, findings: Findings, examples: int
     ) -> list[Counterexample]:
         if not findings.violations:
             return []
-        wide = self._wide_sampler(whole, sampler)
+        wide = self._wide_sampler(original, sampler)
         if not any(sampler.admits(probe.point) for probe in findings.violations):
             sampler = wide
         inside = self.interior or interior_of(sampler)
@@ -243,10 +243,12 @@ class SearchCheck(Check):
         roles = roles_of(context.statement)
         practical = next((probe for probe in findings.violations if is_practical(probe.point, roles)), None)
         if self.lhs is None:  # what code measures takes too long at such sizes
-            again = self._prober(context, wide.statement, None)
+            wide_prober = self._prober(context, wide.statement, None)
             seed = self._seed(context, 0, "practical")
             drawn = context.budget.name != "smoke"
-            practical = practical_violation(wide.statement, self._domains(), seed, again, drawn=drawn) or practical
+            practical = (
+                practical_violation(wide.statement, self._domains(), seed, wide_prober, drawn=drawn) or practical
+            )
         named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
             ("smallest", smallest),
             ("practical", practical),

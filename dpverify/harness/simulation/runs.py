@@ -121,9 +121,9 @@ class RunsBoundCheck(Check, Generic[CaseT]):
         """Chance of a false alarm of this check."""
         return ALPHA
 
-    def result(self, **found: Any) -> CheckResult:
+    def result(self, **fields: Any) -> CheckResult:
         """Make a result of this check, with its level and its region."""
-        return super().result(alpha=ALPHA, region=self.region, **found)
+        return super().result(alpha=ALPHA, region=self.region, **fields)
 
     def _counterexample(self, case: CaseT, limit: float, bound: float, note: str) -> Counterexample:
         return Counterexample(

@@ -91,7 +91,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         level = f"at alpha = {ALPHA:g} for all problems together"
         examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
         missed = missed_controls(controls)
-        told = "; ".join(
+        statistic = "; ".join(
             f"{s.case.words}: {judgements[s.name].words}{_counted(left[s.name])}{self._seen(context, s, total[s.name])}"
             for s in own_streams
         )
@@ -100,15 +100,15 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             message="; ".join(filter(None, [largest, missed])),
             n=sum(stream.n for stream in own_streams),
             detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own_streams),
-            statistic=told,
+            statistic=statistic,
             counterexamples=examples,
             controls=controls,
             true_neighbours=[self._at_bound(context, sharpest, total[sharpest.name])] if at.refutes else [],
         )
 
-    def result(self, **found: Any) -> CheckResult:
+    def result(self, **fields: Any) -> CheckResult:
         """Make a result of this check, with its power."""
-        return super().result(power=POWER, **found)
+        return super().result(power=POWER, **fields)
 
     def _streams(self, context: Context) -> list[PlannedRuns[CaseT]]:
         """Problems on which the bound can be beaten at all, then the wrong optimizers."""

@@ -31,11 +31,11 @@ class PlantedFault:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge says of a sample."""
+    """A judge's decision on a sample."""
 
     # "agrees"; "disagrees" where the kernel does not follow the exact law, which is no verdict on the paper; "refutes"
     # where a confidence limit lies beyond the claim
-    says: Literal["agrees", "disagrees", "refutes"]
+    outcome: Literal["agrees", "disagrees", "refutes"]
     statistic: str  # estimate, interval and bound, in words and numbers
     lhs: Number | None = None  # confidence limit and bound, where the judge refutes a claim
     rhs: Number | None = None

@@ -113,15 +113,15 @@ class MonteCarloCheck(Check):
         controls = fault_controls[:count]
         spared = fault_controls[count:]
         missed = missed_controls(controls)
-        status, words = VERDICTS[judgement.says]
+        status, words = VERDICTS[judgement.outcome]
         return self._result(
             at_point,
             plan,
-            status="inconclusive" if missed and judgement.says == "agrees" else status,
+            status="inconclusive" if missed and judgement.outcome == "agrees" else status,
             message="; ".join(filter(None, [words, missed])),
             n=plan.n,
             statistic=judgement.statistic,
-            kernel_disagrees=judgement.says == "disagrees",
+            kernel_disagrees=judgement.outcome == "disagrees",
             counterexamples=_counterexamples(at_point, plan, judgement),
             controls=controls,
             true_neighbours=[*self._moved(at_point, total[0], plan.alpha), *spared] if status == "refuted" else [],
@@ -135,17 +135,19 @@ class MonteCarloCheck(Check):
         words, moved = neighbour
         judgement = self.judge.decide(context, moved, alpha)
         return [
-            as_control("moved to the bound", words, refuted=judgement.says != "agrees", statistic=judgement.statistic)
+            as_control(
+                "moved to the bound", words, refuted=judgement.outcome != "agrees", statistic=judgement.statistic
+            )
         ]
 
-    def _result(self, context: Context, plan: Plan, **found: Any) -> CheckResult:
+    def _result(self, context: Context, plan: Plan, **fields: Any) -> CheckResult:
         where = ", ".join(f"{name}={value}" for name, value in context.point.items())
         return self.result(
             alpha=plan.alpha,
             power=plan.reached_power,
             detects=plan.effect.text,
             region="; ".join(filter(None, [self.region, where])),
-            **found,
+            **fields,
         )
 
     def _at_point(self, context: Context) -> Context:
@@ -181,13 +183,13 @@ def _control(stream: Control, judgement: Judgement) -> ControlResult:
         name=stream.name,
         fault=stream.fault,
         at_declared_size=stream.at_declared_size,
-        refuted=judgement.says != "agrees",
+        refuted=judgement.outcome != "agrees",
         statistic=judgement.statistic,
     )
 
 
 def _counterexamples(context: Context, plan: Plan, judgement: Judgement) -> list[Counterexample]:
-    if judgement.says != "refutes" or judgement.lhs is None or judgement.rhs is None:
+    if judgement.outcome != "refutes" or judgement.lhs is None or judgement.rhs is None:
         return []
     note = f"statistical: the left side is a one-sided confidence limit at alpha = {plan.alpha:g}"
     return [

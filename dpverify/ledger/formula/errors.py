@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-SHOWN = 80  # characters of a value that an error repeats
+MOST_CHARACTERS = 80  # characters of a value that an error repeats
 
 
-def printable(text: str, limit: int = SHOWN) -> str:
+def printable(text: str, limit: int = MOST_CHARACTERS) -> str:
     """Text on one line, cut after `limit` characters: control characters, line ends and invisible marks are escaped."""
     beginning = text[:limit]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in beginning)
@@ -25,7 +25,7 @@ def shown(value: object) -> str:
         return "an array"
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int) and abs(value) >= 10**SHOWN:
+    if isinstance(value, int) and abs(value) >= 10**MOST_CHARACTERS:
         return "a huge integer"  # int -> str has a limit of its own
     return printable(str(value))
 

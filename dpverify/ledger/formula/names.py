@@ -1,10 +1,42 @@
-"""Which names a formula may use, and how the names of other languages are written here."""
+"""Names in a formula: which are allowed, the kinds of their arguments, and hints for names of other languages."""
 
 from __future__ import annotations
 
 from dpverify.ledger.formula.errors import FormulaError, suggest
-from dpverify.ledger.formula.kinds import check_kinds
-from dpverify.ledger.formula.tree import BUILTINS, Call, Compare, Formula, Sum, children, free_names, walk
+from dpverify.ledger.formula.signatures import SIGNATURES, Kind
+from dpverify.ledger.formula.tree import BUILTINS, Call, Compare, Formula, Name, Sum, children, free_names, walk
+
+
+def kind_of(node: Formula) -> Kind:
+    """Whether a formula gives a number, a law or a pair of laws."""
+    return SIGNATURES[node.name].value if isinstance(node, Call) and node.name in SIGNATURES else "number"
+
+
+def check_kinds(text: str, node: Formula | Compare) -> None:
+    """Refuse laws where numbers belong, and the other way round; raises `FormulaError`."""
+    if not isinstance(node, Compare) and kind_of(node) != "number":
+        rule = f"a formula is a number; {_name(node)} is a {kind_of(node)}: take a divergence or a moment of it"
+        raise FormulaError(text, rule)
+    _check_inside(text, node)
+
+
+def _check_inside(text: str, node: Formula | Compare) -> None:
+    parts = children(node)
+    signature = SIGNATURES.get(node.name) if isinstance(node, Call) else None
+    kinds: list[Kind] = ["number"] * len(parts)
+    if signature is not None:
+        extra = len(parts) - len(signature.arguments)
+        kinds = [*signature.arguments, *(signature.arguments[-1:] * extra)]
+    for i, (part, kind) in enumerate(zip(parts, kinds, strict=True), 1):
+        if kind_of(part) != kind:
+            where = f"argument {i} of {node.name}" if isinstance(node, Call) else "an operand"
+            raise FormulaError(text, f"{where} is a {kind}, got {_name(part)}, which is a {kind_of(part)}")
+        _check_inside(text, part)
+
+
+def _name(node: Formula) -> str:
+    return node.name if isinstance(node, Call) else node.id if isinstance(node, Name) else "a formula"
+
 
 WRITTEN = {  # names from elsewhere, and how the language writes what they mean
     "ln": "log(x)",
@@ -51,9 +83,9 @@ WRITTEN = {  # names from elsewhere, and how the language writes what they mean
 }
 
 
-def _unknown(name: str, what: str, known: frozenset[str]) -> str:
+def _unknown(name: str, what: str, names: frozenset[str]) -> str:
     """Return the rule that an unknown name breaks, with how it is written here or the nearest known names."""
-    hint = f"; use {WRITTEN[name]}" if name in WRITTEN else suggest(name, known)
+    hint = f"; use {WRITTEN[name]}" if name in WRITTEN else suggest(name, names)
     return f"unknown {what} {name!r}{hint}"
 
 
@@ -71,8 +103,8 @@ def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], fun
         if not isinstance(part, Call) or part.name in BUILTINS:
             continue
         if part.name not in functions:
-            known = frozenset(BUILTINS) | {"sum"} | functions.keys()
-            raise FormulaError(text, _unknown(part.name, "function", known))
+            function_names = frozenset(BUILTINS) | {"sum"} | functions.keys()
+            raise FormulaError(text, _unknown(part.name, "function", function_names))
         if len(children(part)) != functions[part.name]:
-            wanted = functions[part.name]
-            raise FormulaError(text, f"{part.name} takes {wanted} argument(s), got {len(part.args)}")
+            arity = functions[part.name]
+            raise FormulaError(text, f"{part.name} takes {arity} argument(s), got {len(part.args)}")

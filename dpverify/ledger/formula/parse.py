@@ -34,7 +34,7 @@ from dpverify.ledger.formula.tree import (
 )
 
 MAX_LENGTH = 2000  # characters
-KEPT = 8192  # trees: the same text is read for each variant and reading of a claim, and a tree does not change
+CACHED_TREES = 8192  # trees: the same text is read for each variant and reading of a claim, and a tree does not change
 MAX_DEPTH = 40  # brackets within brackets, and nodes from the root of the tree to a leaf
 
 _TOKEN = re.compile(
@@ -130,14 +130,14 @@ _COMPARISONS: dict[type[ast.cmpop], Comparison] = {
 }
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_TREES)
 def parse(text: str) -> Formula:
     """Parse a formula to a tree of the same shape; whether its names are declared is for the loader to say."""
     reader = _Reader(text)
     return reader.checked(reader.formula(reader.python_tree(), 1, frozenset()))
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=CACHED_TREES)
 def parse_relation(text: str) -> Compare:
     """Parse a comparison or a chain of them. The operators and the formulas between them."""
     reader = _Reader(text)

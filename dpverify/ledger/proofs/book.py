@@ -73,33 +73,33 @@ class ProofBook:
 
 def book_of(file: ProofsFile, vocabulary: Vocabulary) -> ProofBook:
     """The book of a paper, whether or not its records break a rule."""
-    given = {premise.id: premise for premise in file.given}
-    return ProofBook(vocabulary, file.let, given, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
+    premises = {premise.id: premise for premise in file.given}
+    return ProofBook(vocabulary, file.let, premises, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
 
 
 def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
     """Yield what is wrong with the proofs of a paper."""
     yield from _problems_of_let(file.let, place)
-    seen: set[str] = set()
+    ids: set[str] = set()
     records: list[GivenPremise | Lemma] = [*file.given, *file.lemma]
     for record in records:
-        here = place.of(record.id)
+        entry = place.of(record.id)
         if not _ID.fullmatch(record.id):
-            yield here.at("id").error(shown(record.id), "an id is words in small letters with hyphens")
-        if record.id in seen:
-            yield here.at("id").error(shown(record.id), "an id is given once, this one twice")
-        seen.add(record.id)
+            yield entry.at("id").error(shown(record.id), "an id is words in small letters with hyphens")
+        if record.id in ids:
+            yield entry.at("id").error(shown(record.id), "an id is given once, this one twice")
+        ids.add(record.id)
         if isinstance(record, Lemma):
-            yield from _problems_of_letters(record, file.let, here)
-            yield from _problems_of_conditions(record.requires, here)
-            yield from _problems_of_chain(record.chain, here.at("chain"))
+            yield from _problems_of_letters(record, file.let, entry)
+            yield from _problems_of_conditions(record.requires, entry)
+            yield from _problems_of_chain(record.chain, entry.at("chain"))
         else:
-            yield from _problems_of_conditions(record.requires, here)
-            yield from _problems_of_given(record, here)
+            yield from _problems_of_conditions(record.requires, entry)
+            yield from _problems_of_given(record, entry)
     for position, proof in enumerate(file.proof):
-        here = place.of(proof.of)
-        yield from _problems_of_proof(proof, file.proof[:position], claims, here)
-        yield from _problems_of_letters(proof, file.let, here)
+        entry = place.of(proof.of)
+        yield from _problems_of_proof(proof, file.proof[:position], claims, entry)
+        yield from _problems_of_letters(proof, file.let, entry)
 
 
 def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError]:
@@ -110,7 +110,7 @@ def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError
         except FormulaError as error:
             yield place.at(f"let.{name}").formula_error(error)
             continue
-        plain = isinstance(head, Call) and all(isinstance(one, Name) for one in head.args)
+        plain = isinstance(head, Call) and all(isinstance(argument, Name) for argument in head.args)
         if not (isinstance(head, Name) or plain):
             yield place.at("let").error(shown(name), "an abbreviation is a name, or a name with letters: decays(s)")
 
@@ -137,15 +137,15 @@ def _problems_of_letters(record: Lemma | Proof, shared: Mapping[str, str], place
     """Yield what is wrong with the letters of a proof or a lemma, and with its abbreviations."""
     yield from _problems_of_let(record.let, place)
     for name, domain in record.letters.items():
-        here = place.at(f"letters.{name}")
+        entry = place.at(f"letters.{name}")
         if name in shared or name in record.let:
-            yield here.error(shown(name), "a letter must not have the name of an abbreviation: it would be replaced")
+            yield entry.error(shown(name), "a letter must not have the name of an abbreviation: it would be replaced")
         if LAWS.fullmatch(domain):
             continue
         try:
             parse_domain(domain)
         except FormulaError as error:
-            yield here.formula_error(error)
+            yield entry.formula_error(error)
 
 
 def _problems_of_proof(
@@ -156,7 +156,7 @@ def _problems_of_proof(
         yield place.at("of").error(shown(proof.of), rule)
         return
     same = (proof.of, proof.variant, proof.reading)
-    if any((one.of, one.variant, one.reading) == same for one in before):
+    if any((earlier.of, earlier.variant, earlier.reading) == same for earlier in before):
         yield place.at("of").error(shown(proof.of), "a statement has one proof, this one has two")
     fitting = [s for s in claims[proof.of].statements() if s.variant == proof.variant]
     if not any(proof.reading.items() <= statement.reading.items() for statement in fitting):

@@ -187,8 +187,8 @@ def _cases(todo: list[Text]) -> Iterator[tuple[Compare, tuple[ChainLine, ...]]]:
 
 def read_reason(text: str) -> Reason:
     """Read what stands after ``by``."""
-    said, _, place = text.partition(" within ")
-    match = _REASON.fullmatch(said.strip())
+    words, _, place = text.partition(" within ")
+    match = _REASON.fullmatch(words.strip())
     if match is None:
         raise FormulaError(text, _WRITTEN)
     arguments = tuple(map(_argument, _split(match["arguments"] or "")))

@@ -119,8 +119,8 @@ def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Cont
         first, *later_pictures = sorted(same_caption, key=lambda picture: picture.file not in drawn_files)
         above = f"The figure {md.code(first.name)} is [shown above](#{figure_place(first)})."
         blocks.append(above if first.file in drawn_files else figure_block(first, folder))
-        unseen = [other for other in later_pictures if other.file not in drawn_files]
-        links = [md.link(str(number), f"{folder}/{other.file}") for number, other in enumerate(unseen, start=1)]
+        unseen = [picture for picture in later_pictures if picture.file not in drawn_files]
+        links = [md.link(str(number), f"{folder}/{picture.file}") for number, picture in enumerate(unseen, start=1)]
         blocks.extend([f"The same of other runs: {', '.join(links)}."] if links else [])
     return "\n\n".join(blocks)
 

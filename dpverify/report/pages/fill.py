@@ -54,7 +54,7 @@ class Filler:
             "reason": lambda result: md.explanation(_some(result.reason, result, "reason")),
             "why": lambda result: md.explanation(_amendment(result).why),
             "finding": _finding,
-            "printed": partial(statement_block, apart=True),
+            "printed": partial(statement_block, is_shared=True),
             "corrected": lambda result: correction_block(_amendment(result), result, in_chapter=True),
             "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
             "ratio": _ratio,

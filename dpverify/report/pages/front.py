@@ -116,9 +116,9 @@ def example_block(command: str, output: str) -> str:
     """Write a command and the first paragraphs of its output as a console block; a long first paragraph is cut."""
     lines = [f"$ {command}", *(line.rstrip() for line in output.rstrip().splitlines())]
     if len(lines) > EXAMPLE_LINES:
-        shown = lines[: EXAMPLE_LINES - 1]
-        ends = [number for number, line in enumerate(shown) if not line]
-        lines = [*shown[: ends[-1] if ends else None], "..."]
+        visible = lines[: EXAMPLE_LINES - 1]
+        ends = [number for number, line in enumerate(visible) if not line]
+        lines = [*visible[: ends[-1] if ends else None], "..."]
     return "\n".join(["```console", *lines, "```"])
 
 

@@ -58,8 +58,8 @@ def _totals(runs: Mapping[str, Run]) -> str:
     numbers = {"claims": [sum(count.values()) for count in counts.values()]}
     numbers |= {outcome_label(outcome): [count[outcome] for count in counts.values()] for outcome in OUTCOMES}
     notes = [{result.claim for result in runs[key].results if result.is_note} for key in counts]
-    shown = {label: row for label, row in numbers.items() if any(row)} | {"our notes": [*map(len, notes)]}
+    rows_by_label = {label: row for label, row in numbers.items() if any(row)} | {"our notes": [*map(len, notes)]}
     has_sum = len(counts) > 1
     header = ["", *(md.link(md.code(key), f"{key}.md") for key in counts), *(["all"] if has_sum else [])]
-    rows = [[label, *map(str, row), *([str(sum(row))] if has_sum else [])] for label, row in shown.items()]
+    rows = [[label, *map(str, row), *([str(sum(row))] if has_sum else [])] for label, row in rows_by_label.items()]
     return md.table(header, rows, right=range(1, len(header)))

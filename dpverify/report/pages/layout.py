@@ -16,7 +16,8 @@ from dpverify.report.pages.templates import claim_section
 INDEX = "README.md"  # the first page of the folder
 CLAIMS = "claims.md"  # the page of a long paper that lists every claim, in the paper's folder
 
-OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data than verdicts, with what they are about
+# Pages that show other data than verdicts, with their subjects.
+OTHER_PAGES: Mapping[str, str] = {
     "comparison": "optimizers compared at equal privacy",
     "experiments": "experiments of papers, repeated",
     "benchmarks": "benchmarks",
@@ -29,8 +30,8 @@ OTHERS: Mapping[str, str] = {  # pages of the folder that are made of other data
 
 
 def other_links(names: Sequence[str]) -> str:
-    """Links to pages of :data:`OTHERS`, from a page that lies beside them; a name that is none of them is left out."""
-    return ", ".join(md.link(words, f"{name}.md") for name, words in OTHERS.items() if name in names)
+    """Return links to those names that are in :data:`OTHER_PAGES`, for a page in the same folder."""
+    return ", ".join(md.link(words, f"{name}.md") for name, words in OTHER_PAGES.items() if name in names)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
 def paper_pages(
-    key: str, run: Run, paper: PaperSpec | None = None, others: Sequence[str] = (), drawn: Collection[str] = ()
+    key: str, run: Run, paper: PaperSpec | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
 ) -> dict[str, str]:
     """The pages of a paper: paths below the report's folder to texts.
 
@@ -39,7 +39,7 @@ def paper_pages(
     layout = lay_out(key, run)
     places = layout.places(run)
     pages = _questions(key, run, layout, paper) | _proofs(key, run, layout, paper)
-    pages[layout.front] = _front(key, run, layout, paper, others, drawn, pages.keys())
+    pages[layout.front] = _front(key, run, layout, paper, other_pages, drawn, pages.keys())
     proofs = f"{key}/{PROOFS}"
     for page in layout.parts:
         places_of_page = places.on(page.file)
@@ -59,9 +59,9 @@ def paper_pages(
         )
     if layout.parts:
         places_of_page = places.on(layout.claims)
-        given = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": places_of_page}
-        given |= {"readings": readings_block(run.results)}
-        pages[layout.claims] = render("claims", **given)
+        values = {"title": title(key, run), "front": layout.front, "key": key, "run": run, "places": places_of_page}
+        values |= {"readings": readings_block(run.results)}
+        pages[layout.claims] = render("claims", **values)
     return pages
 
 
@@ -107,15 +107,15 @@ def _front(
     paper: PaperSpec | None,
     other_pages: Sequence[str],
     drawn: Collection[str],
-    beside: Collection[str],
+    pages: Collection[str],
 ) -> str:
     """The first page; it has the claims themselves where it is the only one.
 
-    ``beside``: pages of the paper's folder that the first page names if they are there.
+    ``pages``: pages of the paper's folder that the first page names if they are there.
     """
     places = layout.places(run)
     proofs = f"{key}/{PROOFS}"
-    asked = f"{key}/{PAGE}"
+    questions = f"{key}/{PAGE}"
     judged = [result for result in run.results if result.status != "untested"]
     has_one_page = not layout.parts
     chapters = _chapters(run, paper, "", places, drawn)
@@ -134,8 +134,8 @@ def _front(
         whole=has_one_page,
         places=places,
         claims_page=places.page(layout.claims),
-        proofs=places.page(proofs) if proofs in beside else "",
-        questions=places.page(asked) if asked in beside else "",
+        proofs=places.page(proofs) if proofs in pages else "",
+        questions=places.page(questions) if questions in pages else "",
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
         claims=claims,

@@ -35,10 +35,11 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
     claims_of = {group[0].claim: group for group in by_claim(results)}
     which = partial(_which, claims_of)
     change = partial(_change, claims=claims_of, places=places)
-    shown: dict[tuple[str, ...], list[Result]] = {}  # readings of which this page says the same are one row
-    for result in (each for each in results if each.status == "refuted" and _is_copied(each) and not each.is_note):
-        shown.setdefault((result.claim, result.severity or "", *change(result)), []).append(result)
-    groups = sorted(shown.values(), key=lambda group: _rank(group[0]))  # stable: within a rank the order of the paper
+    groups_by_text: dict[tuple[str, ...], list[Result]] = {}  # readings of which this page says the same are one row
+    for result in results:
+        if result.status == "refuted" and _is_copied(result) and not result.is_note:
+            groups_by_text.setdefault((result.claim, result.severity or "", *change(result)), []).append(result)
+    groups = sorted(groups_by_text.values(), key=lambda group: _rank(group[0]))  # stable: keeps the order of the paper
 
     def by_status(results_to_link: Iterable[Result], status_of: Callable[[Result], str]) -> str:
         """Links to results, a line for each status."""

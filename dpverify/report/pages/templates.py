@@ -51,15 +51,15 @@ OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are 
 T = TypeVar("T")
 
 _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
-    "step": lambda one: str(one[0]),
-    "relation": lambda one: md.inline_math({"<=": r"\le", ">=": r"\ge"}.get(one[1].relation, one[1].relation)),
-    "expression": lambda one: md.inline_math(one[1].latex) or md.code(one[1].expression),
-    "rule": lambda one: md.prose(one[1].rule),
-    "premises": lambda one: ", ".join(map(md.code, one[1].premises)),
-    "status": lambda one: f"**{one[1].status}**" if one[1].status in {"undecided", "fails"} else one[1].status,
-    "points": lambda one: str(one[1].points or ""),
-    "slack": lambda one: show(one[1].slack) if one[1].slack else "",
-    "note": lambda one: md.explanation(one[1].note),
+    "step": lambda step: str(step[0]),
+    "relation": lambda step: md.inline_math({"<=": r"\le", ">=": r"\ge"}.get(step[1].relation, step[1].relation)),
+    "expression": lambda step: md.inline_math(step[1].latex) or md.code(step[1].expression),
+    "rule": lambda step: md.prose(step[1].rule),
+    "premises": lambda step: ", ".join(map(md.code, step[1].premises)),
+    "status": lambda step: f"**{step[1].status}**" if step[1].status in {"undecided", "fails"} else step[1].status,
+    "points": lambda step: str(step[1].points or ""),
+    "slack": lambda step: show(step[1].slack) if step[1].slack else "",
+    "note": lambda step: md.explanation(step[1].note),
 }
 
 
@@ -193,14 +193,14 @@ def claim_section(
     results: Sequence[Result],
     budget: str,
     figures: str = "figures",
-    shown: Container[str] = (),
+    drawn: Container[str] = (),
     quoted: str = "",
     letters: Container[str] = (),
 ) -> str:
     """The section of a claim from its results, one per reading.
 
-    ``shown``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any;
+    ``drawn``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any;
     ``letters``: the domains of letters that the page has above it.
     """
-    values = {"results": results, "budget": budget, "figures": figures, "shown": shown, "quoted": quoted}
+    values = {"results": results, "budget": budget, "figures": figures, "shown": drawn, "quoted": quoted}
     return render("claim", **values, letters=letters)

@@ -21,7 +21,7 @@ from dpverify.report.drawings import overview
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.folder import FIGURES, finish, outdated, update
 from dpverify.report.pages.index import OVERVIEW, index_page, totals
-from dpverify.report.pages.layout import INDEX, OTHERS
+from dpverify.report.pages.layout import INDEX, OTHER_PAGES
 from dpverify.report.pages.paper import paper_pages
 from dpverify.report.style import to_svg
 
@@ -34,13 +34,13 @@ def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
     """Read the recorded runs of a folder, by the names of their files; data of other pages are left out."""
     finish(folder)
     paths = sorted((folder / "data").glob("*.json"))
-    run_files = [path for path in paths if path.stem not in OTHERS and path.stem not in besides]
+    run_files = [path for path in paths if path.stem not in OTHER_PAGES and path.stem not in besides]
     return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in run_files}
 
 
 def other_pages(folder: Path) -> list[str]:
     """Names of the pages made of other data than verdicts whose data the folder holds."""
-    return [name for name in OTHERS if (folder / "data" / f"{name}.json").is_file()]
+    return [name for name in OTHER_PAGES if (folder / "data" / f"{name}.json").is_file()]
 
 
 def drawn_elsewhere(folder: Path) -> frozenset[str]:
@@ -94,23 +94,24 @@ def _rendered(directory: Path) -> dict[str, bytes]:
 
 
 def render(
-    runs: Mapping[str, Run], papers: Papers | None = None, others: Sequence[str] = (), drawn: Collection[str] = ()
+    runs: Mapping[str, Run], papers: Papers | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
 ) -> dict[str, bytes]:
     """Every file of the report but the data. Path below the folder to content.
 
-    ``others`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
+    ``other_pages`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
     """
     ordered = papers_first(runs)
     papers_by_key = papers or {}
     if not ordered.keys() <= papers_by_key.keys():
         papers_by_key = {**_bundled(), **papers_by_key}
-    files = {INDEX: index_page(ordered, others).encode()}
+    files = {INDEX: index_page(ordered, other_pages).encode()}
     counts = totals(ordered)
     if counts:
         files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(counts), overview.caption(counts))
     for key, run in ordered.items():
         files |= {
-            name: text.encode() for name, text in paper_pages(key, run, papers_by_key.get(key), others, drawn).items()
+            name: text.encode()
+            for name, text in paper_pages(key, run, papers_by_key.get(key), other_pages, drawn).items()
         }
         for picture in (picture for result in run.results for picture in pictures(result)):
             path = f"figures/{picture.file}"

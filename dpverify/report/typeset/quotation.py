@@ -74,7 +74,9 @@ def _words_and_symbols(text: str) -> str:
     is_symbol = [_COMMAND.search(token) is not None for token in tokens]
     if not any(is_symbol):
         return text
-    is_symbol = [known or _SYMBOL.fullmatch(token) is not None for token, known in zip(tokens, is_symbol, strict=True)]
+    is_symbol = [
+        marked or _SYMBOL.fullmatch(token) is not None for token, marked in zip(tokens, is_symbol, strict=True)
+    ]
     for place in range(2, len(tokens) - 2, 2):
         joins = is_symbol[place - 2] and is_symbol[place + 2]
         is_symbol[place] = is_symbol[place] or (joins and _OPERATOR.fullmatch(tokens[place]) is not None)
@@ -137,15 +139,15 @@ _ALIKE = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
 
 def quotes_formula(quotation: str, latex: str) -> bool:
     """Whether a whole formula of a quotation is this one, but for spaces, sizes, brackets of one letter and 1/x."""
-    shown = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
-    return len(latex) > SHORT and _plain(latex) in {_plain(formula) for formula in shown}
+    formulas = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
+    return len(latex) > SHORT and _plain(latex) in {_plain(formula) for formula in formulas}
 
 
 SHORT = 12  # letters of a formula that costs a reader nothing to see twice
 
 
 def _plain(latex: str) -> str:
-    plain = _LAYOUT.sub("", _ALIKE.sub(lambda found: _SAME[found[0]], latex))
+    plain = _LAYOUT.sub("", _ALIKE.sub(lambda match: _SAME[match[0]], latex))
     plain = _ONE_TOKEN.sub(r"\1", _FRACTION.sub(r"(\1/\2)", plain))
     plain = _LOGARITHM.sub(r"\1\2", plain)
     return _ENVIRONMENT.sub("", plain).rstrip(".,;")

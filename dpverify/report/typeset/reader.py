@@ -56,9 +56,9 @@ def closing_end(text: str, place: int) -> int:
 
 def read_formula(text: str, place: int) -> Piece | None:
     """Read sums with relations between them."""
-    found = _sum(text, place)
-    while found is not None:
-        relation = RELATION.match(text, found.end)
+    side = _sum(text, place)
+    while side is not None:
+        relation = RELATION.match(text, side.end)
         following = _sum(text, relation.end()) if relation else None
         if relation is None or following is None:
             break
@@ -70,32 +70,32 @@ def read_formula(text: str, place: int) -> Piece | None:
             and text[value.end()] == " "
         ):
             # ``At N = 1 V = 0``: the value ends the first formula
-            return Piece(value.end(), f"{found.latex} {_RELATIONS[relation[1] or relation[2]]} {value[0]}", True)
-        found = Piece(following.end, f"{found.latex} {_RELATIONS[relation[1] or relation[2]]} {following.latex}", True)
-    return found
+            return Piece(value.end(), f"{side.latex} {_RELATIONS[relation[1] or relation[2]]} {value[0]}", True)
+        side = Piece(following.end, f"{side.latex} {_RELATIONS[relation[1] or relation[2]]} {following.latex}", True)
+    return side
 
 
 def _sum(text: str, place: int) -> Piece | None:
     """Read factors with signs between them, or side by side."""
     minus = text.startswith("-", place)
-    found = _factor(text, place + minus)
-    if found is None:
+    total = _factor(text, place + minus)
+    if total is None:
         return None
-    found = Piece(found.end, f"{'-' * minus}{found.latex}", found.is_clear)
+    total = Piece(total.end, f"{'-' * minus}{total.latex}", total.is_clear)
     while True:
-        sign = _SIGN.match(text, found.end)
+        sign = _SIGN.match(text, total.end)
         following = _factor(text, sign.end()) if sign else None
         if sign and following:
             symbol = sign[1] or sign[2]
             is_tight = sign[2] and symbol != "*"
-            latex = _joined(found.latex, _SIGNS[symbol] if is_tight else f" {_SIGNS[symbol]} ", following.latex)
-            numbers = not found.is_clear and not following.is_clear and not re.search("[A-Za-z]", latex)
-            found = Piece(following.end, latex, not numbers)
+            latex = _joined(total.latex, _SIGNS[symbol] if is_tight else f" {_SIGNS[symbol]} ", following.latex)
+            numbers = not total.is_clear and not following.is_clear and not re.search("[A-Za-z]", latex)
+            total = Piece(following.end, latex, not numbers)
             continue
-        following = _beside(text, found)
+        following = _next_factor(text, total)
         if following is None:
-            return found
-        found = Piece(following.end, _joined(found.latex, "", following.latex), True)
+            return total
+        total = Piece(following.end, _joined(total.latex, "", following.latex), True)
 
 
 def _joined(left: str, between: str, right: str) -> str:
@@ -104,16 +104,16 @@ def _joined(left: str, between: str, right: str) -> str:
     return f"{left}{blank}{right}"
 
 
-def _beside(text: str, found: Piece) -> Piece | None:
+def _next_factor(text: str, piece: Piece) -> Piece | None:
     """The next factor of a product without a sign: ``2 eta N``, ``2N``, ``4 (1 - beta)``."""
-    place = found.end + (text[found.end : found.end + 1] == " ")
+    place = piece.end + (text[piece.end : piece.end + 1] == " ")
     if place >= len(text) or text[place].isdigit() or text[place] in "[-" or text.startswith("| ", place):
         return None
     following = _factor(text, place)
     if following is None:
         return None
     written = text[place : following.end]
-    if text[found.end - 1].isdigit() and _BARE_LOGARITHM.match(written):
+    if text[piece.end - 1].isdigit() and _BARE_LOGARITHM.match(written):
         return None  # ``At t = 1 log t is no noise``
     is_aside = written[0] == "(" and (not following.is_clear or re.search("[<>=,]", written))
     return None if written in WORDS or is_aside else following
@@ -121,22 +121,22 @@ def _beside(text: str, found: Piece) -> Piece | None:
 
 def _factor(text: str, place: int) -> Piece | None:
     """Read a number, letter, function or bracket, and its exponent."""
-    found = _base(text, place)
-    if found is None or not text.startswith("^", found.end):
-        return found
-    braces = re.compile(r"\^\{([^{}$`]*)\}").match(text, found.end)
+    base = _base(text, place)
+    if base is None or not text.startswith("^", base.end):
+        return base
+    braces = re.compile(r"\^\{([^{}$`]*)\}").match(text, base.end)
     if braces:
-        return Piece(braces.end(), f"{found.latex}^{_grouped(_inside(braces[1]))}", True)
-    start = found.end + 1
+        return Piece(braces.end(), f"{base.latex}^{_grouped(_inside(braces[1]))}", True)
+    start = base.end + 1
     minus = text.startswith("-", start)
     if text.startswith("(", start):
         end = closing_end(text, start)
         exponent = _sum(text, start + 1)
         if exponent is None or exponent.end != end - 1:
             return None
-        return Piece(end, f"{found.latex}^{_grouped(exponent.latex)}", True)
+        return Piece(end, f"{base.latex}^{_grouped(exponent.latex)}", True)
     exponent = _base(text, start + minus)
-    return exponent and Piece(exponent.end, f"{found.latex}^{_grouped('-' * minus + exponent.latex)}", True)
+    return exponent and Piece(exponent.end, f"{base.latex}^{_grouped('-' * minus + exponent.latex)}", True)
 
 
 def _base(text: str, place: int) -> Piece | None:

@@ -30,7 +30,7 @@ def rates_page(run: RatesRun) -> str:
             " ".join(INTRODUCTION.format(within=_within(run)).split()),
             md.table(
                 ["check", "budget", "alpha", "said", "false reds", "faults refuted", "power stated", "power at least"],
-                [_row(rates) for rates in sorted(run.checks, key=lambda each: not each.wrong)],
+                [_row(rates) for rates in sorted(run.checks, key=lambda rates: not rates.wrong)],
                 right=range(4, 8),
             ),
         ]

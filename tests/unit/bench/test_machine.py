@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.bench import machine
-from dpverify.bench.machine import Watch
+from dpverify.bench import run as machine
+from dpverify.bench.run import Watch
 from dpverify.processes import usable_cores
 
 

@@ -44,7 +44,7 @@ def test_means_of_a_comparison_go_on_as_one(tmp_path: Path, handed: dict[str, An
     store = tmp_path / "blocks.sqlite"
     assert main(["compare", "--seeds", "3", "--fresh", "--store", str(store)]) == 0
     assert handed["seeds"] == 3
-    assert handed["means"].fresh
-    assert handed["means"].cluster is None
+    assert handed["backend"].fresh
+    assert handed["backend"].cluster is None
     assert handed.keys().isdisjoint({"cluster", "store", "fresh"})
     assert store.is_file()

@@ -73,13 +73,13 @@ def test_the_command_line_wants_a_budget(capsys: Capture) -> None:
 def test_ctrl_c_gives_what_was_done(
     after: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    def stopped(request: Any, report: Any, means: Any) -> CompareResult:
+    def stopped(request: Any, report: Any, backend: Any) -> CompareResult:
         def stop(done: int, total: int, label: str) -> None:
             if done == after:
                 raise KeyboardInterrupt
             report(done, total, label)
 
-        return compare(request, stop, means)
+        return compare(request, stop, backend)
 
     monkeypatch.setattr(compare_command, "compare", stopped)
     file = tmp_path / "c.json"

@@ -11,9 +11,8 @@ import pytest
 
 from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.compare import CompareRequest, CompareResult, compare
-from dpverify.compare.intervals import interval
 from dpverify.compare.methods import METHODS, looks
-from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, intervals
+from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
 from dpverify.compare.run import _load, _split
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise

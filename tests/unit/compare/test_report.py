@@ -18,10 +18,9 @@ from dpverify.compare import CompareRequest, CompareResult, compare, run_compare
 from dpverify.compare import command as compare_command
 from dpverify.compare.command import merged, recorded
 from dpverify.compare.figure import draw
-from dpverify.compare.intervals import corrected_level, interval
 from dpverify.compare.methods import METHODS
 from dpverify.compare.page import COMPARISON_PAGE, PAIRS, QUESTIONS, differences, family, figure_names, page
-from dpverify.compare.records import MEASURES, Comparisons, RecordedComparison, SeedOutcome
+from dpverify.compare.records import MEASURES, Comparisons, RecordedComparison, SeedOutcome, corrected_level, interval
 from dpverify.ledger.records import encode
 from dpverify.report.pages.write import regenerate as regenerate_report
 from dpverify.report.pages.write import write_report
@@ -126,8 +125,8 @@ def test_an_interrupted_comparison_does_not_take_the_place_of_a_whole_one(
     assert run_compare(**SMALL, report=tmp_path) == 0
     before = (tmp_path / "comparison.md").read_bytes()
 
-    def stopped(request: CompareRequest, report: Any, means: Any) -> CompareResult:
-        return msgspec.structs.replace(compare(request, report, means), interrupted=True)
+    def stopped(request: CompareRequest, report: Any, backend: Any) -> CompareResult:
+        return msgspec.structs.replace(compare(request, report, backend), interrupted=True)
 
     monkeypatch.setattr(compare_command, "compare", stopped)
     capsys.readouterr()

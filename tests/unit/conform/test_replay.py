@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
+from dpverify.conform.guarded import playing
 from dpverify.conform.replay.patches import rerouted
-from dpverify.conform.replay.playing import playing
 from dpverify.conform.replay.sources import global_generators_kept, used_generators
 from dpverify.conform.replay.tape import Tape
 from tests.unit.conform.backends import BACKENDS
@@ -134,7 +134,7 @@ def test_a_function_of_another_kind_stays_as_it_is() -> None:
 def test_no_library_is_loaded_for_its_noise() -> None:
     code = """
 import sys
-from dpverify.conform.replay.playing import playing
+from dpverify.conform.guarded import playing
 from dpverify.conform.replay.tape import Tape
 with playing(Tape([])):
     pass

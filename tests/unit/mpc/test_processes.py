@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.mpc.errors import PartyError
+from dpverify.mpc.limits import PartyError
 from dpverify.mpc.processes import PartyProcesses, python_command
 from tests.for_each import for_each
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.serving import served
+from dpverify.selftest.mutants import served
 from tests.for_each import for_each
 
 ALGEBRA = """

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dpverify.site
-from dpverify.site.shorten import shorten_figure, shorten_page, shorten_style
+from dpverify.site.output import shorten_figure, shorten_page, shorten_style
 from tests.for_each import for_each
 
 

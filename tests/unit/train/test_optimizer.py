@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpverify.problems.data import Dataset
-from dpverify.train.optimizer import guarantee
+from dpverify.train.records import guarantee
 from tests.for_each import for_each
 
 

@@ -23,7 +23,7 @@ from dpverify.algorithms.settings import options
 from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
-from dpverify.mpc.errors import PartyError
+from dpverify.mpc.limits import PartyError
 from dpverify.mpc.processes import PartyProcesses
 from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
 from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters

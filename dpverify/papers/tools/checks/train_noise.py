@@ -33,8 +33,7 @@ from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.problems.data import Dataset, dataset_of
 from dpverify.problems.stepped_run import LongRun
-from dpverify.train.optimizer import account
-from dpverify.train.records import Request
+from dpverify.train.records import Request, account
 from dpverify.train.run import problem_of, train
 
 CHECKS = PaperChecks("tools", __name__)

@@ -125,7 +125,7 @@ def test_two_processes_add_to_one_table() -> None:
 
 
 def test_a_full_table_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_cache, "MOST", 1)
+    monkeypatch.setattr(code_cache, "MOST_FILES", 1)
     code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()

@@ -12,7 +12,7 @@ from types import CodeType
 
 import pytest
 
-from dpverify.harness.evidence.graph import WHOLE, CodeGraph, Node
+from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph, Node
 from dpverify.harness.evidence.hashes import CodeHashes, today
 from dpverify.harness.evidence.modules import SourceText, find_source
 from dpverify.harness.evidence.places import CheckPlace
@@ -103,7 +103,7 @@ def test_a_change_of_what_a_check_runs_changes_its_hash(claim: str, check: str) 
         assert node is not None
         changed = CodeHashes(CodeGraph(with_change(node[0], code)))
         is_changed = {key: changed.evidence("", [place_of(*key)]) != hashes[key] for key in CHECKS}
-        whole = (node[0], WHOLE)
+        whole = (node[0], WHOLE_MODULE)
         assert is_changed == {key: not {node, whole}.isdisjoint(depends_on(*key)) for key in CHECKS}, code.co_qualname
         assert is_changed[claim, check]
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from dpverify.harness.evidence.graph import WHOLE, CodeGraph
+from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph
 from dpverify.harness.evidence.hashes import CodeHashes
 from dpverify.harness.evidence.modules import SourceText
 from dpverify.harness.evidence.places import CheckPlace
@@ -290,7 +290,7 @@ def test_a_variable_of_a_comprehension_or_a_lambda_is_local_to_it(expression: st
 @pytest.mark.parametrize("place", [CheckPlace("toy.checks"), CheckPlace("toy.checks", 1, 0, 1)])
 def test_where_it_is_not_certain_what_makes_a_check_the_whole_module_counts(place: CheckPlace) -> None:
     graph = CodeGraph(lambda module: SourceText(SOURCES[module].encode(), False) if module in SOURCES else None)
-    assert graph.made_at(place) == [("toy.checks", WHOLE)]
+    assert graph.made_at(place) == [("toy.checks", WHOLE_MODULE)]
 
 
 def test_checks_of_papers_are_found_by_the_lines_that_add_them() -> None:
@@ -298,5 +298,5 @@ def test_checks_of_papers_are_found_by_the_lines_that_add_them() -> None:
     graph = CodeGraph()
     entries = import_checks("dpverify.papers.tran2022.noise.checks.lemma_12").entries()
     nodes = [graph.made_at(entry.place) for entry in entries]
-    assert all(len(each) == 1 and each[0][1] != WHOLE for each in nodes)
+    assert all(len(each) == 1 and each[0][1] != WHOLE_MODULE for each in nodes)
     assert len({each[0] for each in nodes}) == len(entries)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness.evidence import hashes, modules
-from dpverify.harness.evidence.graph import WHOLE
+from dpverify.harness.evidence.graph import WHOLE_MODULE
 from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
@@ -57,7 +57,7 @@ def reached() -> set[str]:
     graph = hashes.today().graph
 
     def name(module: str, place: int) -> str:
-        names = "*" if place == WHOLE else " ".join(graph.known(module).code.units[place].binds)
+        names = "*" if place == WHOLE_MODULE else " ".join(graph.known(module).code.units[place].binds)
         return f"{module.removeprefix('toy_package.')}:{names}"
 
     return {name(*node) for node in graph.reached(graph.made_at(CHECKS))}

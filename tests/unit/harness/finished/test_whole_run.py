@@ -47,7 +47,7 @@ def request_(demo: Specs) -> WholeRun:
 
 
 def run_demo(demo: Specs, store: Store, whole: WholeRun, load: str = "load", **options: Any) -> Run:
-    return verify(demo, source=SOURCE + load, store=store, whole=whole, **options)
+    return verify(demo, source=SOURCE + load, store=store, whole_run=whole, **options)
 
 
 def test_what_is_recalled_is_what_the_blocks_give(demo: Specs, store: Store, request_: WholeRun) -> None:

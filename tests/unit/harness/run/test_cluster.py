@@ -26,12 +26,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpverify.cli import main
 from dpverify.harness.run import cluster as module
+from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint, run_on_worker
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.harness.run.task_pool import Outcomes
 from dpverify.harness.run.tasks import Task
-from dpverify.harness.run.work import Means
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import Specs
 from dpverify.ledger.results import INTERRUPTED, Run
@@ -338,9 +338,9 @@ class OneWorker:
 
 
 def test_a_block_of_a_command_in_pieces_that_does_not_return_is_named_after_its_limit() -> None:
-    means = Means(cluster=OneWorker(), limit=0.5)  # type: ignore[arg-type]  # as much of a cluster as is used
+    backend = Backend(cluster=OneWorker(), limit=0.5)  # type: ignore[arg-type]  # as much of a cluster as is used
     with pytest.raises(ArgumentError, match=r"must run each block of a mechanism within 0\.5 s"):
-        list(means.outcomes(Endless(), 2))  # type: ignore[arg-type]  # nothing is kept of it
+        list(backend.outcomes(Endless(), 2))  # type: ignore[arg-type]  # nothing is kept of it
 
 
 def test_a_limit_of_a_comparison_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,9 +18,8 @@ import pytest
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run import store as module
-from dpverify.harness.run.parts import NotStorableError, packed, unpacked
 from dpverify.harness.run.runner import verify
-from dpverify.harness.run.store import Store
+from dpverify.harness.run.store import NotStorableError, Store, packed, unpacked
 from dpverify.harness.run.store_file import StoreError
 from dpverify.harness.run.suite import Suite
 from dpverify.harness.run.tasks import Job

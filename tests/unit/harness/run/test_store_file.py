@@ -13,9 +13,9 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.harness.finished.block_outcome import BlockOutcome
-from dpverify.harness.run.store import KeptBlocks, Store
+from dpverify.harness.run.backend import Backend
+from dpverify.harness.run.store import BlockCache, Store
 from dpverify.harness.run.store_file import VERSION, StoreError
-from dpverify.harness.run.work import Means
 from tests.for_each import for_each
 
 BLOCKS = 40
@@ -187,14 +187,14 @@ def test_blocks_without_a_digest_which_earlier_versions_kept_are_dropped(tmp_pat
 def test_a_store_that_breaks_in_the_middle_costs_no_result(tmp_path: Path) -> None:
     for number, broken in enumerate(("select", "drop")):
         store = Store(tmp_path / f"{number}.sqlite")
-        means = Means(store, passing=True)
+        backend = Backend(store, temporary=True)
         if broken == "select":
             store.close()
-        pieces = means.outcomes(Numbers(), 3)
+        pieces = backend.outcomes(Numbers(), 3)
         found = [next(pieces), next(pieces)]
         store.close()
         assert [*found, *pieces] == [(block, Numbers().run(block)) for block in range(3)]
-        (line,) = means.words()
+        (line,) = backend.words()
         assert line.startswith("the run went on without its store: ")
 
 
@@ -209,6 +209,6 @@ def test_whether_blocks_are_stale_is_asked_of_a_file_that_breaks(
         return {}
 
     monkeypatch.setattr(store, "found", broken)
-    kept = KeptBlocks(store, [Numbers()], ["hash"])
+    kept = BlockCache(store, [Numbers()], ["hash"])
     assert kept.found(0) == {}
     assert "cannot be read" in store.failure

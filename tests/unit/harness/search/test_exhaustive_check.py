@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
-from dpverify.harness.search.granted import not_granted
+from dpverify.harness.search.exhaustive_check import not_granted
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.harness.simulation import exponents as fitted
+from dpverify.harness.simulation import slopes_check as fitted
 
 
 def test_a_power_law_is_fitted_exactly() -> None:

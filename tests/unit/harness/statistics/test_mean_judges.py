@@ -41,16 +41,16 @@ def test_mean_law_is_two_sided(size: Context) -> None:
     judge = MeanLaw(lambda _: 1.0, SubGaussian(1.0))
     radius = SubGaussian(1.0).radius(100, 0.0, 0.005)
     for mean, says in ((1.0 + radius * 1.01, "disagrees"), (1.0 - radius * 1.01, "disagrees"), (1.05, "agrees")):
-        assert judge.decide(size, MeanMoments(100, mean, 0.0), 0.01).says == says
+        assert judge.decide(size, MeanMoments(100, mean, 0.0), 0.01).outcome == says
 
 
 def test_a_bound_is_refuted_by_a_confidence_limit_and_not_by_a_mean(size: Context) -> None:
     judge = MeanBound(SubGaussian(1.0))
     radius = SubGaussian(1.0).radius(100, 0.0, 0.01)
     above = judge.decide(size, MeanMoments(100, 0.7 + 0.9 * radius, 0.0), 0.01)
-    assert above.says == "agrees"
+    assert above.outcome == "agrees"
     beyond = judge.decide(size, MeanMoments(100, 0.7 + 1.1 * radius, 0.0), 0.01)
-    assert beyond.says == "refutes"
+    assert beyond.outcome == "refutes"
     assert beyond.lhs is not None
     assert float(beyond.lhs.float) == pytest.approx(0.7 + 0.1 * radius)
     assert beyond.rhs is not None
@@ -62,8 +62,8 @@ def test_a_lower_bound_looks_the_other_way(size: Context) -> None:
     relations: tuple[Relation, ...] = (">=", ">")
     for relation in relations:
         lower = replace(size, statement=replace(size.statement, relation=relation))
-        assert judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).says == "refutes"
-        assert judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).says == "agrees"
+        assert judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).outcome == "refutes"
+        assert judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).outcome == "agrees"
 
 
 def test_an_equation_is_no_bound(size: Context) -> None:
@@ -96,9 +96,9 @@ def test_proportions(size: Context) -> None:
     judge = ProportionBound(bound=lambda _: 0.1)
     few, many = np.zeros(1000), np.zeros(1000)
     few[:110], many[:300] = 1.0, 1.0
-    assert judge.decide(size, judge.collect(size, few), 1e-3).says == "agrees"
+    assert judge.decide(size, judge.collect(size, few), 1e-3).outcome == "agrees"
     said = judge.decide(size, judge.collect(size, many), 1e-3)
-    assert said.says == "refutes"
+    assert said.outcome == "refutes"
     assert said.statistic.startswith("300 of 1000, lower confidence limit 0.2")
     (fault,) = judge.planted(size, ProportionEffect(0.1, 0.4))
     tosses = fault.change(size, few, np.random.default_rng(1))
@@ -109,7 +109,7 @@ def test_a_limit_at_the_bound_refutes_nothing(size: Context) -> None:
     never, always = np.zeros(50), np.ones(50)
     for bound, sample, says in ((0.0, never, "agrees"), (0.0, always, "refutes"), (1.0, always, "agrees")):
         judge = ProportionBound(bound=lambda _, bound=bound: bound)  # type: ignore[misc]  # the loop's own bound
-        assert judge.decide(size, judge.collect(size, sample), 0.5).says == says
+        assert judge.decide(size, judge.collect(size, sample), 0.5).outcome == says
 
 
 def test_an_effect_of_another_kind_is_refused(size: Context) -> None:

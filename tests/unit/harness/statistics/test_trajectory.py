@@ -246,7 +246,7 @@ LAW = TrajectoryLaw(lambda _: COVARIANCE, printed=lambda _: np.full(T, 9.0))
 
 def test_the_judge_gives_a_figure_and_the_nearest_test(context: Context) -> None:
     said = LAW.decide(context, LAW.collect(context, walks(7)), 1e-6)
-    assert said.says == "agrees"
+    assert said.outcome == "agrees"
     assert said.statistic.startswith("7 exact tests agree; nearest:")
     figure = said.figures["noise-variance"]
     assert figure["x"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
@@ -260,7 +260,7 @@ def test_the_judge_gives_a_figure_and_the_nearest_test(context: Context) -> None
 
 def test_the_judge_names_which_test_refutes(context: Context) -> None:
     said = LAW.decide(context, LAW.collect(context, 1.1 * walks(8)), 1e-6)
-    assert said.says == "disagrees"
+    assert said.outcome == "disagrees"
     assert said.statistic.startswith("scale of all: standard deviation 1.098")
 
 

@@ -8,12 +8,12 @@ from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError
 from dpverify.report.words import GENERATED
 from dpverify.selftest.pages.faults import SELFTEST_PAGE, by_guard, selftest_page
-from dpverify.selftest.records import FaultOutcome, Saw, Selftest, Sighting
+from dpverify.selftest.records import Detection, FaultOutcome, Selftest, Sighting
 
 TEST = "tests/unit/a/test_b.py::test_it"
 
 
-def outcome(name: str, module: str, **seen: Saw) -> FaultOutcome:
+def outcome(name: str, module: str, **seen: Detection) -> FaultOutcome:
     sightings = [
         Sighting(check=TEST if check == "test" else "p:c", saw=saw, by=["law"], detects=["2%"])
         for check, saw in seen.items()

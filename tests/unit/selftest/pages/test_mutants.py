@@ -3,10 +3,10 @@ from __future__ import annotations
 import msgspec
 
 from dpverify.selftest.pages.mutants import mutants_page, summary
-from dpverify.selftest.records import NOTHING_RUNS, FaultOutcome, MutantsRun, Saw, Sighting
+from dpverify.selftest.records import NOTHING_RUNS, Detection, FaultOutcome, MutantsRun, Sighting
 
 
-def change(module: str, saw: Saw) -> FaultOutcome:
+def change(module: str, saw: Detection) -> FaultOutcome:
     sighting = Sighting(check=f"tests/test_{module}.py", saw=saw)
     return FaultOutcome(id=module, kind="machine", what="line 1: 0 becomes (1)", module=module, sightings=[sighting])
 

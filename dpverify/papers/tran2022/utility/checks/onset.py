@@ -11,7 +11,7 @@ from typing import Any
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.context import as_point
 from dpverify.harness.search.onset import size
-from dpverify.harness.search.onset_check import OnsetCheck
+from dpverify.harness.search.rule_check import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.onset import (
     Cell,

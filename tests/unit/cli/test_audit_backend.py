@@ -14,9 +14,9 @@ import pytest
 
 from dpverify.cli import audit as command
 from dpverify.cli import main
+from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
-from dpverify.harness.run.work import Means
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.draws import Elsewhere
 from dpverify.privacy.audit.records import AuditResult, Law
@@ -78,11 +78,11 @@ def test_what_another_file_beside_it_changed_is_drawn_anew(
     monkeypatch.setattr(command, "LEAST_SECONDS", 0.0)
     target = command.find(f"{mine}:slow", None, None, 1e-5)
     mechanism = f"{mine}:slow"
-    before = command._asked(mechanism, None, target)
-    assert before == command._asked(mechanism, None, target)
+    before = command._cache_key(mechanism, None, target)
+    assert before == command._cache_key(mechanism, None, target)
     (mine.parent / "helper.py").write_text("SCALE = 2\n")
-    assert command._asked(mechanism, None, target) != before
-    assert command._asked(mechanism, None, target._replace(datasets=lambda: None)) is None
+    assert command._cache_key(mechanism, None, target) != before
+    assert command._cache_key(mechanism, None, target._replace(datasets=lambda: None)) is None
 
 
 @pytest.mark.slow
@@ -92,12 +92,12 @@ def test_a_cluster_audits_as_one_process(law: Law, mine: Path, tmp_path: Path, c
     assert main(words(mine, law=law)) == 0
     alone = found(capsys)
     target = command.find(f"{mine}:slow", None, None, 1e-5)
-    origin = partial(command._mechanism_and_datasets, f"{mine}:slow", None, 1e-5)
+    origin = partial(command._load_targets, f"{mine}:slow", None, 1e-5)
     with running(tmp_path) as started:
         assert main(words(mine, "--cluster", started.address, law=law)) == 0
         assert found(capsys) == alone
         cluster = Cluster(started.address)
-        elsewhere = Elsewhere(Means(cluster=cluster).outcomes, "", origin)
+        elsewhere = Elsewhere(Backend(cluster=cluster).outcomes, "", origin)
         with at_block(cluster, 8, started.workers[0].kill):
             again = audit(
                 target.mechanism, epsilon=9.0, n=600, law=law, name=alone.mechanism, elsewhere=elsewhere

@@ -1,14 +1,14 @@
-"""Long commands besides verify, in pieces that do not depend on each other: run here or on a cluster, and kept.
+"""Execution of long commands other than verify: independent pieces of work, in this process or on a cluster, cached.
 
-What a piece gives follows from what is asked and its number, so that pieces which are taken from the store, whoever ran
-them, and pieces that are run now make the same whole, bit for bit, as one run that nothing ended; none counts twice.
+The result of a piece depends only on the request and the number of the piece. Stored and new pieces therefore give the
+same result, bit for bit, as one uninterrupted run, and no piece counts twice.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -16,10 +16,11 @@ from threadpoolctl import threadpool_limits
 
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run.cluster import Cluster, fingerprint
-from dpverify.harness.run.store import Keepable, KeptBlocks, Store
+from dpverify.harness.run.store import BlockCache, Keepable, Store
 from dpverify.harness.run.task_pool import DIED, Outcomes
 from dpverify.harness.run.tasks import Runnable, Task
 from dpverify.kernels.check import ArgumentError
+from dpverify.shared_types import ReportProgress
 
 
 class Work(Keepable, Runnable, Protocol):
@@ -27,32 +28,30 @@ class Work(Keepable, Runnable, Protocol):
 
 
 @dataclass
-class Means:
-    """Where pieces are run and where they are kept; by default here, and nowhere."""
+class Backend:
+    """Execution backend with a result cache. By default pieces run in this process, without a cache."""
 
     store: Store | None = None
     cluster: Cluster | None = None
-    fresh: bool = False  # take nothing from the store
-    least: float = 0.0  # seconds of a piece below which it is done again rather than kept
-    passing: bool = False  # whether pieces are kept only until all are done: a later run is to be a new one
-    limit: float = 0.0  # seconds that a piece may take on the cluster, in a process of its own; 0 for none
-    taken: int = 0  # pieces that were there already
-    stale: bool = False  # whether there were pieces by other code only
+    fresh: bool = False  # ignore stored results
+    min_seconds: float = 0.0  # results of pieces that took less are not stored
+    temporary: bool = False  # delete the stored results when all pieces are finished
+    limit: float = 0.0  # time limit of a piece on the cluster, in seconds, in a process of its own; 0 for no limit
+    reused: int = 0  # number of pieces whose stored results were used
+    stale: bool = False  # whether the only stored results are from other code
 
     def outcomes(self, work: Work, pieces: int) -> Iterator[tuple[int, Any]]:
-        """Give number and part of each piece: those that are kept first, in their order, then the others as they end.
+        """Yield number and result of each piece: first the stored ones, in their order, then the others as they finish.
 
-        Where the cluster is lost it ends as by Ctrl-C, with a KeyboardInterrupt. An error of a piece is raised here.
+        If the cluster is lost, raises KeyboardInterrupt, as for Ctrl-C. The error of a piece is raised here.
         """
-        kept_blocks = (
-            None if self.store is None else KeptBlocks(self.store, [work], [fingerprint()["code"]], self.fresh)
-        )
-        finished_pieces = {} if kept_blocks is None else kept_blocks.found(0)
-        self.stale |= kept_blocks is not None and kept_blocks.stale > 0
+        cache = None if self.store is None else BlockCache(self.store, [work], [fingerprint()["code"]], self.fresh)
+        finished_pieces = {} if cache is None else cache.found(0)
+        self.stale |= cache is not None and cache.stale > 0
         tasks = deque[Task]()
         for piece in range(pieces):
             if piece in finished_pieces:
-                self.taken += 1
+                self.reused += 1
                 yield piece, finished_pieces[piece].part
             else:
                 tasks.append((0, piece))
@@ -60,16 +59,30 @@ class Means:
         with threadpool_limits(1):  # the last digit depends on the number of threads
             for (_, piece), outcome_of_run in run:
                 outcome = self._sound(work, piece, outcome_of_run)
-                if kept_blocks is not None and outcome.seconds >= self.least:
-                    kept_blocks.keep(0, piece, outcome)
+                if cache is not None and outcome.seconds >= self.min_seconds:
+                    cache.keep(0, piece, outcome)
                 yield piece, outcome.part
         if self.cluster is not None and self.cluster.failure:
             raise KeyboardInterrupt
-        if self.passing and self.store is not None and not self.store.failure:
+        if self.temporary and self.store is not None and not self.store.failure:
             self.store.drop([work])
 
+    def run(
+        self, work: Work, pieces: int, label: Callable[[int, Any], str], report: ReportProgress | None = None
+    ) -> tuple[dict[int, Any], bool]:
+        """Run pieces; after Ctrl-C, or if the cluster was lost, return the finished ones and True."""
+        finished = dict[int, Any]()
+        try:
+            for number, part in self.outcomes(work, pieces):
+                finished[number] = part
+                if report is not None:
+                    report(len(finished), pieces, label(number, part))
+        except KeyboardInterrupt:
+            return finished, True
+        return finished, False
+
     def _sound(self, work: Work, piece: int, outcome: BlockOutcome) -> BlockOutcome:
-        """Run a piece here that failed on a worker, so that its error is the same as in one process."""
+        """Run a piece that failed on a worker again in this process, so that its error is raised here."""
         if not outcome.error:
             return outcome
         if self.cluster is not None and outcome.error == DIED:
@@ -81,14 +94,14 @@ class Means:
         return BlockOutcome(work.run(piece), outcome.seconds)
 
     def words(self) -> list[str]:
-        """Say what a person should know of them, a line each, once all is done."""
+        """Return messages for the user about lost clusters and stored results, one per line."""
         sentences = []
         if self.cluster is not None and self.cluster.failure:
             sentences.append(self.cluster.failure)
         if self.store is not None and self.store.failure:
             sentences.append(f"the run went on without its store: {self.store.failure}")
-        if self.taken:
-            sentences.append(f"{self.taken} pieces of the work were taken from the store; --fresh does all anew")
+        if self.reused:
+            sentences.append(f"{self.reused} pieces of the work were taken from the store; --fresh does all anew")
         elif self.stale:
             sentences.append("what the store has of this was made by other code: it is stale, and all was done anew")
         return sentences

@@ -17,10 +17,10 @@ from dpverify.cli import main
 from dpverify.compare import CompareRequest, CompareResult, compare
 from dpverify.compare.experiments.experiment import ExperimentRequest
 from dpverify.compare.experiments.run import run_experiment
-from dpverify.harness.run import work as module
+from dpverify.harness.run import backend as module
+from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
-from dpverify.harness.run.work import Means
 from tests.unit.harness.run.test_cluster import at_block, running
 
 REQUEST = CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=3)
@@ -32,9 +32,9 @@ import sys
 from pathlib import Path
 from dpverify.compare import CompareRequest, compare
 from dpverify.harness.run.store import Store
-from dpverify.harness.run.work import Means
+from dpverify.harness.run.backend import Backend
 print("started", flush=True)
-compare(CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=3), means=Means(Store(Path(sys.argv[1]))))
+compare(CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=3), backend=Backend(Store(Path(sys.argv[1]))))
 """
 
 
@@ -49,30 +49,30 @@ def alone() -> bytes:
 
 def test_what_is_kept_is_found_again_and_more_seeds_add_to_it(tmp_path: Path, alone: bytes) -> None:
     store = Store(tmp_path / "evidence.sqlite")
-    first, second, fresh = Means(store), Means(store), Means(store, fresh=True)
-    assert found(compare(REQUEST, means=first)) == found(compare(REQUEST, means=second)) == alone
-    assert (first.taken, second.taken, first.words()) == (0, PIECES, [])
+    first, second, fresh = Backend(store), Backend(store), Backend(store, fresh=True)
+    assert found(compare(REQUEST, backend=first)) == found(compare(REQUEST, backend=second)) == alone
+    assert (first.reused, second.reused, first.words()) == (0, PIECES, [])
     assert second.words() == [f"{PIECES} pieces of the work were taken from the store; --fresh does all anew"]
-    assert found(compare(REQUEST, means=fresh)) == alone
-    assert fresh.taken == 0
-    more, other = Means(store), Means(store)
+    assert found(compare(REQUEST, backend=fresh)) == alone
+    assert fresh.reused == 0
+    more, other = Backend(store), Backend(store)
     longer = CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=4)
-    assert found(compare(longer, means=more)) == found(compare(longer))
-    assert more.taken == PIECES
-    compare(CompareRequest(epsilon=1.0, delta=1e-5, n=60, epochs=1, seeds=2), means=other)
-    assert other.taken == 0
+    assert found(compare(longer, backend=more)) == found(compare(longer))
+    assert more.reused == PIECES
+    compare(CompareRequest(epsilon=1.0, delta=1e-5, n=60, epochs=1, seeds=2), backend=other)
+    assert other.reused == 0
 
 
 def test_what_other_code_made_is_stale_and_is_said_to_be(
     tmp_path: Path, alone: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path / "evidence.sqlite")
-    compare(REQUEST, means=Means(store))
+    compare(REQUEST, backend=Backend(store))
     monkeypatch.setattr(module, "fingerprint", lambda: {"code": "another"})
-    means = Means(store)
-    assert found(compare(REQUEST, means=means)) == alone
-    assert (means.taken, means.stale) == (0, True)
-    assert "it is stale" in means.words()[0]
+    backend = Backend(store)
+    assert found(compare(REQUEST, backend=backend)) == alone
+    assert (backend.reused, backend.stale) == (0, True)
+    assert "it is stale" in backend.words()[0]
 
 
 def test_a_damaged_store_is_refused_in_a_line_and_is_left_as_it_is(
@@ -106,7 +106,7 @@ def test_a_comparison_that_is_killed_goes_on(tmp_path: Path, alone: bytes) -> No
             assert process.stdout.readline() == b"started\n"
             time.sleep(rng.uniform(0.0, 2.0))
             process.kill()
-    assert found(compare(REQUEST, means=Means(Store(path)))) == alone
+    assert found(compare(REQUEST, backend=Backend(Store(path)))) == alone
 
 
 def test_tables_are_kept_row_by_row(tmp_path: Path) -> None:
@@ -120,10 +120,10 @@ def test_tables_are_kept_row_by_row(tmp_path: Path) -> None:
 
     store = Store(tmp_path / "evidence.sqlite")
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(request, stop, Means(store))
-    means = Means(store)
-    result = run_experiment(request, None, means)
-    assert means.taken == 4 + 1
+        run_experiment(request, stop, Backend(store))
+    backend = Backend(store)
+    result = run_experiment(request, None, backend)
+    assert backend.reused == 4 + 1
     assert untimed(result.tables) == untimed(run_experiment(request).tables)
     assert sum(len(table.rows) for table in result.tables) == stopped[0]
 
@@ -142,15 +142,15 @@ def test_a_cluster_compares_as_one_process_and_goes_on_where_its_scheduler_died(
     store = Store(tmp_path / "evidence.sqlite")
     with running(tmp_path) as started:
         cluster = Cluster(started.address)
-        assert found(compare(REQUEST, means=Means(cluster=cluster))) == alone
+        assert found(compare(REQUEST, backend=Backend(cluster=cluster))) == alone
         with at_block(cluster, 8, started.workers[0].kill):
-            assert found(compare(REQUEST, means=Means(cluster=cluster))) == alone
-        means = Means(store, cluster)
+            assert found(compare(REQUEST, backend=Backend(cluster=cluster))) == alone
+        backend = Backend(store, cluster)
         with at_block(cluster, 14, started.scheduler.kill):
-            result = compare(REQUEST, means=means)
+            result = compare(REQUEST, backend=backend)
         assert result.interrupted
-        assert means.words() == [f"the run on the cluster at {started.address} ended early: the scheduler is gone"]
+        assert backend.words() == [f"the run on the cluster at {started.address} ended early: the scheduler is gone"]
         cluster.close()
-    after = Means(store)
-    assert found(compare(REQUEST, means=after)) == alone
-    assert after.taken >= result.done * PIECES // REQUEST.seeds
+    after = Backend(store)
+    assert found(compare(REQUEST, backend=after)) == alone
+    assert after.reused >= result.done * PIECES // REQUEST.seeds

@@ -1,27 +1,68 @@
-"""What ``dpverify conform`` has found so far: printed, summarized and written."""
+"""Load the targets of ``conform`` and ``audit``; print, summarize and write what ``conform`` finds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dpverify import targets
 from dpverify.cli.output import OK, BadInput
+from dpverify.foreign import ForeignError, foreign_code
+from dpverify.targets import TargetError, load_object
 
 if TYPE_CHECKING:
     from dpverify.conform import Conformance, ConformanceTest
     from dpverify.conform.peers.records import CatalogueEntry, Peer
-    from dpverify.foreign import ForeignError
+
+
+DATASETS = "datasets"
+
+
+def load_datasets(target: str | None, module: ModuleType) -> object:
+    """Find the pair of data sets ``module:name``, or ``datasets`` in the mechanism's own module, if it is there."""
+    if target is not None:
+        value = load_value("--datasets", target)[0]
+    elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # `from sklearn import datasets` is no pair
+        target = f"{module.__name__}:{DATASETS}"
+        value = getattr(module, DATASETS)
+    else:
+        return None
+    if not callable(value):
+        return value
+    try:
+        with foreign_code("datasets"):
+            return value()
+    except ForeignError as error:
+        raise BadInput("--datasets", target, error.reason) from error
+
+
+def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
+    """Import a function, or refuse the option that names it."""
+    try:
+        return targets.load_function(target)
+    except TargetError as error:
+        raise BadInput(option, target, str(error)) from error
+
+
+def load_value(option: str, target: str) -> tuple[Any, ModuleType]:
+    """Import an object, or refuse the option that names it."""
+    try:
+        return load_object(target)
+    except TargetError as error:
+        raise BadInput(option, target, str(error)) from error
+
 
 REFUTED = 1
-WIDEST = 110  # lines stop here, however wide the terminal is
+WIDEST = 110  # maximum length of lines, also in a wider terminal
 
 Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
 
 
 class ConformAnswers:
-    """What the tests have found so far, printed as soon as an optimizer is done."""
+    """The results of the tests so far. Those of an optimizer are printed as soon as it is finished."""
 
     def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
         self.targets = targets
@@ -39,7 +80,7 @@ class ConformAnswers:
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
         self._tests: list[ConformanceTest] = []
-        self._bar = ExitStack()  # what shows how far the tests are, while nothing is printed
+        self._bar = ExitStack()  # the progress bar
         self._show: Callable[[int, int, str], None] | None = None
 
     def take(self, message: str, value: Any) -> None:
@@ -68,7 +109,7 @@ class ConformAnswers:
             self._end()
 
     def fail(self, error: ForeignError) -> None:
-        """Take that foreign code ended its process or did not return; what was found before is kept."""
+        """Record that foreign code ended its process or did not return. Earlier results are kept."""
         from dpverify.conform.guarded import failed_call
         from dpverify.conform.peers.recording import short_target
         from dpverify.conform.peers.records import CatalogueEntry
@@ -85,19 +126,19 @@ class ConformAnswers:
         self._end()
 
     def _progress(self, done: int, total: int, label: str) -> None:
-        """Show on stderr how far the tests are, if it is a terminal; ``total``: 0 if it is not known."""
+        """Show the progress of the tests on stderr if it is a terminal. ``total``: 0 if unknown."""
         from dpverify.report.terminal import rounds_on_stderr
 
         self._show = self._show or self._bar.enter_context(rounds_on_stderr())
         self._show(done, total or done + 1, label)
 
     def hide_progress(self) -> None:
-        """Take away what shows how far the tests are, so that results can be printed."""
+        """Remove the progress bar, so that results can be printed."""
         self._bar.close()
         self._show = None
 
     def show_unfinished(self) -> None:
-        """Print what was found of an optimizer whose tests did not end."""
+        """Print the results of an optimizer whose tests did not finish."""
         self.hide_progress()
         if self._tests:
             target = self.targets[self._place[0]] if self._place else ""
@@ -110,20 +151,20 @@ class ConformAnswers:
 
         assert self._place is not None
         if self._optimizer is not None:
-            found = Conformance(self._tests)
-            says, peer = self._optimizer
+            conformance = Conformance(self._tests)
+            summary, peer = self._optimizer
             target = self.targets[self._place[0]]
-            self._print([f"{target}: {says}"] if len(self.targets) > 1 else [], found)
-            self.code = self.code if found else REFUTED
+            self._print([f"{target}: {summary}"] if len(self.targets) > 1 else [], conformance)
+            self.code = self.code if conformance else REFUTED
             if self.summary is not None:
-                append_summary(target, found, self.summary)
+                append_summary(target, conformance, self.summary)
             if peer is not None:
-                self.peers.append(with_tests(peer, found))
+                self.peers.append(with_tests(peer, conformance))
         self.done.add(self._place)
         self._place = None
         self._tests = []
 
-    def _print(self, titles: list[str], found: Conformance) -> None:
+    def _print(self, titles: list[str], conformance: Conformance) -> None:
         from rich.console import Console
 
         from dpverify.conform.causes import report
@@ -132,7 +173,9 @@ class ConformAnswers:
 
         self.hide_progress()
         console = Console()
-        lines = report(found.tests, found.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose")
+        lines = report(
+            conformance.tests, conformance.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose"
+        )
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:

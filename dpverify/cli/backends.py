@@ -1,4 +1,4 @@
-"""Where the blocks of a command run, and where they are kept: ``--cluster``, ``--store`` and ``--fresh``."""
+"""The options ``--cluster``, ``--store`` and ``--fresh``: where a command runs its work, and its result cache."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from dpverify.cli.output import BadInput, complain
 
 if TYPE_CHECKING:
+    from dpverify.harness.run.backend import Backend
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
-    from dpverify.harness.run.work import Means
 
 
 @contextmanager
-def connected(address: str | None) -> Iterator[Cluster | None]:
-    """The cluster at an address, which is left as it is at the end."""
+def open_cluster(address: str | None) -> Iterator[Cluster | None]:
+    """Connect to the cluster at an address. The cluster keeps running at the end."""
     if address is None:
         yield None
         return
@@ -39,8 +39,8 @@ def connected(address: str | None) -> Iterator[Cluster | None]:
         cluster.close()
 
 
-def opened(path: Path | None) -> Store | None:
-    """The store of blocks; the user's own must be one, and without the default one nothing is lost but time."""
+def open_store(path: Path | None) -> Store | None:
+    """Open the result cache. An unusable file is an error if the user named it; the default one is optional."""
     from dpverify.cache_files import default_store
     from dpverify.harness.run.store import Store
     from dpverify.harness.run.store_file import StoreError
@@ -55,24 +55,24 @@ def opened(path: Path | None) -> Store | None:
 
 
 @contextmanager
-def means_of(
+def open_backend(
     address: str | None,
     store: Path | None,
     *,
     fresh: bool,
-    least: float = 0.0,
-    passing: bool = False,
+    min_seconds: float = 0.0,
+    temporary: bool = False,
     limit: float = 0.0,
-) -> Iterator[Means]:
-    """Cluster and store of a command in pieces; at the end, what to know of them is said."""
-    from dpverify.harness.run.work import Means
+) -> Iterator[Backend]:
+    """Open cluster and result cache of a command; at the end print their messages."""
+    from dpverify.harness.run.backend import Backend
 
-    blocks = opened(store)
+    blocks = open_store(store)
     try:
-        with connected(address) as cluster:
-            means = Means(blocks, cluster, fresh, least, passing, limit)
-            yield means
-            for line in means.words():
+        with open_cluster(address) as cluster:
+            backend = Backend(blocks, cluster, fresh, min_seconds, temporary, limit)
+            yield backend
+            for line in backend.words():
                 complain(line)
     finally:
         if blocks is not None:

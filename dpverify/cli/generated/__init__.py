@@ -1,1 +1,0 @@
-"""Commands whose options are generated from the settings of algorithms."""

@@ -1,1 +1,0 @@
-"""Commands about proofs as text."""
