@@ -1,4 +1,4 @@
-"""What a report needs of a run, gathered: per paper, per claim, every derivation and picture once; what is stale."""
+"""Group the results of a run by paper and claim, list each derivation and picture once, and find stale results."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Picture:
 
 
 def paper_of(result: Result) -> str:
-    """The key of the paper: ``tran2022``."""
+    """Return the key of the paper: ``tran2022``."""
     return result.claim.partition(":")[0]
 
 
 def claim_id(result: Result) -> str:
-    """The claim without its paper: ``lemma-12``."""
+    """Return the claim without its paper: ``lemma-12``."""
     return result.claim.partition(":")[2]
 
 
 def by_claim(results: Iterable[Result]) -> list[list[Result]]:
-    """Results in their order, those of one claim (one per reading) together."""
+    """Group results by claim, one per reading, in their order."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(result.claim, []).append(result)
@@ -48,9 +48,9 @@ def by_claim(results: Iterable[Result]) -> list[list[Result]]:
 
 
 def said_alike(results: Iterable[Result], *, briefly: bool = False) -> list[list[Result]]:
-    """Readings of one claim of which the same is said, together: one verdict, one reason, one correction.
+    """Group the readings of a claim that have the same verdict, reason and correction.
 
-    ``briefly``: where no more is said than the verdict and how the correction stands.
+    ``briefly``: compare only the verdict and the status of the correction.
     """
     groups: dict[object, list[Result]] = {}
     for result in results:
@@ -107,12 +107,12 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
 
 
 def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
-    """The runs that are about a paper: those of our own tools, whose claims are all of the kind tool, are left out."""
+    """Return the runs about papers. Runs whose claims are all of the kind tool are left out."""
     return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
 
 
 def papers_first(runs: Mapping[str, Run]) -> dict[str, Run]:
-    """The runs sorted by key, those about a paper before those of our own tools."""
+    """Sort the runs by key, papers before our own tools."""
     papers = of_papers(runs)
     return dict(sorted(runs.items(), key=lambda item: (item[0] not in papers, item[0])))
 
@@ -123,7 +123,7 @@ def is_vacuous(result: Result) -> bool:
 
 
 def false_alarm(results: Iterable[Result]) -> float:
-    """The chance that any statistical refutation in these results is false: at most the sum of their alphas."""
+    """Bound the probability that any statistical refutation in these results is false, by the sum of their alphas."""
     return min(1.0, sum(check.alpha for result in results for check in result.all_checks))
 
 
@@ -133,7 +133,7 @@ def run_false_alarm(run: Run) -> float:
 
 
 def derivations(source: Result | AmendmentResult) -> list[DerivationResult]:
-    """Every derivation once: the result's own, then those of its checks."""
+    """Return every derivation once: that of the result, then those of its checks."""
     listed = [*source.derivation] if isinstance(source, Result) else []
     for check in source.checks:
         if check.derivation is not None and check.derivation not in listed:
@@ -142,14 +142,14 @@ def derivations(source: Result | AmendmentResult) -> list[DerivationResult]:
 
 
 def counterexamples(source: Result | AmendmentResult) -> list[Counterexample]:
-    """The counterexamples: those the verdict rests on, or, where it names none, those of its checks."""
+    """Return the counterexamples of the verdict, or of its checks if it has none."""
     if isinstance(source, Result) and source.counterexamples:
         return source.counterexamples
     return [example for check in source.checks for example in check.counterexamples]
 
 
 def pictures(result: Result) -> Iterator[Picture]:
-    """Every figure of a result once, with the name of its file."""
+    """Return every figure of a result once, with its file name."""
     columns_of: dict[str, dict[str, list[float]]] = {}
     amended = result.amendment.checks if result.amendment else []
     sources = [
@@ -175,7 +175,7 @@ def pictures(result: Result) -> Iterator[Picture]:
 
 
 def slug(*parts: str) -> str:
-    """A name for a file: lower-case letters, digits and hyphens."""
+    """Return a file name of lower-case letters, digits and hyphens."""
     return "-".join(cleaned for part in parts if (cleaned := re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")))
 
 
@@ -185,12 +185,12 @@ Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]  # (claim, reading) to
 
 
 def reading_key(reading: Mapping[str, str]) -> ReadingKey:
-    """A choice of readings as a key of :data:`Hashes`."""
+    """Return a choice of readings as a key of :data:`Hashes`."""
     return tuple(sorted(reading.items()))
 
 
 def stale(run: Run, hashes: Hashes) -> list[str]:
-    """The results of a run that are not today's, each with what has changed."""
+    """Return the stale results of a run, each with the reason."""
     held = {(r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash) for r in run.results}
     changes = {key: _change(was, hashes.get(key)) for key, was in held.items()}
     changes |= dict.fromkeys(hashes.keys() - held.keys(), "the specs have it, the recorded run does not")

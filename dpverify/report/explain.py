@@ -1,4 +1,4 @@
-"""All about one claim, in a terminal: first the verdict, what is wrong and what holds instead, then the details."""
+"""The explanation of a claim in a terminal: the verdict, what is wrong, what holds instead, then the details."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpverify.report.text.summary import Summary, summary
 from dpverify.report.text.tex import tex_text
 from dpverify.report.words import counts, counts_words, kind_words, plural
 
-WIDEST = 110  # lines of running text stop here, however wide the terminal is
+WIDEST = 110  # maximum length of lines of text, also in a wider terminal
 INDENT = "  "
 LONGEST = 60  # lines of an explanation that is not full, at 80 columns
 LABEL = 10  # columns of a label before a short paragraph
@@ -35,18 +35,18 @@ FURTHER_OPTIONS = "--full prints all findings, conditions and checks. --at evalu
 
 @dataclass(frozen=True)
 class Explained:
-    """What is known of a claim."""
+    """A claim with its recorded results."""
 
     paper: PaperInfo
     spec: ClaimSpec
     results: Sequence[Result] = ()  # evidence from a stored run, if any
-    stale: Sequence[str] = ()  # which of it is not today's, and why
+    stale: Sequence[str] = ()  # which results are stale, and why
     checks: Sequence[str] = ()  # names of the checks that can judge it
     source: str = RECORDED  # where the results are from
 
     @property
     def judged(self) -> Sequence[Result]:
-        """The results of the stored run, or else what our verdicts say."""
+        """Return the results of the stored run, or those of the recorded verdicts."""
         return self.results or pinned_results(self.spec)
 
 
@@ -85,7 +85,7 @@ class _Page:
         self.lines: list[StyledLine] = []
 
     def section(self, title: str, paragraphs: Iterator[str] | Sequence[str], limit: int = 10**6) -> None:
-        """Add a title and indented paragraphs; nothing where there are none."""
+        """Add a title and indented paragraphs, if there are any."""
         texts = [self.letters(text) for text in paragraphs if text]
         if lines := fitted(texts, self.width, limit, indent=INDENT):
             titles = [StyledLine(line, "bold") for line in wrapped(self.letters(title), self.width)]
@@ -101,7 +101,7 @@ class _Page:
 def _brief(
     page: _Page, explained: Explained, groups: Sequence[Sequence[Result]], verdicts: Summary, line_limit: int
 ) -> None:
-    """Add what fits on one or two screens; quotes and formulas have at most so many lines each."""
+    """Add the short explanation of one or two screens, with a limit on the lines of quotes and formulas."""
     spec = explained.spec
     page.section(_quote_title(spec.record), tex_text(spec.record.quote).splitlines(), line_limit)
     page.section("As a formula", statement_text(display(spec.statement())), line_limit)
@@ -168,7 +168,7 @@ def _example(example: Counterexample, result: Result) -> str:
 
 
 def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:
-    """Return what the readings are, and that they change nothing, if so."""
+    """Return the readings, and whether they make no difference."""
     choices = "; ".join(f"{reading.name} = {' | '.join(reading.choices)}" for reading in explained.spec.record.reading)
     if not choices:
         return ""
@@ -178,7 +178,7 @@ def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:
 
 
 def _evidence(explained: Explained) -> str:
-    """Return how many checks said what, of the first reading."""
+    """Return the number of checks for each status, of the first reading."""
     if not explained.results:
         return NO_RUN.format(claim=explained.spec.key)
     first = explained.results[0]

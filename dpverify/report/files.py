@@ -1,4 +1,4 @@
-"""Files that a command writes: refused beforehand where they cannot be written, never seen half written."""
+"""Files that a command writes. Unwritable files are refused before the run, and files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check_folder(name: str, folder: Path) -> None:
 
 
 def write_whole(name: str, target: Path, content: bytes) -> None:
-    """Write a file that is never seen half written."""
+    """Replace a file atomically."""
     try:
         if target.exists() and not target.is_file():
             target.write_bytes(content)
@@ -58,7 +58,7 @@ def _replace(target: Path, content: bytes) -> None:
 def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) -> None:
     """Write new contents beside the files, call ``commit``, and put them in the files' places.
 
-    Where a content cannot be written, or ``commit`` raises, every file is as it was. The names of the new contents are
+    If a content cannot be written or ``commit`` raises, no file is changed. The names of the new contents are
     random, so that no file of the user's is in the way.
     """
     prepared: dict[Path, Path] = {}
@@ -78,7 +78,7 @@ def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) 
 
 
 def write_json(name: str, target: str, content: bytes) -> None:
-    """Write a finished document to a file, or to stdout for -, as UTF-8 whatever the terminal speaks."""
+    """Write a document to a file, or to stdout for -, always as UTF-8."""
     if target == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -88,7 +88,7 @@ def write_json(name: str, target: str, content: bytes) -> None:
 
 
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
-    """Print what a person reads, and write the files; the text comes first, so that nothing done is lost."""
+    """Print the text, then write the files, so that a file that cannot be written does not lose the text."""
     out = sys.stderr if json == STDOUT else sys.stdout
     out.write(prose_wrapped(text) + "\n")
     out.flush()
@@ -110,7 +110,7 @@ def _try_to_write(name: str, value: str, folder: Path) -> None:
 
 
 def reason(error: OSError) -> str:
-    """Why the system refused, in lower case."""
+    """Return the system's reason for an error, in lower case."""
     return (error.strerror or str(error)).lower()
 
 
@@ -120,7 +120,7 @@ INTERRUPTED = 130
 
 
 def answer(work: Callable[[], bool], json: str | None, figure: Path | None = None) -> int:
-    """Do the work, which tells whether it was interrupted, and return the exit code; bad input gets one line."""
+    """Call ``work``, which returns whether it was interrupted, and return the exit code. Bad input is one line."""
     try:
         check_target("json", Path(json) if json not in (None, STDOUT) else None)
         check_target("figure", figure, suffix=".svg")

@@ -1,4 +1,4 @@
-"""Numbers in words: exact where they are exact, with few digits where they are not."""
+"""Numbers as text: exact numbers exactly, floats with few digits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHORT = 12  # characters; a longer exact number is shown by its float; the whole
 
 
 def to_float(number: Number) -> float:
-    """The number as a float; infinities and NaN come back from their strings."""
+    """Return the number as a float. Infinities and NaN are read from their strings."""
     return float(number.float)
 
 
@@ -29,7 +29,7 @@ def show_float(value: float, digits: int = 4) -> str:
 
 
 def show(number: Number, digits: int = 4) -> str:
-    """The shortest honest form: the exact number where it is a short integer, else the float."""
+    """Return the exact number if it is a short integer, otherwise the float."""
     if number.exact is not None and "/" not in number.exact and len(number.exact) <= 12:
         return number.exact
     return show_float(to_float(number), digits)
@@ -54,7 +54,7 @@ def readable_side(side: str) -> str:
 
 
 def _is_float(exact: str) -> bool:
-    """Whether a fraction is a float written out: its denominator is a large power of two."""
+    """Return whether a fraction is a float: its denominator is a large power of two."""
     below = int(exact.partition("/")[2] or 1)
     return below > 2**10 and below & (below - 1) == 0
 
@@ -63,7 +63,7 @@ TELLING = (1e-3, 1e6)  # beyond these a slack says only that a bound is false, o
 
 
 def says_something(value: Number) -> bool:
-    """Whether a slack is of a size that tells more than a counterexample does."""
+    """Return whether a slack has a size that is informative beyond a counterexample."""
     return TELLING[0] <= to_float(value) <= TELLING[1]
 
 
@@ -78,7 +78,7 @@ def show_slack(slack: Slack | None) -> str:
 
 
 def show_count(number: int) -> str:
-    """An integer with its digits in threes: ``12 000``."""
+    """Return an integer with its digits in groups of three: ``12 000``."""
     return f"{number:,}".replace(",", "\u2009")
 
 
@@ -91,7 +91,7 @@ def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
 
 
 def ratio(lhs: Number, rhs: Number) -> float:
-    """Left side divided by right side, as floats; infinite where the right side is zero."""
+    """Return the left side divided by the right side as a float, or infinity if the right side is zero."""
     top = to_float(lhs)
     bottom = to_float(rhs)
     if bottom == 0:

@@ -1,4 +1,4 @@
-"""A page of a report that is made of one recorded run, such as the selftest's."""
+"""A page of a report about one recorded run, such as that of the selftest."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class RecordedPage(Generic[RunT]):
         return {f"{self.name}.md": self.render(run).encode(), **figures}
 
     def regenerate(self, folder: Path) -> list[str]:
-        """Write the page anew, from the data; returns the files that changed."""
+        """Write the page from the data, and return the files that changed."""
         return update(folder, self._rendered(folder), self.name)
 
     def check(self, folder: Path) -> list[str]:
-        """Compare the page with what the data give; returns the files that differ."""
+        """Compare the page with its data, and return the files that differ."""
         return sorted(outdated(folder, self._rendered(folder), self.name))
 
     def _rendered(self, folder: Path) -> dict[str, bytes]:

@@ -53,7 +53,7 @@ def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
 
 
 def _totals(runs: Mapping[str, Run]) -> str:
-    """A table with a column for each paper, and one for all where there are several. The worst outcome is last."""
+    """Return a table with a column for each paper, and one for the total. The worst outcome is last."""
     counts = totals(runs)
     numbers = {"claims": [sum(count.values()) for count in counts.values()]}
     numbers |= {outcome_label(outcome): [count[outcome] for count in counts.values()] for outcome in OUTCOMES}

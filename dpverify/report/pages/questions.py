@@ -35,12 +35,12 @@ class QuestionsFile(Record, frozen=True, kw_only=True):
 
 @cache
 def questions(key: str) -> list[Question]:
-    """The questions about a bundled paper, in their order; none for other papers."""
+    """Return the questions about a bundled paper, in their order."""
     path = bundled_specs() / key / QUESTIONS
     return msgspec.toml.decode(path.read_bytes(), type=QuestionsFile).question if path.is_file() else []
 
 
 def has_questions(key: str, claims: Collection[str]) -> bool:
-    """Whether there is a page of questions: they are about claims, all of which a run must have."""
+    """Return whether a paper has a page of questions. A run must have all claims that they are about."""
     conditions = [condition for question in questions(key) for condition in question.chapter.passage[0].conditions()]
     return bool(conditions) and all(condition.about.partition("[")[0] in claims for condition in conditions)

@@ -1,4 +1,4 @@
-"""The short account of a paper: what an implementer must change, what stands, what is repaired."""
+"""The summary of a paper: what an implementer must change, what holds, and what is corrected."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
     groups = sorted(groups_by_text.values(), key=lambda group: _rank(group[0]))  # stable: keeps the order of the paper
 
     def by_status(results_to_link: Iterable[Result], status_of: Callable[[Result], str]) -> str:
-        """Links to results, a line for each status."""
+        """Return links to results, a line for each status."""
         lines: dict[str, list[Result]] = {}
         for result in results_to_link:
             lines.setdefault(status_of(result), []).append(result)
@@ -74,14 +74,14 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
 
 
 def _severities(results: Iterable[Result]) -> str:
-    """What the severities of a table mean."""
+    """Return the meanings of the severities in a table."""
     severities = {result.severity for result in results}
     meanings = [f"{severity} ({meaning})" for severity, meaning in SEVERITIES.items() if severity in severities]
     return f"Severity: {', '.join(meanings)}.\n\n" if meanings else ""
 
 
 def _is_copied(result: Result) -> bool:
-    """Whether somebody may run what a claim says: a line of a box, or a theorem by which noise is chosen."""
+    """Return whether users may run what a claim states: a line of a box, or a theorem that gives the noise."""
     return (result.kind in PRIVATE and is_result(claim_id(result).removesuffix("-dp"))) or is_box([result])
 
 
@@ -103,7 +103,7 @@ def _is_repaired(result: Result) -> bool:
 
 
 def _without_repair(result: Result) -> str:
-    """The status, and whether a condition is known under which the claim holds as it is printed."""
+    """Return the status, and whether a condition is known under which the printed claim holds."""
     restated = result.amendment is not None and result.amendment.only_restates
     condition_text = ", with a condition under which it holds" if restated or result.holds else ""
     return f"{status_label(result.status)}{condition_text}"
@@ -115,7 +115,7 @@ def _repair(result: Result) -> str:
 
 
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
-    """The first sentences of what is wrong, and where what stands instead is."""
+    """Return the first sentences of the reason, and the place of the corrected statement."""
     instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
     return [md.explanation(opening(result.reason)), instead]
 

@@ -31,7 +31,7 @@ SCHEMA = 1  # the version of the JSON that this code reads
 
 
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
-    """Read the recorded runs of a folder, by the names of their files; data of other pages are left out."""
+    """Read the recorded runs of a folder, by file name. Data of other pages are left out."""
     finish(folder)
     paths = sorted((folder / "data").glob("*.json"))
     run_files = [path for path in paths if path.stem not in OTHER_PAGES and path.stem not in besides]
@@ -80,12 +80,12 @@ def write_report(
 
 
 def regenerate(directory: Path) -> list[str]:
-    """Write everything but the data anew, from the data. The files that changed or went away, sorted."""
+    """Write everything but the data from the data. Return the changed and deleted files, sorted."""
     return update(directory, _rendered(directory))
 
 
 def check(directory: Path) -> list[str]:
-    """Compare the folder with what its data give; returns the files that differ, are missing, or belong to no data."""
+    """Compare the folder with its data. Return the files that differ, are missing, or belong to no data."""
     return sorted(outdated(directory, _rendered(directory)))
 
 
@@ -96,7 +96,7 @@ def _rendered(directory: Path) -> dict[str, bytes]:
 def render(
     runs: Mapping[str, Run], papers: Papers | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
 ) -> dict[str, bytes]:
-    """Every file of the report but the data. Path below the folder to content.
+    """Return every file of the report but the data, as a map from path to content.
 
     ``other_pages`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
     """
