@@ -1,4 +1,4 @@
-"""How much work a run may do, and how it is shared out so that the suite may grow."""
+"""The work that a run may do, and how checks share it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Budget:
     perturbed: int  # constants of a derivation that are moved by 1% against it, one at a time
 
     def reaches(self, least: BudgetName) -> bool:
-        """Whether this budget is the least one that is asked for, or a larger one."""
+        """Return whether this budget is at least as large as another."""
         names = list(BUDGETS)
         return names.index(self.name) >= names.index(least)
 
@@ -42,14 +42,14 @@ def budget_named(name: str) -> Budget:
 
 @dataclass(frozen=True)
 class Shares:
-    """Most that one check may cost, in core seconds."""
+    """The largest cost of one check, in core seconds."""
 
-    divisible: float  # of a check that does less with less, such as a search
-    whole: float  # of a check that does all of its work or none, such as a Monte-Carlo plan
+    divisible: float  # of a check that can do part of its work, such as a search
+    whole: float  # of a check that does all of its work or none, such as a Monte Carlo plan
 
 
 def shares(divisible: Sequence[float], indivisible: Sequence[float], total: float) -> Shares:
-    """Share a budget out: whole checks first, but a tenth of it is kept for the divisible ones."""
+    """Share a budget among checks: indivisible ones first, but a tenth is reserved for the divisible ones."""
     needed = sum(indivisible)
     of_divisible = fair_share(divisible, max(total / 10, total - needed))
     left = total - sum(min(cost, of_divisible) for cost in divisible)
@@ -59,7 +59,7 @@ def shares(divisible: Sequence[float], indivisible: Sequence[float], total: floa
 
 
 def fair_share(costs: Sequence[float], total: float) -> float:
-    """The share s with ``sum(min(cost, s)) <= total``; infinite where everything fits."""
+    """Return the share s with ``sum(min(cost, s)) <= total``, or infinity if everything fits."""
     left = total
     ordered = sorted(costs)
     for place, cost in enumerate(ordered):

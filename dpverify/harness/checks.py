@@ -1,4 +1,4 @@
-"""What every check is: something that looks at one statement and says what it found."""
+"""The base of all checks. A check judges one statement and returns a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CANNOT_PASS = "this check cannot pass"
 
 @dataclass(frozen=True)
 class Check:
-    """Base of all checks; the parts of its blocks come together in order, whatever process ran them."""
+    """Base of all checks. The parts of its blocks are joined in order, whichever process ran them."""
 
     claim: str  # id of the claim without its paper: "lemma-12"
     name: str  # name of the check, unique for the claim: "noise-law"
@@ -39,16 +39,16 @@ class Check:
 
     @property
     def runs_from(self) -> str:
-        """In words, from which budget on the check runs; empty where it runs in all."""
+        """Describe the smallest budget in which the check runs, or "" if it runs in all."""
         return "" if self.least_budget == "smoke" else f"runs from the {self.least_budget} budget on"
 
     def applies(self, statement: Statement) -> bool:
-        """Whether this check can judge a statement of its claim: by variant, by reading, and by what it needs."""
+        """Return whether this check can judge a statement of its claim: its variant, its reading and its form."""
         chosen = all(statement.reading.get(name) == choice for name, choice in self.readings.items())
         return chosen and statement.variant in self.variants and self.can_judge(statement)
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether the statement has what the check needs; by default it has."""
+        """Return whether the check can judge a statement of this form; by default true."""
         return True
 
     def cost(self, context: Context) -> float:
@@ -56,7 +56,7 @@ class Check:
         return 1.0
 
     def beyond_share(self, context: Context) -> str:
-        """Say what the check needs beyond its share of the budget; empty where it fits."""
+        """Describe the cost beyond the check's share of the budget, or return "" if it fits."""
         needs = self.cost(context)
         share = context.share
         budget = context.budget.name
@@ -77,7 +77,7 @@ class Check:
         return [*(sofar or []), part]
 
     def finish(self, context: Context, total: Any) -> CheckResult:
-        """Say what the folded parts show, None where no block fitted into the budget. The engine adds ``seconds``."""
+        """Return the result of the folded parts, None if no block fits into the budget. ``seconds`` is added later."""
         if total is None and (reason := self.beyond_share(context)):
             return self.result(status="inconclusive", message=reason)
         if total is None or len(total) != 1:
@@ -98,7 +98,7 @@ class Check:
 
 
 def refuted_neighbours(neighbours: Sequence[ControlResult]) -> str:
-    """Say which true neighbours a check refuted. Empty if it refuted none and there was at least one."""
+    """Describe which true neighbours a check refuted, or return "" if there was one and none was refuted."""
     if not neighbours:
         return f"{CANNOT_PASS}: it refuted the statement and has no true neighbour, which it must not refute"
     refuted = [f"{neighbour.name} ({neighbour.fault})" for neighbour in neighbours if neighbour.refuted]
@@ -106,7 +106,7 @@ def refuted_neighbours(neighbours: Sequence[ControlResult]) -> str:
 
 
 def missed_controls(controls: list[ControlResult]) -> str:
-    """Say which planted faults a check did not see. Empty where all were refuted and there was at least one."""
+    """Describe which planted faults a check missed, or return "" if there was one and all were refuted."""
     if not controls:
         return f"{CANNOT_FAIL}: it has no control"
     missed = [f"{c.name} ({c.fault})" for c in controls if not c.refuted]

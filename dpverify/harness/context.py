@@ -1,4 +1,4 @@
-"""What a check is given: the statement, the budget, and random numbers that depend on nothing else."""
+"""The input of a check: the statement, the budget, and reproducible random numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Point = Mapping[str, Fraction]  # values of a statement's symbols; an integer is
 
 
 def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
-    """Make exact numbers of integers, Fractions and text such as "3/7" or "0.1"; floats are refused."""
+    """Convert integers, Fractions and text such as "3/7" or "0.1" to exact numbers. Floats are refused."""
     for name, value in values.items():
         if isinstance(value, float):
             raise TypeError(f"{name} must be an int, a Fraction or text, got the float {name}={value!r}.")
@@ -30,7 +30,7 @@ def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class Context:
-    """What a check runs on."""
+    """The input of a check."""
 
     statement: Statement  # the statement under test: one claim, one choice of its readings, printed or amended
     budget: Budget  # how much work the run may do

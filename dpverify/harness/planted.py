@@ -18,7 +18,7 @@ PRINTED = "printed"  # the name that stands for the printed right side in a plan
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rule says at a point, with both sides where it has them."""
+    """The outcome of a rule at a point, with both sides if it has them."""
 
     ok: bool | None  # whether the statement holds there; None where it is not decided
     lhs: Exact | None = None  # both sides

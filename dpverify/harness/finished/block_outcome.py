@@ -1,4 +1,4 @@
-"""What one block of a check gave; it is read without what checks need."""
+"""The outcome of one block of a check. Reading it loads no code of checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BlockOutcome:
-    """What one block gave."""
+    """The outcome of one block."""
 
     part: Any  # the block's part; None after an error
     seconds: float  # core seconds, roughly

@@ -1,4 +1,4 @@
-"""What the results of a run mean for its exit code; no check is imported for it."""
+"""The exit code that follows from the results of a run. No check is imported."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dpverify.ledger.results import Result, Run
 
 
 def contradicts(pinned: Status, status: Status) -> bool:
-    """Whether evidence contradicts a pin: one of them says refuted, the other that it holds."""
+    """Return whether evidence contradicts a pin: one is "refuted", the other holds."""
     return (pinned == "refuted" and status in HOLDS) or (status == "refuted" and pinned in HOLDS)
 
 
 def unconfirmed(result: Result) -> bool:
-    """Whether a pin was neither confirmed nor contradicted: the evidence of this run is weaker than the pin."""
+    """Return whether the evidence of this run is weaker than the pin, and does not contradict it."""
     pairs = [(result.pinned, result.status)]
     pairs += [(statement.pinned, statement.status) for statement in result.beside]
     return any(

@@ -1,4 +1,4 @@
-"""A whole run that is over, stored with its blocks: an equal request is answered without its checks.
+"""A finished run, stored with its blocks. An equal request is answered without running checks.
 
 It is found again only while none of its inputs has changed. It is stored only where each check was decided and each of
 its blocks is in the store, so that what is found here is what the blocks there would give.
@@ -28,7 +28,7 @@ MOST_BYTES = 2_000_000  # a larger run is put together from its blocks
 
 @dataclass(frozen=True)
 class WholeRun:
-    """The request for a run, and what its results follow from."""
+    """The request for a run, with the inputs that determine its results."""
 
     claims: tuple[str, ...]  # full ids
     budget: str
@@ -56,7 +56,7 @@ class WholeRun:
         return ()
 
     def recalled(self, store: Store) -> Run | None:
-        """Return the run if it is there and nothing has changed; None where it is not, or cannot be read."""
+        """Return the stored run if no input has changed, or None if there is none or it cannot be read."""
         start = time.perf_counter()
         if not self.inputs.digest:
             return None

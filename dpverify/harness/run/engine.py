@@ -45,7 +45,7 @@ ReportRun = Callable[[Progress], None]
 
 @dataclass
 class _RunningJob:
-    """A job with the parts of it that are there; they are joined in the order of the blocks."""
+    """A job with its finished parts, which are joined in the order of the blocks."""
 
     job: Job
     blocks: int
@@ -57,7 +57,7 @@ class _RunningJob:
     result: CheckResult | None = None
 
     def add(self, block: int, outcome: BlockOutcome) -> None:
-        """Add the outcome of a block; finish after the last."""
+        """Add the outcome of a block, and finish after the last block."""
         self.waiting[block] = outcome
         while self.folded in self.waiting:
             ready = self.waiting.pop(self.folded)
@@ -83,7 +83,7 @@ class _RunningJob:
         self.total = None
 
     def close(self) -> CheckResult:
-        """Give the result; that of an interrupted job says so."""
+        """Return the result, marked if the job was interrupted."""
         return self.result or _without_verdict(self.job, "inconclusive", INTERRUPTED)
 
     @contextmanager
@@ -97,7 +97,7 @@ class _RunningJob:
 
     @classmethod
     def planned(cls, job: Job, known_results: Mapping[str, CheckResult | str]) -> _RunningJob:
-        """Plan a job; it is finished already where it has no blocks, or where its result or error is known."""
+        """Plan a job. It is finished if it has no blocks, or if its result or error is known."""
         planned = cls(job, 0, result=_known_result(job, known_results))
         if planned.result is not None:
             return planned
@@ -121,7 +121,7 @@ def run_jobs(
     limit: float = 0.0,
     known_results: Mapping[str, CheckResult | str] | None = None,
 ) -> tuple[list[CheckResult], bool]:
-    """Run checks in one or more processes: a result per job, in their order, and whether Ctrl-C came first.
+    """Run checks in one or more processes. Return a result per job, in their order, and whether Ctrl-C ended the run.
 
     ``cache``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
     processes of this machine; where it is lost, that counts as Ctrl-C. ``limit``: seconds that one block may take; with
@@ -160,7 +160,7 @@ def run_jobs(
 
 
 def stored_results(jobs: Sequence[Job], cache: BlockCache) -> list[CheckResult] | None:
-    """Return the results of checks from what the store has of them; None where a block is missing."""
+    """Return the results of checks from stored blocks, or None if a block is missing."""
     with threadpool_limits(1):
         running = [_RunningJob.planned(job, {}) for job in jobs]
         missing = next(_to_run(running, cache), None)
@@ -168,21 +168,21 @@ def stored_results(jobs: Sequence[Job], cache: BlockCache) -> list[CheckResult] 
 
 
 def _counted(blocks: object) -> int:
-    """Refuse a number of blocks that is none."""
+    """Refuse an invalid number of blocks."""
     if not isinstance(blocks, int | np.integer) or not 0 <= blocks <= MOST_BLOCKS:
         raise ValueError(f"blocks must return a whole number from 0 to {MOST_BLOCKS}, got {blocks!r}.")
     return int(blocks)
 
 
 def _sound(result: object) -> CheckResult:
-    """Refuse what is not the result of a check."""
+    """Refuse an object that is not the result of a check."""
     if not isinstance(result, CheckResult) or result.status not in get_args(Status):
         raise TypeError(f"finish must return a CheckResult with a status, got {result!r}.")
     return result
 
 
 def stopped(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult:
-    """Give what is known of a check that is not run any more."""
+    """Return the known result of a check that is not run any more."""
     return _RunningJob(job, 0, result=_known_result(job, known_results)).close()
 
 
@@ -197,7 +197,7 @@ def _without_verdict(job: Job, status: Status, message: str, error: str = "") ->
 
 
 def _to_run(running: Sequence[_RunningJob], cache: BlockCache | None) -> Iterator[Task]:
-    """The blocks that are not there yet; those that are go to their jobs."""
+    """Yield the blocks that are not stored. Stored blocks are added to their jobs."""
     for place, running_job in enumerate(running):
         finished_blocks = {} if cache is None or running_job.blocks == 0 else cache.found(place)
         for block in range(running_job.blocks):

@@ -1,4 +1,4 @@
-"""From what the checks found to what we say of a claim."""
+"""Combine the results of checks into the verdict on a claim."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Form: TypeAlias = Literal["printed", "amended", "held"]
 
 
 def disagreements(checks: Sequence[CheckResult], form: Form) -> Iterator[Disagreement]:
-    """Say in what the sources disagree about one form of a claim, where, and by how much."""
+    """Describe how the sources disagree about one form of a claim: where, and by how much."""
     for check in checks:
         if check.kernel_disagrees:
             examples = (_example(example) for example in check.counterexamples[:1])
@@ -70,9 +70,9 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
 
 
 def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
-    """Sum up what checks found: a certain counterexample refutes, any proof proves; where sources disagree, neither.
+    """Combine results: a certain counterexample refutes, any proof proves. If sources disagree, neither counts.
 
-    Where a check was interrupted, that the others found nothing says nothing yet: it may be the one that would have.
+    If a check was interrupted, the statement is not "not refuted": this check might have refuted it.
     """
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
@@ -100,7 +100,7 @@ def _with_window(check: CheckResult) -> str:
 
 
 def given(checks: Sequence[CheckResult]) -> list[str]:
-    """Premises, not proved, of the one among the best proofs that has the fewest; empty where there is none."""
+    """Return the unproved premises of the best proof with the fewest premises, or an empty list."""
     for status in ("proved", "proved given"):
         if premises := [check.given for check in checks if check.status == status]:
             return min(premises, key=len)
@@ -108,7 +108,7 @@ def given(checks: Sequence[CheckResult]) -> list[str]:
 
 
 def definitions(checks: Sequence[CheckResult]) -> list[str]:
-    """Definitions that the proofs among the checks start from or cite."""
+    """Return the definitions that the proofs among the checks start from or cite."""
     return list(dict.fromkeys(text for check in checks for text in check.definitions))
 
 
@@ -120,7 +120,7 @@ def judge(
     evidence_hash: str,
     held: Sequence[CheckResult] = (),
 ) -> Result:
-    """Sum up what was found about one claim under one choice of its readings. The pinned status goes with it."""
+    """Combine the results on one claim under one reading, and add the pinned status."""
     verdict = claim.verdict(reading)
     status, reason = decide_status(printed)
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):
@@ -182,7 +182,7 @@ def sharpest(slacks: Sequence[Slack]) -> Slack | None:
 
 
 def without_proof(check: CheckResult, sides: str) -> CheckResult:
-    """What a check found of a statement with identical sides: that it holds says nothing."""
+    """Weaken the result for a statement with identical sides, which holds trivially."""
     if check.status not in HOLDS:
         return check
     message = f"both sides are {sides}: identical sides prove nothing"
@@ -190,7 +190,7 @@ def without_proof(check: CheckResult, sides: str) -> CheckResult:
 
 
 def on_witnesses(check: CheckResult, witnesses: Sequence[str]) -> CheckResult:
-    """What a check of some mechanisms found of a statement about all of them: that it holds is not shown."""
+    """Weaken the result of a check of some mechanisms for a statement about all of them."""
     if check.status not in HOLDS:
         return check
     window = f"for {' and '.join(witnesses)} only{f'; {check.window}' if check.window else ''}"

@@ -1,4 +1,4 @@
-"""What a run was made with: versions, machine, commit. No time and no path, so that a rerun gives the same text."""
+"""The environment of a run: versions, machine, commit. Without times and paths, so that a rerun gives the same text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GIT_SECONDS = 10
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that results rest on. "not installed" where a package is not there."""
+    """Return the versions of Python and of the packages that affect results, or "not installed"."""
     version_of = {"python": platform.python_version(), "dpverify": __version__}
     for package in PACKAGES:
         try:
@@ -26,12 +26,12 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, str]:
-    """Kind of machine, without its name. System, architecture and number of cores."""
+    """Return system, architecture and number of cores, without the machine's name."""
     return {"system": platform.system(), "architecture": platform.machine(), "cores": str(os.cpu_count() or 1)}
 
 
 def commit() -> str:
-    """Commit of the checkout, with "+changes" where tracked files differ from it; empty where there is none."""
+    """Return the commit of the checkout, with "+changes" if tracked files differ from it, or "" outside a checkout."""
     checkout = Path(__file__).resolve().parents[3]
     if not (checkout / ".git").exists():
         return ""

@@ -1,4 +1,4 @@
-"""What becomes of proofs whose premises are other statements of the run: statuses go through the graph."""
+"""Statuses of proofs whose premises are other statements of the run, computed along the graph of premises."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dic
 
 
 def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> CheckResult:
-    """The check, with a list of premises in which no statement is that is proved, and what is said of each other."""
+    """Return the check without the premises that are proved, and with the status of each other premise."""
     words = {str(ref): status_of(ref) for ref in check.references}
     premise_texts = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
     open_premises = [
@@ -56,7 +56,7 @@ def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> Check
 
 
 def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) -> CheckResult | None:
-    """The check with an error, where one of its premises rests on the statement of this name that it is to prove."""
+    """Return the check with an error if one of its premises depends on the statement that it proves."""
     for reference in check.references:
         if circle := _way(str(reference), name, graph):
             error = f"premises run in a circle: {' -> '.join((name, *circle))}"
@@ -65,7 +65,7 @@ def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) 
 
 
 def _way(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """The shortest way from one statement to another along premises, both ends included; empty where there is none."""
+    """Return the shortest path from one statement to another along premises, with both ends, or an empty one."""
     ways: deque[tuple[str, ...]] = deque([(start,)])
     visited = {start}
     while ways:
