@@ -13,6 +13,7 @@ from dpverify.papers.wang2019.accounting.runs import BatchRun, needed
 from dpverify.privacy import accounting
 from dpverify.privacy.batches import batch_epsilon, check_delta, check_epsilon, upper_epsilon
 from dpverify.privacy.participation import Bounds
+from dpverify.privacy.schedules.schedule import PRACTISED, Schedule
 
 if TYPE_CHECKING:
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
@@ -36,9 +37,18 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     algorithm : str, optional
         A name that :func:`dpverify.calibration` knows; "dp-agd" has a budget in place of a sigma and is refused.
     **run
-        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``. With it: ``n`` and the other settings of a run, as
-        for :func:`dpverify.calibration`, without ``epsilon``. "dp-nsgd" and "sr-nsgd" also need ``alpha`` and their
-        steps, because the values that their theorems print for these depend on epsilon.
+        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``, as for :func:`dpverify.privacy.epsilon`. With it:
+        ``n`` and the other settings of a run, as for :func:`dpverify.calibration`, without ``epsilon``. "dp-nsgd" and
+        "sr-nsgd" also need ``alpha`` and their steps, because the values that their theorems print for these depend on
+        epsilon.
+
+        Without ``algorithm``, ``sampling`` may also be one as it is run. Each epoch of ``1/rate`` steps has each
+        example in one batch: "fixed" has a known order, "shuffled" a random order of the data, and in "balls-in-bins"
+        each example is in a random step, independently of all other examples. In "random-allocation" each example is in
+        ``rate * steps`` random steps. "truncated-poisson" cuts Poisson samples at random to ``largest_batch`` of
+        ``examples``. ``neighbours`` is "zero-out" (the default: the gradient of one example becomes 0) or "replace-one"
+        for "fixed" and "shuffled", and "add-remove" for the others. ``ordering`` is "fresh" (the default) if each epoch
+        is drawn anew, and "once" if all epochs repeat one order. No amplification is proven for "shuffled".
 
     Returns
     -------
@@ -59,7 +69,8 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     True
     """
     if algorithm is None:
-        return accounting.epsilon(sigma, delta, **run)
+        schedule = _schedule(sigma, run)
+        return accounting.epsilon(sigma, delta, **run) if schedule is None else schedule.epsilon(check_delta(delta))
     check_delta(delta)
     noise = check.positive(sigma=sigma)
     accounted = _run(algorithm, run)
@@ -99,10 +110,11 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
     >>> dv.epsilon(noise, 1e-6, algorithm="dp-sgd", n=1000, batch=10, epochs=1).upper <= 1.0
     True
     """
-    if algorithm is None:
-        return accounting.sigma(epsilon, delta, **run)
     check_epsilon(epsilon)
     check_delta(delta)
+    if algorithm is None:
+        schedule = _schedule(1.0, run)
+        return accounting.sigma(epsilon, delta, **run) if schedule is None else schedule.sigma_for(epsilon, delta)
     accounted = _run(algorithm, run)
     if not isinstance(accounted, BatchRun):
         from dpverify.papers.tran2022.accounting.noise import sigma_for
@@ -153,6 +165,19 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
             step_event = dp_accounting.SampledWithoutReplacementDpEvent(size, round(step.rate * size), step_event)
         parts.append(dp_accounting.SelfComposedDpEvent(step_event, step.count))
     return dp_accounting.ComposedDpEvent(parts)
+
+
+def _schedule(sigma: Any, run: Mapping[str, Any]) -> Schedule | None:
+    """Give the schedule of a sampling as it is run, and None for all others, which have no further arguments."""
+    sampling = run.get("sampling", "poisson")
+    if sampling in PRACTISED:
+        if not isinstance(sigma, int | float):
+            raise check.ArgumentError("sampling", sampling, "must be poisson or batches for an event")
+        return Schedule(**{"sigma": sigma, "steps": 1, "rate": 1.0, **run})
+    for name in ("neighbours", "ordering", "examples", "largest_batch"):
+        if name in run:
+            raise check.ArgumentError(name, run[name], f"belongs to a sampling of {', '.join(PRACTISED)}")
+    return None
 
 
 def _factor(run: BatchRun, deviation: float) -> float:

@@ -1,0 +1,241 @@
+"""Balls in bins and random allocation: each example is in one uniform step of t, or in k of t steps, independently.
+
+A step releases the sum of its batch's gradients, of length at most 1, with noise of deviation sigma. Neighbours differ
+by one example, which is there or not. s = 1/sigma.
+
+**The worst pair** (Chua et al. 2025, "Balls-and-Bins sampling for DP-SGD"). Given the steps of all other examples,
+which do not depend on this one, the likelihood ratio of an epoch with and without the example is the mean L of w_1 to
+w_t, where w_b = exp(<v_b, z_b>/sigma^2 - |v_b|^2/(2 sigma^2)), z_b is the noise of step b without the example, and v_b
+is what the example adds to step b if it is there, |v_b| <= 1. It may depend on all that was released before. Let f
+be convex. The expectation of f(L) given the first steps is convex in the last of their w_b. Given the past, w_b is
+lognormal with mean 1, and is a martingale in |v_b|^2, so that this expectation rises with |v_b|. From the last step to
+the first, E f(L) is at most its value for |v_b| = 1 at each step, where the w_b are independent. Delta at each epsilon,
+in both orders of the neighbours, is such an expectation. So each epoch is dominated by P = mean over b of
+N(e_b, sigma^2 I) against Q = N(0, sigma^2 I), and independent epochs by the product. Constant gradients reach it. With
+one allocation for all of E epochs, each w_b is a product over epochs; L is affine in each factor, and the same argument
+gives one epoch with noise sigma/sqrt(E).
+
+**Allocation.** For k of t steps, L is the mean of the products over all sets of k steps, which is affine in each w_b
+too. Draw a random partition of k m steps, m = floor(t/k), out of t into k blocks of m, and one step of each block: that
+is a uniform set of k steps. Given the partition, which does not depend on the data, L is the product of the means over
+the blocks. So k independent epochs of m steps dominate (Feldman and Shenfeld 2025, by another proof).
+
+**From above.** w is replaced by a variable on the grid k h that has mean w given w: its two neighbours, or, from the
+end W of the grid on, 0 and infinity. This raises the expectation of each convex function of L. Under Q the grid's sum S
+is a power of one law, P(S) = one factor weighted by w times t - 1 unweighted ones, and the loss is log(S/t). What P has
+at infinity, or beyond the window of the transform (Chernoff's bound), counts as an infinite loss.
+
+Under Q, -log L is at most the mean of all -log w_b (Jensen), a normal law. Where s is large and t small this bounds the
+order (Q, P) better than the grid, which has few points near 0.
+
+**From below.** w is mapped to the number k of its cell, and a run to the sum of all k. Its laws under P and Q are exact
+but for rounding, with k weighted factors and t - k others for k of t steps: what is a function of the release has no
+larger delta.
+
+**Rounding.** Chances of the grid above are second differences of E (w - x)_+ or E (x - w)_+, and those of cells first
+differences of a normal law; ndtr is taken to be right to 8 + z^2 units in the last place. z itself moves these
+expectations in the second order only. Transforms are bounded as in ``losses.total``, in long doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from dpverify.privacy.losses.grid import UNIT, Vector
+from dpverify.privacy.losses.total import Transform
+from dpverify.privacy.schedules.discrete import lower_epsilon, upper_epsilon
+
+MOST_CELLS: Final = 1 << 17  # of the window of the sum
+FINEST: Final = 2e-3  # step of the grid over the deviation of w, at least
+TAIL: Final = 1e-3  # part of delta that may be lost at infinity
+RATES: Final = np.geomspace(1e-2, 60.0, 24)  # Chernoff's rates, over the end of the grid
+GROUPS: Final = 20_000  # of cells of the sum, from below
+MOST_SPREAD: Final = 6.0  # above, hardly anything is amplified, and w has no useful grid
+
+
+class GridSum(NamedTuple):
+    """Chances of a sum on a grid, and a bound of the norm of their errors."""
+
+    chances: Vector
+    error: float
+
+
+def bins_upper(spread: float, bins: int, times: int, delta: float) -> float:
+    """Bound the epsilon of so many independent epochs from above; ``spread`` is s, and ``bins`` is t, at least 2."""
+    if spread > MOST_SPREAD:
+        return math.inf
+    lost = TAIL * delta / times
+    end = _end(spread, lost)
+    window = _window(spread, end, bins, lost)
+    step = max(window / MOST_CELLS, FINEST * spread)
+    cells = 1 << math.ceil(math.log2(window / step + 1.0))
+    count = min(int(end / step) + 2, cells - 1)
+    chances, infinite = _spread_out(spread, step, count)
+    points = np.asarray(step * np.arange(count), np.float64)
+    weighted = chances * points * (1.0 + 4.0 * UNIT)
+    beyond = infinite + _beyond(chances, weighted, points, bins, step * cells)
+    under_p = _convolved(weighted, 1, chances, bins - 1, cells)
+    under_q = _convolved(weighted, 0, chances, bins, cells)
+    # Errors of all chances may count as infinite losses: the sum of their sizes is at most the root of their number
+    # times their norm.
+    root = math.sqrt(cells)
+    losses = np.log(step * np.arange(1, cells)) - math.log(bins)
+    p = np.maximum(under_p.chances[1:], 0.0)
+    q = np.maximum(under_q.chances, 0.0)
+    removed = upper_epsilon(losses, p, beyond + root * under_p.error, times, delta)
+    added = upper_epsilon(-losses, q[1:], float(q[0]) + root * under_q.error, times, delta)
+    return max(removed, min(added, _added_by_the_mean(spread, bins, times, delta)))
+
+
+def bins_lower(spread: float, bins: int, taken: int, times: int, delta: float) -> float:
+    """Bound the epsilon of so many independent epochs from below, where the example is in ``taken`` of the steps."""
+    if spread > MOST_SPREAD:
+        return 0.0
+    lost = TAIL * delta / times
+    end = _end(spread, lost)
+    window = _window(spread, end, bins, lost)
+    step = max(window / MOST_CELLS, FINEST * spread)
+    cells = 1 << math.ceil(math.log2(window / step + 1.0))
+    count = min(int(end / step) + 2, cells - 1)
+    points = np.asarray(step * np.arange(count + 1), np.float64)
+    points[-1] = np.inf
+    z = _normal(points, spread)
+    bounds: list[list[Vector]] = []
+    edges = np.unique(np.geomspace(1.0, cells, GROUPS).astype(np.int64)) - 1
+    edges = edges[edges < cells]
+    roots = np.sqrt(np.diff(np.append(edges, cells)))
+    for sign in (-1.0, 1.0):
+        chances = _cells(z, sign)
+        weighted = _cells(z - spread, sign)
+        laws = []
+        for number in (taken, 0):
+            law = _convolved(weighted, number, chances, bins - number, cells)
+            sums = np.add.reduceat(law.chances, edges)
+            laws.append(sums * (1.0 + sign * 1e-12) + sign * roots * law.error)
+        bounds.append(laws)
+    (p_low, q_low), (p_high, q_high) = bounds
+    return max(lower_epsilon(p_low, q_high, times, delta), lower_epsilon(q_low, p_high, times, delta))
+
+
+def _added_by_the_mean(spread: float, bins: int, times: int, delta: float) -> float:
+    """Bound the epsilon of Q against P: -log L is at most the mean of -log w_b, which is normal under Q."""
+    mean = 0.5 * times * spread**2
+    deviation = spread * math.sqrt(times / bins)
+    return max(0.0, mean - deviation * float(ndtri(delta))) * (1.0 + 1e-12)
+
+
+def _normal(points: Vector, spread: float) -> Vector:
+    """Give z with w = exp(s z - s^2/2)."""
+    z = np.full(len(points), -np.inf)
+    is_positive = points > 0.0
+    z[is_positive] = np.log(points[is_positive]) / spread + 0.5 * spread
+    return z
+
+
+def _end(spread: float, lost: float) -> float:
+    """Give a w above which P has about this chance."""
+    return math.exp(spread * (spread - float(ndtri(lost))) - 0.5 * spread**2)
+
+
+def _window(spread: float, end: float, bins: int, lost: float) -> float:
+    """Give a sum above which P has about this chance."""
+    z = np.linspace(-9.0, (math.log(end) / spread + 0.5 * spread), 4000)
+    points = np.exp(spread * z - 0.5 * spread**2)
+    chances = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) * (z[1] - z[0])
+    ends = [
+        (_log_moment(chances * points, points, rate) + (bins - 1) * _log_moment(chances, points, rate) - math.log(lost))
+        / rate
+        for rate in (RATES / end).tolist()
+    ]
+    return float(min(*ends, bins * end)) + 0.01 * end
+
+
+def _log_moment(chances: Vector, points: Vector, rate: float) -> float:
+    return math.log(float((chances * np.exp(rate * points)).sum()))
+
+
+def _beyond(chances: Vector, weighted: Vector, points: Vector, bins: int, window: float) -> float:
+    """Bound P(S >= window) by Chernoff's bound."""
+    exponents = [
+        _log_moment(weighted, points, rate) + (bins - 1) * _log_moment(chances, points, rate) - rate * window
+        for rate in (RATES / points[-1]).tolist()
+    ]
+    return math.exp(min(0.0, *exponents)) * (1.0 + 1e-9)
+
+
+def _spread_out(spread: float, step: float, count: int) -> tuple[Vector, float]:
+    """Bound the chances of w on the grid from above, and what P has at infinity."""
+    points = np.asarray(step * np.arange(-1, count + 1), np.float64)
+    z = _normal(points, spread)
+    above = ndtr(spread - z)
+    below = ndtr(z - spread)
+    part_above = np.maximum(points, 0.0) * ndtr(-z)
+    part_below = np.maximum(points, 0.0) * ndtr(z)
+    calls = above - part_above
+    calls[0] = 1.0 + step
+    puts = part_below - below
+    puts[0] = 0.0
+    roundings = (64.0 + 8.0 * np.where(np.isfinite(z), z, 0.0) ** 2) * UNIT
+    is_high = points[1:-1] > 1.0
+    second = np.where(is_high, np.diff(calls, 2), np.diff(puts, 2))
+    term_above = roundings[1:-1] * (above + part_above)[:-2]
+    term_below = (roundings * (below + part_below))[2:]
+    errors = np.where(is_high, term_above, term_below)
+    errors[0] = term_below[0]
+    chances = (np.maximum(second, 0.0) + errors) / step * (1.0 + 8.0 * UNIT)
+    # From the last point on, w becomes 0 or infinity.
+    chances[0] += float(ndtr(-z[-2])) * (1.0 + 1e-9)
+    return chances, float(above[-2]) * (1.0 + 1e-9)
+
+
+def _cells(z: Vector, sign: float) -> Vector:
+    """Bound the chances of cells between normal numbers from one side."""
+    above = ndtr(-z)
+    below = ndtr(z)
+    is_high = z[:-1] > 0.0
+    chances = np.where(is_high, above[:-1] - above[1:], below[1:] - below[:-1])
+    largest = np.where(np.isfinite(z), np.abs(z), 0.0)
+    size = np.maximum(largest[:-1], largest[1:])
+    errors = (16.0 + 8.0 * size**2) * UNIT * np.where(is_high, above[:-1], below[1:])
+    result: Vector = np.maximum(chances + sign * errors, 0.0)
+    return result
+
+
+def _convolved(first: Vector, first_times: int, second: Vector, second_times: int, cells: int) -> GridSum:
+    """Convolve powers of two laws modulo ``cells``, with a bound of the norm of what the transforms round off."""
+    unit = float(np.finfo(np.longdouble).eps)
+    per_transform = 16.0 * unit * math.log2(cells)
+    product = np.ones(cells // 2 + 1, np.clongdouble)
+    moduli = np.ones(cells // 2 + 1)
+    errors = np.zeros(cells // 2 + 1)
+    for law, times in ((first, first_times), (second, second_times)):
+        if times == 0:
+            continue
+        padded = np.zeros(cells, np.longdouble)
+        padded[: len(law)] = law
+        transform = np.fft.rfft(padded)
+        size = max(1.0, float(law.sum()))
+        modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * UNIT) + 2.0 * per_transform * size
+        moduli *= modulus**times
+        errors += times * (per_transform * size / modulus + 4.0 * unit)
+        product = product * _power(transform, times)
+    norms = np.linalg.norm([moduli * (per_transform + 8.0 * unit), moduli * errors], axis=1)
+    chances = np.fft.irfft(product, cells).astype(np.float64)
+    return GridSum(chances, 1.01 * math.sqrt(2.0 / cells) * float(norms.sum()))
+
+
+def _power(values: Transform, exponent: int) -> Transform:
+    """Raise complex numbers to a whole power by products alone, whose rounding is known."""
+    result = np.ones_like(values)
+    base = values
+    while exponent:
+        if exponent & 1:
+            result = result * base
+        exponent >>= 1
+        if exponent:
+            base = base * base
+    return result
