@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.results import Result, Run
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
+    from dpverify.privacy.audit.sequential import SequentialAudit, audit_sequential
     from dpverify.privacy.matrix import MatrixMechanism
     from dpverify.privacy.selection import selected_epsilon
     from dpverify.symbolic.laws.mechanism import Mechanism
@@ -59,12 +60,14 @@ __all__ = [
     "Promise",
     "Result",
     "Run",
+    "SequentialAudit",
     "SpecError",
     "UnknownClaim",
     "Verdicts",
     "__version__",
     "audit",
     "audit_one_run",
+    "audit_sequential",
     "calibration",
     "conformance",
     "conformance_of_training",
@@ -92,6 +95,7 @@ _HOMES = {
     "ledger.results": "Result Run",
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
+    "privacy.audit.sequential": "SequentialAudit audit_sequential",
     "privacy.matrix": "MatrixMechanism",
     "privacy.selection": "selected_epsilon",
     "symbolic.laws.mechanism": "Mechanism",

@@ -59,7 +59,7 @@ def audit(
     elsewhere: Elsewhere | None = None,
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, as ``dpverify.audit``; after Ctrl-C, from what was drawn so far."""
-    _check(epsilon, delta, n, confidence, law, score, seed)
+    check_arguments(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     source = Source(mechanism, default_datasets() if datasets is None else datasets)
     draws = Draws(source, seed, elsewhere, pairs=law == "gaussian")
@@ -112,9 +112,10 @@ def _power(claim: AuditClaim, law: Law, finding: AuditFinding, alpha: float) -> 
     return power_of_any(claim.epsilon, claim.delta, finding.trials, alpha * finding.share)
 
 
-def _check(
+def check_arguments(
     epsilon: float | None, delta: float, n: int, confidence: float, law: str, score: UserScore | None, seed: int
 ) -> None:
+    """Refuse arguments of an audit that are out of range."""
     rules = (
         ("epsilon", epsilon, "must be finite and at least 0", epsilon is None or 0.0 <= epsilon < math.inf),
         ("delta", delta, "must be at least 0 and below 1", 0.0 <= delta < 1.0),

@@ -1,0 +1,288 @@
+"""An audit that may be ended at any time: evidence against a claim is the wealth of a bettor.
+
+In a round a fair coin names one of the two data sets, and a rule learned from earlier rounds guesses the coin from the
+output, or says nothing. ``audit.counting`` has the rounds and shows, for a mechanism that is (epsilon, delta)-DP,
+
+    P[right] <= exp(epsilon) P[wrong] + delta.
+
+Let c in [0, 1) be chosen before the round, and g = (1 - delta)/(exp(epsilon) + delta). Then the factor
+
+    1 + c g  if right,    1 - c  if wrong,    1 - c delta/(1 + delta)  if nothing is said
+
+has a mean of at most ``1 + c (P[right] - exp(epsilon) P[wrong] - delta)/(exp(epsilon) + delta)``, at most 1. So
+the product of the factors, the wealth, is a nonnegative supermartingale, and by Ville's inequality it ever reaches
+1/alpha with probability at most alpha, whenever and for whatever reason the rounds end. No factor rises with epsilon.
+Therefore the wealth has reached 1/alpha against each epsilon below a bound and none above it, and the bound is above
+the truth with probability at most alpha, at all times together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dpverify.ledger.records import Record
+from dpverify.privacy.audit.audit import check_arguments, default_datasets
+from dpverify.privacy.audit.draws import Draws
+from dpverify.privacy.audit.learning import Guesser, learn
+from dpverify.privacy.audit.records import AuditClaim, Bits, Floats, Verdict
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Mechanism, Source
+from dpverify.privacy.audit.scores import one_blas_thread
+from dpverify.shared_types import ReportProgress
+
+FIRST: Final = 512  # rounds of the first block; each later one has as many as all before it
+LARGEST_BLOCK: Final = 16_384
+MOST_TRAINING: Final = 25_000  # rounds that a rule is learned from, the last ones
+LARGEST_STAKE: Final = 0.9
+LARGEST: Final = 64.0  # epsilon
+
+
+class Look(Record, frozen=True, kw_only=True):
+    """What was known after a block of rounds."""
+
+    rounds: int  # that were drawn so far
+    right: int  # guesses in this block
+    wrong: int
+    epsilon: float  # lower bound from all blocks so far
+
+
+class SequentialAudit(Record, frozen=True, kw_only=True):
+    """An audit that ended as soon as the claim was refuted.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> def mechanism(dataset, rng, size):
+    ...     return dataset.sum() + rng.normal(size=size)
+    >>> result = dv.audit_sequential(mechanism, epsilon=1.0)
+    >>> result.verdict, result.rounds < 20_000
+    ('refuted', True)
+    """
+
+    verdict: Verdict
+    claim: AuditClaim | None
+    epsilon: float  # lower bound
+    delta: float
+    confidence: float  # chance that no bound of any look is above the truth, at least
+    rounds: int  # that were drawn
+    most: int  # that would have been drawn
+    rule: str  # the last rule that guessed, in words
+    looks: list[Look]
+    seed: int
+    interrupted: bool = False  # whether Ctrl-C ended it; the bound counts all the same
+    schema: int = 1
+
+
+class Stage(NamedTuple):
+    """Rounds that were judged with one stake."""
+
+    stake: float
+    right: int
+    wrong: int
+    silent: int
+
+
+def audit_sequential(
+    mechanism: Mechanism,
+    datasets: object = None,
+    *,
+    epsilon: float | None = None,
+    delta: float = 1e-5,
+    most: int = 200_000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    report: ReportProgress | None = None,
+) -> SequentialAudit:
+    """Bound the epsilon of a mechanism from below, and stop as soon as a claim is refuted.
+
+    The bound holds at all times together, so that an audit may be ended for any reason. An audit of a fixed size,
+    ``dpverify.audit``, has a larger bound after as many rounds.
+
+    Parameters
+    ----------
+    mechanism : callable
+        ``mechanism(dataset, rng)`` returns an output; ``mechanism(dataset, rng, size)`` returns so many independent
+        outputs. Calls must be independent of each other.
+    datasets : pair, optional
+        Neighbouring data sets. By default ten zeros, and nine zeros and a 1.
+    epsilon : float, optional
+        The claim, at least 0: with it the verdict is "refuted" or "not refuted", and the audit stops once it is
+        refuted.
+    delta : float
+        At which epsilon is bounded, in [0, 1).
+    most : int
+        Most rounds, at least 1. A round draws one output.
+    confidence : float
+        Chance that no bound is above the truth, at least; in (0, 1).
+    seed : int
+        At least 0; the same seed gives the same result.
+    report : callable, optional
+        Called with the rounds that were drawn, ``most``, and a word.
+
+    Returns
+    -------
+    SequentialAudit
+        ``epsilon`` is the bound, ``looks`` the bound after each block of rounds.
+
+    Raises
+    ------
+    AuditError
+        If an argument is out of range, or the mechanism cannot be audited.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> result = dv.audit_sequential(lambda dataset, rng: rng.normal(), epsilon=1.0, most=2000)
+    >>> result.verdict
+    'not refuted'
+    """
+    check_arguments(epsilon, delta, most, confidence, "any", None, seed)
+    claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
+    source = Source(mechanism, default_datasets() if datasets is None else datasets)
+    draws = Draws(source, seed)
+    draws.probe()
+    play = _Play(source, delta, 1.0 - confidence, epsilon)
+    looks: list[Look] = []
+    rounds = 0
+    interrupted = False
+    try:
+        for outputs, thrown in draws.drawn(_sizes(most, source)):
+            with one_blas_thread(source.dimension):
+                stage = play.judge(outputs, thrown.bits)
+                rounds += len(outputs)
+                looks.append(Look(rounds=rounds, right=stage.right, wrong=stage.wrong, epsilon=play.epsilon))
+                if report is not None:
+                    report(rounds, most, "guessing")
+                if epsilon is not None and play.epsilon > epsilon:
+                    break
+                if rounds < most:
+                    play.learn(outputs, thrown.bits, most - rounds)
+    except KeyboardInterrupt:
+        interrupted = True
+    return SequentialAudit(
+        verdict="no claim" if epsilon is None else "refuted" if play.epsilon > epsilon else "not refuted",
+        claim=claim,
+        epsilon=play.epsilon,
+        delta=delta,
+        confidence=confidence,
+        rounds=rounds,
+        most=most,
+        rule="none yet" if play.guesser is None else play.guesser.name,
+        looks=looks,
+        seed=seed,
+        interrupted=interrupted,
+    )
+
+
+def _sizes(most: int, source: Source) -> Iterator[int]:
+    """Yield the sizes of blocks: each as large as all before it, up to a limit."""
+    limit = min(LARGEST_BLOCK, BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS)
+    drawn = 0
+    while drawn < most:
+        size = min(max(FIRST, drawn), limit, most - drawn)
+        yield size
+        drawn += size
+
+
+class _Play:
+    """The rule, the stake and the wealth, block after block."""
+
+    def __init__(self, source: Source, delta: float, alpha: float, claimed: float | None) -> None:
+        self.source = source
+        self.delta = delta
+        self.alpha = alpha
+        self.claimed = claimed
+        self.guesser: Guesser | None = None
+        self.stake = 0.0
+        self.epsilon = 0.0
+        self._stages = list[Stage]()
+        self._x: Floats = np.empty((0, source.dimension))
+        self._b: Bits = np.empty(0, dtype=np.bool_)
+
+    def judge(self, x: Floats, b: Bits) -> Stage:
+        """Guess the coins of a block with the rule and the stake of earlier ones, and bound epsilon."""
+        if self.guesser is None:
+            return Stage(0.0, 0, 0, 0)
+        right, wrong, judged = self.guesser.guess(x, b)
+        stage = Stage(self.stake, right, wrong, judged - right - wrong)
+        self._stages.append(stage)
+        self.epsilon = max(self.epsilon, refuted_epsilon(self._stages, self.delta, self.alpha))
+        return stage
+
+    def learn(self, x: Floats, b: Bits, left: int) -> None:
+        """Learn a rule from all rounds so far; the stake follows from guesses of rounds that had not been seen."""
+        guesser = self.guesser
+        new = x, b
+        if guesser is None:
+            half = len(b) // 2
+            guesser = self._learned(x[:half], b[:half], left)
+            new = x[half:], b[half:]
+        right, wrong, judged = guesser.guess(*new)
+        self.stake = stake_of(right, wrong, judged, self._target(right, wrong, judged, left), self.delta)
+        most = max(1, min(MOST_TRAINING, MOST_FLOATS // self.source.dimension))
+        self._x = np.concatenate([self._x, x])[-most:]
+        self._b = np.concatenate([self._b, b])[-most:]
+        self.guesser = self._learned(self._x, self._b, left)
+
+    def _learned(self, x: Floats, b: Bits, left: int) -> Guesser:
+        bets = learn(x, b, left, self.delta, self.alpha, serial=not self.source.batched, user=None)
+        return bets[0].guesser
+
+    def _target(self, right: int, wrong: int, judged: int, left: int) -> float:
+        """Return the epsilon to bet against: the claim, or the largest that the rounds that are left may refute."""
+        if self.claimed is not None:
+            return self.claimed
+        low = 0.0
+        high = LARGEST
+        while high - low > 1e-3:
+            middle = 0.5 * (low + high)
+            stake = stake_of(right, wrong, judged, middle, self.delta)
+            share = left / max(1, judged)
+            stage = Stage(stake, round(share * right), round(share * (wrong + 1)), 0)
+            is_refuted = log_wealth([stage], middle, self.delta) >= math.log(1.0 / self.alpha)
+            low, high = (middle, high) if is_refuted else (low, middle)
+        return low
+
+
+def stake_of(right: int, wrong: int, judged: int, epsilon: float, delta: float) -> float:
+    """Return the stake at which wealth grows fastest against a claim, if shares of guesses are as they were; 0 if none.
+
+    One wrong guess is added, so that a rule that was never wrong does not bet all.
+    """
+    if right == 0 or judged == 0:
+        return 0.0
+    gain = gain_of(epsilon, delta)
+    stake = (right * gain - (wrong + 1)) / (gain * (right + wrong + 1))
+    return min(max(stake, 0.0), LARGEST_STAKE)
+
+
+def gain_of(epsilon: float, delta: float) -> float:
+    """Return what a right guess wins for each unit of the stake."""
+    return (1.0 - delta) / (math.exp(epsilon) + delta)
+
+
+def log_wealth(stages: Sequence[Stage], epsilon: float, delta: float) -> float:
+    """Return the logarithm of the wealth against a claim of epsilon."""
+    gain = gain_of(epsilon, delta)
+    return math.fsum(
+        stage.right * math.log1p(stage.stake * gain)
+        + stage.wrong * math.log1p(-stage.stake)
+        + stage.silent * math.log1p(-stage.stake * delta / (1.0 + delta))
+        for stage in stages
+    )
+
+
+def refuted_epsilon(stages: Sequence[Stage], delta: float, alpha: float) -> float:
+    """Return the largest epsilon against which the wealth is at least 1/alpha; 0 if there is none."""
+    enough = math.log(1.0 / alpha) * (1.0 + 1e-12)  # more than rounding
+    if log_wealth(stages, 0.0, delta) < enough:
+        return 0.0
+    low = 0.0
+    high = LARGEST
+    while high - low > 1e-9 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if log_wealth(stages, middle, delta) >= enough else (low, middle)
+    return low
