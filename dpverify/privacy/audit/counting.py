@@ -80,6 +80,26 @@ def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha
     return bound
 
 
+def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
+    """Come near :func:`lower_epsilon`, to compare thresholds: the quantile of F in Paulson's approximation.
+
+    Nothing that is said of a mechanism may rest on it.
+    """
+    c, level = allowance(trials, delta, alpha)
+    guesses = np.maximum(right - c, 1.0)
+    lost = wrong + 1.0
+    z = -float(special.ndtri(min(level, 0.5)))
+    variance_of_lost = 1.0 / (9.0 * lost)
+    less = 1.0 / (9.0 * guesses)
+    above = 1.0 - variance_of_lost
+    below = 1.0 - less
+    steep = below**2 - z * z * less
+    root = np.sqrt(np.maximum(steep * variance_of_lost + less * above**2, 0.0))
+    cube_root = (above * below + z * root) / np.maximum(steep, 1e-9)
+    odds = np.log(guesses / (lost * cube_root * cube_root * cube_root))
+    return np.where(right > c, np.maximum(odds, 0.0), 0.0)
+
+
 def largest_bound(trials: int, delta: float, alpha: float) -> float:
     """About ``log(N / log(1/alpha))``: the bound of N right guesses in N rounds, the most that a sample can show."""
     bound = lower_epsilon(np.array(float(trials)), np.array(0.0), trials, delta, alpha)

@@ -10,9 +10,8 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from dpverify.privacy.audit.counting import largest_bound
+from dpverify.privacy.audit.counting import largest_bound, nearly_lower_epsilon
 from dpverify.privacy.audit.game import rounds_of, training_of
-from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 from dpverify.privacy.audit.records import Bits, Floats, Power, number
 from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile

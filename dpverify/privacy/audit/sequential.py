@@ -40,7 +40,7 @@ LARGEST_STAKE: Final = 0.9
 LARGEST: Final = 64.0  # epsilon
 
 
-class Look(Record, frozen=True, kw_only=True):
+class AuditLook(Record, frozen=True, kw_only=True):
     """What was known after a block of rounds."""
 
     rounds: int  # that were drawn so far
@@ -70,13 +70,13 @@ class SequentialAudit(Record, frozen=True, kw_only=True):
     rounds: int  # that were drawn
     most: int  # that would have been drawn
     rule: str  # the last rule that guessed, in words
-    looks: list[Look]
+    looks: list[AuditLook]
     seed: int
     interrupted: bool = False  # whether Ctrl-C ended it; the bound counts all the same
     schema: int = 1
 
 
-class Stage(NamedTuple):
+class StakedRounds(NamedTuple):
     """Rounds that were judged with one stake."""
 
     stake: float
@@ -145,7 +145,7 @@ def audit_sequential(
     draws = Draws(source, seed)
     draws.probe()
     play = _Play(source, delta, 1.0 - confidence, epsilon)
-    looks: list[Look] = []
+    looks: list[AuditLook] = []
     rounds = 0
     interrupted = False
     try:
@@ -153,7 +153,7 @@ def audit_sequential(
             with one_blas_thread(source.dimension):
                 stage = play.judge(outputs, thrown.bits)
                 rounds += len(outputs)
-                looks.append(Look(rounds=rounds, right=stage.right, wrong=stage.wrong, epsilon=play.epsilon))
+                looks.append(AuditLook(rounds=rounds, right=stage.right, wrong=stage.wrong, epsilon=play.epsilon))
                 if report is not None:
                     report(rounds, most, "guessing")
                 if epsilon is not None and play.epsilon > epsilon:
@@ -198,16 +198,16 @@ class _Play:
         self.guesser: Guesser | None = None
         self.stake = 0.0
         self.epsilon = 0.0
-        self._stages = list[Stage]()
+        self._stages = list[StakedRounds]()
         self._x: Floats = np.empty((0, source.dimension))
         self._b: Bits = np.empty(0, dtype=np.bool_)
 
-    def judge(self, x: Floats, b: Bits) -> Stage:
+    def judge(self, x: Floats, b: Bits) -> StakedRounds:
         """Guess the coins of a block with the rule and the stake of earlier ones, and bound epsilon."""
         if self.guesser is None:
-            return Stage(0.0, 0, 0, 0)
+            return StakedRounds(0.0, 0, 0, 0)
         right, wrong, judged = self.guesser.guess(x, b)
-        stage = Stage(self.stake, right, wrong, judged - right - wrong)
+        stage = StakedRounds(self.stake, right, wrong, judged - right - wrong)
         self._stages.append(stage)
         self.epsilon = max(self.epsilon, refuted_epsilon(self._stages, self.delta, self.alpha))
         return stage
@@ -241,7 +241,7 @@ class _Play:
             middle = 0.5 * (low + high)
             stake = stake_of(right, wrong, judged, middle, self.delta)
             share = left / max(1, judged)
-            stage = Stage(stake, round(share * right), round(share * (wrong + 1)), 0)
+            stage = StakedRounds(stake, round(share * right), round(share * (wrong + 1)), 0)
             is_refuted = log_wealth([stage], middle, self.delta) >= math.log(1.0 / self.alpha)
             low, high = (middle, high) if is_refuted else (low, middle)
         return low
@@ -264,7 +264,7 @@ def gain_of(epsilon: float, delta: float) -> float:
     return (1.0 - delta) / (math.exp(epsilon) + delta)
 
 
-def log_wealth(stages: Sequence[Stage], epsilon: float, delta: float) -> float:
+def log_wealth(stages: Sequence[StakedRounds], epsilon: float, delta: float) -> float:
     """Return the logarithm of the wealth against a claim of epsilon."""
     gain = gain_of(epsilon, delta)
     return math.fsum(
@@ -275,7 +275,7 @@ def log_wealth(stages: Sequence[Stage], epsilon: float, delta: float) -> float:
     )
 
 
-def refuted_epsilon(stages: Sequence[Stage], delta: float, alpha: float) -> float:
+def refuted_epsilon(stages: Sequence[StakedRounds], delta: float, alpha: float) -> float:
     """Return the largest epsilon against which the wealth is at least 1/alpha; 0 if there is none."""
     enough = math.log(1.0 / alpha) * (1.0 + 1e-12)  # more than rounding
     if log_wealth(stages, 0.0, delta) < enough:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpverify.privacy.audit.counting import lower_epsilon
+from dpverify.privacy.audit.counting import lower_epsilon, nearly_lower_epsilon
 from dpverify.privacy.audit.groups import APART, GROUPS, SortedOutputs, both, grouped
-from dpverify.privacy.audit.nearly import nearly_lower_epsilon
 from tests.for_each import for_each
 
 

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 import dpverify as dv
 from dpverify.privacy.audit import sequential
-from dpverify.privacy.audit.sequential import LARGEST_STAKE, Stage, log_wealth
+from dpverify.privacy.audit.sequential import LARGEST_STAKE, StakedRounds, log_wealth
 from dpverify.privacy.gaussian import epsilon_of
 
 DELTA = 0.01
@@ -58,7 +58,7 @@ def errors(law: Law, epsilon: float, delta: float) -> int:
     return sum(bound > epsilon for bound in results)
 
 
-def with_half_of_the_wrong_guesses(stages: list[Stage], epsilon: float, delta: float) -> float:
+def with_half_of_the_wrong_guesses(stages: list[StakedRounds], epsilon: float, delta: float) -> float:
     return log_wealth([stage._replace(wrong=stage.wrong // 2) for stage in stages], epsilon, delta)
 
 
@@ -74,7 +74,7 @@ def test_no_bet_has_a_mean_above_one_if_the_claim_is_true() -> None:
         for delta in (0.0, 1e-5, 0.1, 0.9):
             for stake in (0.01, 0.5, LARGEST_STAKE):
                 right, wrong, silent = (
-                    math.exp(log_wealth([Stage(stake, *counts)], epsilon, delta))
+                    math.exp(log_wealth([StakedRounds(stake, *counts)], epsilon, delta))
                     for counts in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
                 )
                 for chance_of_wrong in np.linspace(0.0, 0.5, 26):
