@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from dpverify.algorithms.registry import algorithm_named
@@ -24,6 +25,7 @@ from dpverify.papers.wang2019.accounting.runs import (
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy import accounting
 from dpverify.privacy.batches import GAP, MOST_STEPS, WIDE, check_delta, check_epsilon
+from dpverify.privacy.schedules.schedule import RELATIONS, Practised, Schedule
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
 
@@ -95,6 +97,12 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
     """The question for DP-SGD."""
 
     batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
+    sampling: Annotated[
+        Practised | None, SettingInfo("sampling", "How batches are drawn, for another row of the table.")
+    ] = None
+    largest_batch: Annotated[
+        int | None, SettingInfo("B_max", "Size at which truncated Poisson samples are cut.", whole(1))
+    ] = None
 
     def run(self) -> BatchRun:
         """Return the run on batches."""
@@ -106,7 +114,29 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
         multiplier = accounting.sigma(self.epsilon, self.delta, **how)
         bounds = accounting.epsilon(multiplier, self.delta, **how)
         half = Bought(multiplier * run.examples / (2 * run.batch), bounds)  # one example moves the sum by C, not by 2C
-        return super().noises(run) | {"poisson": half}
+        noises = super().noises(run) | {"poisson": half}
+        if self.sampling is not None:
+            schedule = self.schedule(run, self.sampling)
+            multiplier = schedule.sigma_for(self.epsilon, self.delta)
+            bounds = replace(schedule, sigma=multiplier).epsilon(self.delta)
+            noises[self.sampling] = Bought(multiplier * run.examples / (2 * run.batch), bounds)
+        elif self.largest_batch is not None:
+            raise check.ArgumentError("largest_batch", self.largest_batch, "belongs to sampling=truncated-poisson")
+        return noises
+
+    def schedule(self, run: BatchRun, sampling: Practised) -> Schedule:
+        """Return the batches as they are run, with as many steps in an epoch as there are full batches."""
+        keeps_rate = sampling in ("truncated-poisson", "random-allocation")
+        rate = run.rate(run.batch) if keeps_rate else 1.0 / (run.examples // run.batch)
+        return Schedule(
+            sampling,
+            1.0,
+            run.steps,
+            rate,
+            neighbours="replace-one" if sampling in ("fixed", "shuffled") else "add-remove",
+            examples=run.examples if sampling == "truncated-poisson" else None,
+            largest_batch=self.largest_batch,
+        )
 
 
 class StageRequest(BatchRequest, frozen=True, kw_only=True):
@@ -262,6 +292,11 @@ ROWS = {
     "tracked": "as the paper has it",
     "poisson": "certified for Poisson samples",
     "exact": "as the accountant certifies it",
+    "fixed": "certified for a known order",
+    "shuffled": "certified for shuffled epochs",
+    "truncated-poisson": "certified for cut Poisson samples",
+    "balls-in-bins": "certified for balls in bins",
+    "random-allocation": "certified for random allocation",
 }
 
 
@@ -292,6 +327,12 @@ def batch_summary(result: BatchCalibration) -> str:
     ]
     if "poisson" in result.noise:
         lines.append("With Poisson samples, neighbours have one example more or less.")
+    for name in result.noise.keys() & RELATIONS.keys():
+        replaced = "replace-one" in RELATIONS[name]
+        relation = "differ by replacing one example" if replaced else "have one example more or less"
+        lines.append(f"With sampling {name}, neighbours {relation}.")
+        if name == "shuffled":
+            lines.append("No amplification is proven for shuffled epochs: the noise is that of a known order.")
     return "\n".join([*lines, "", _advice(result)])
 
 
@@ -309,6 +350,9 @@ def _advice(result: BatchCalibration) -> str:
             if poisson is None
             else f", with Poisson samples {_show(float(poisson.std) * result.batch / result.lipschitz)}"
         )
+        for name in result.noise.keys() & RELATIONS.keys():
+            practised = _show(float(result.noise[name].std) * result.batch / result.lipschitz)
+            sampled += f", with sampling {name} {practised}"
         return f"{advice}\nOn the sum of the clipped gradients, this is the noise multiplier {multiplier}{sampled}."
     first = f"Gaussian noise with standard deviation {_show(row.std_0)} to each coordinate of the first estimate"
     return f"Add {first}, and {later} each later estimate, with clipped gradients and gradient changes."

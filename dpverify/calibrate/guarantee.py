@@ -193,6 +193,9 @@ def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
     from dpverify.calibrate.by_name import request_for
     from dpverify.calibrate.records import CalibrateRequest
 
+    for name in ("sampling", "largest_batch"):
+        if run.get(name) is not None:
+            raise check.ArgumentError(name, run[name], "must be given without algorithm, with steps and rate")
     for name in ("epsilon", "beta"):
         if name in run:
             raise check.ArgumentError(name, run[name], "does not belong to a run whose noise is given")

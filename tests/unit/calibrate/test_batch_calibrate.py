@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpverify.calibrate import run_calibrate
+from dpverify.calibrate import guarantee, run_calibrate
 from dpverify.calibrate.batches import (
     BatchCalibration,
     BatchRequest,
@@ -34,7 +34,7 @@ from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity
 from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
-from dpverify.privacy.gaussian import epsilon_of
+from dpverify.privacy.gaussian import epsilon_of, mu_of
 from tests.for_each import for_each
 
 
@@ -242,6 +242,18 @@ def test_poisson_samples_are_calibrated_for_one_example_more_or_less() -> None:
     assert 0.999 < bounds.upper <= 1.0
     assert result.noise["poisson"].certified
     assert float(result.noise["poisson"].std) < float(result.noise["exact"].std)
+    stds: dict[str, float] = {}
+    for sampling in ("fixed", "shuffled", "balls-in-bins"):
+        practised = calibrate_batches(question("dp-sgd", 1000, 2.0, 1e-4, steps=60, batch=50, sampling=sampling))
+        row = practised.noise[sampling]
+        assert row.certified
+        stds[sampling] = float(row.std)
+        assert f"with sampling {sampling}" in batch_summary(practised)
+    # Three epochs of 20 steps: without amplification replacing one example counts 2 sqrt(3), times the clip length.
+    assert stds["fixed"] == stds["shuffled"] == pytest.approx(2.0 * math.sqrt(3.0) / mu_of(2.0, 1e-4) / 50, rel=1e-9)
+    assert stds["balls-in-bins"] < stds["fixed"] / 2.0
+    with pytest.raises(ValueError, match="sampling must be given without algorithm"):
+        guarantee.epsilon(0.1, 1e-4, algorithm="dp-sgd", n=1000, batch=50, steps=60, sampling="shuffled")
 
 
 def test_an_epsilon_with_a_simple_bound_is_explained() -> None:
