@@ -27,7 +27,7 @@ from dpverify.symbolic.elaborate.letters import Letters, read_conditions
 from dpverify.symbolic.elaborate.text import text_of
 from dpverify.symbolic.elaborate.unify import Where, unify
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import FromPremises
+from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Range
 from dpverify.symbolic.expressions.to_sympy import to_relations
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
@@ -182,6 +182,8 @@ class Elaborator:
             if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in begun)})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
+            if vector := self._vector_for_number(plain, given):
+                raise self.error(line, f"{given[vector]} is a vector, and {vector} of {reason.name} is a number")
             of_function = reason.cited == "definition" and QUANTITY not in given
             places = {s.name for s in plain.lhs.free_symbols} if of_function else set[str]()
             unknown = (names - self.letters.symbols.keys() | places) - given.keys()
@@ -242,6 +244,15 @@ class Elaborator:
                 None,
             )
         return Step(new, line.relation, PREMISE, dict(where or {}), (name,), line.note, context)
+
+    def _vector_for_number(self, plain: Premise, given: Mapping[str, Any]) -> str:
+        """The first letter of a lemma that is a number and becomes a vector; empty where there is none."""
+        numbers = set[str]()
+        if isinstance(plain, Cited) and plain.derivation is not None:
+            numbers = {name for name, kind in plain.derivation.variables.items() if isinstance(kind, Range)}
+        vectors = {name for name, kind in self.letters.variables.items() if isinstance(kind, AnyVector)}
+        letters = {name: value.name for name, value in given.items() if isinstance(value, sympy.Symbol)}
+        return next((name for name in letters if name in numbers | {QUANTITY} and letters[name] in vectors), "")
 
     def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
         """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""

@@ -100,6 +100,13 @@ FALSE = [
         ["line 4"],
     ),
     ("lemma-5", "<= 3*aligned/2 + 3*error_sum/T", "<= 3*aligned/2 + 2*error_sum/T", ["line 3"]),
+    ("lemma-11", "quantity = sqrt(moment(drift, 2))", "quantity = drift", ["line 6", "drift is a vector"]),
+    (
+        "lemma-11",
+        "quantity = sqrt(moment(drift, 2))",
+        "changed = drift",
+        ["line 6", "changed of change-from-the-anchors"],
+    ),
     ("lemma-7", "under ordering = once", "under ordering = fresh", ["sides are not found"]),
     ("lemma-7", "under ordering = once", "under order = once", ["is not there"]),
     ("lemma-7", "<= 4*length**2*alpha", "<= 99/25*length**2*alpha", ["square-of-the-difference"]),
