@@ -28,11 +28,6 @@ def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
     return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))
 
 
-def the_same(build: Callable[[], Derivation]) -> Callable[[Statement], Derivation]:
-    """Make a derivation that does not depend on the statement."""
-    return lambda _: build()
-
-
 @dataclass(frozen=True)
 class CitedDerivationCheck(Check):
     """A derivation that others cite, judged by itself; the smoke budget checks it with the statements that cite it."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, TrueNeighbour, Vacuity
-from dpverify.harness.cited_check import CitedDerivationCheck, the_same
+from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.text_proof import from_lemma
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility import reorder_once_derivations as once
 from dpverify.papers.tran2022.utility.checks import witnesses
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
@@ -22,7 +21,6 @@ from dpverify.papers.tran2022.utility.theorem_bounds import (
     printed_steps,
     travel_bound,
 )
-from dpverify.symbolic.derive.derivation import Derivation
 from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
 from dpverify.symbolic.exact.statements import definitions
 
@@ -128,7 +126,6 @@ CHECKS.add(
 
 
 FRESH = {"ordering": "fresh"}
-ONCE = {"ordering": "once"}
 AMENDED = ("amended",)
 
 UNCITED = {
@@ -140,26 +137,10 @@ UNCITED = {
 }
 """Lemmas behind a premise of Theorem 9, the mean over the run of what one step has; its proof does not cite them."""
 
-ONE_PERMUTATION: dict[str, Callable[[], Derivation]] = {
-    "above": once.above,
-    "below": once.below,
-    "near": once.near,
-    "around-a-number": once.around_a_number,
-    "mean-square": once.mean_square,
-    "sampling": once.sampling,
-}
-"""The sampling error under one permutation, gradients at one iterate (NOTES_identities.md)."""
-
 
 CHECKS.add(
     *(
         CitedDerivationCheck("theorem-9", f"premise-{name}", build=from_lemma(lemma), readings=FRESH, variants=AMENDED)
         for name, lemma in UNCITED.items()
-    ),
-    *(
-        CitedDerivationCheck(
-            "lemma-11-sampling", f"premise-reorder-once-{name}", build=the_same(build), readings=ONCE, variants=AMENDED
-        )
-        for name, build in ONE_PERMUTATION.items()
     ),
 )
