@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Check, Context, Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.harness.checks import missed_controls
+from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness.cited_check import CitedDerivationCheck
+from dpverify.harness.text_proof import from_lemma
 from dpverify.kernels.tape import generator
-from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count, node_intervals
@@ -135,48 +134,6 @@ def _decay_off(constants: StreamConstants, n: int) -> None:
     constants.weights[4] = constants.powers[n - 1]
 
 
-@dataclass(frozen=True)
-class UnrolledCheck(Check):
-    """Judge the derivation that a proof in words uses, and faults in it; it says nothing of the statement by itself."""
-
-    method: ClassVar[Method] = "derivation"
-    faults: ClassVar[tuple[str, ...]] = ("no decay", "one epoch late")  # none of these derivations may be complete
-
-    def cost(self, context: Context) -> float:
-        """Declared core seconds."""
-        return 0.01 * context.budget.points * (1 + len(self.faults))
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Check the derivation and those with a fault; one that is not complete is an error of ours."""
-        from dpverify.papers.tran2022.run_time.unroll_derivations import weight  # sympy is slow to import
-        from dpverify.symbolic.derive.derivation import check_derivation
-
-        checked, *faulty = (
-            check_derivation(weight(fault=fault), points=context.budget.points, seed=context.seed)
-            for fault in ("", *self.faults)
-        )
-        controls = [
-            ControlResult(
-                name=name,
-                fault=f"a derivation with a planted fault: {name}",
-                at_declared_size=name == self.faults[0],
-                refuted=not wrong.complete,
-            )
-            for name, wrong in zip(self.faults, faulty, strict=True)
-        ]
-        missed = missed_controls(controls)
-        failing = "" if checked.complete else f"our derivation {checked.name!r} is not complete"
-        return self.result(
-            status="inconclusive" if failing or missed else "not refuted",
-            message="; ".join(filter(None, [failing or "complete: a lemma of the proof", missed])),
-            error=failing,
-            n=sum(step.points for step in checked.steps),
-            detects="a step that is false at a point of its domain",
-            derivation=checked,
-            controls=controls,
-        )
-
-
 CHECKS.add(
     RuleCheck(
         "algorithm-4-output",
@@ -213,9 +170,11 @@ CHECKS.add(
         region="N up to 128, T up to 6N + 7, most no multiple of N; alpha and gamma with their ends",
         leaves_out="floats: 1e-12 relative to the norm of a step's output",
     ),
-    UnrolledCheck(
+    CitedDerivationCheck(
         "algorithm-4-output",
         "stream-unrolls",
+        build=from_lemma("weight-of-a-window"),
+        least_budget="smoke",
         readings={"ordering": "once"},
         variants=("amended",),
         leaves_out="the induction around the step, which is in words (NOTES_identities.md)",
