@@ -25,10 +25,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpverify.ledger.records import Record
-from dpverify.privacy.audit.audit import check_arguments, default_datasets
+from dpverify.privacy.audit.audit import MOST_SAMPLES, check_arguments, default_datasets
 from dpverify.privacy.audit.draws import Draws
 from dpverify.privacy.audit.learning import Guesser, learn
-from dpverify.privacy.audit.records import AuditClaim, Bits, Floats, Verdict
+from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Verdict
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Mechanism, Source
 from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.shared_types import ReportProgress
@@ -139,6 +139,8 @@ def audit_sequential(
     >>> result.verdict
     'not refuted'
     """
+    if not 1 <= most <= MOST_SAMPLES:
+        raise AuditError(f"most: {most}: must be between 1 and {MOST_SAMPLES}")
     check_arguments(epsilon, delta, most, confidence, "any", None, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     source = Source(mechanism, default_datasets() if datasets is None else datasets)

@@ -95,7 +95,7 @@ def test_a_false_claim_is_refuted_long_before_the_last_round() -> None:
     assert (true_claim.verdict, true_claim.rounds) == ("not refuted", 20_000)
     calls = dv.audit_sequential(lambda dataset, rng: dataset.sum() + 0.1 * rng.normal(), most=3000, seed=1)
     assert (calls.verdict, calls.epsilon > 3.0) == ("no claim", True)
-    with pytest.raises(dv.AuditError, match="n: 0"):
+    with pytest.raises(dv.AuditError, match="most: 0"):
         dv.audit_sequential(gaussian(1.0), most=0)
 
 
