@@ -62,7 +62,7 @@ FALSE = [
     ("lemma-12", "amended claim lemma-12-var", "amended claim lemma-11", ["line 3"]),
     ("lemma-12", 'gaussian norm(d, variance)"', 'gaussian norm(d, 2*variance)"', ["line 2", "GaussianNorm"]),
     ("proposition-13", "case y >= 1", "case y >= 2", ["not proven to cover the domain"]),
-    ("proposition-13", "case y <= 1", "case y <= 2", ["exp-chord", "not proven: N*alpha <= 1"]),
+    ("proposition-13", "case y <= 1", "case y <= 2", ["exp-chord", "not proven: (1 + (-1 * y)) >= 0"]),
     ("proposition-16", "k, 1, top_bit + 1)", "k, 1, top_bit)", ["line 6", "popcount-digits", "false at"]),
     ("theorem-4-geometric", "<= 4*alpha*G", "<= 3*alpha*G", ["line 6", "false at"]),
     ("algorithm-2-delta-g", "(1 - alpha)*sum", "(1 - alpha)**2*sum", ["line 3", "geometric-sum-bound says"]),
