@@ -24,10 +24,13 @@ def test_its_first_example_is_in_the_records() -> None:
     assert proof in RECORDS["proof"]
 
 
-def test_its_cases_are_those_of_a_proof() -> None:
-    lines = {" ".join(line.split()) for line in BLOCKS[1]["chain"].strip().splitlines()}
-    (record,) = (proof for proof in RECORDS["proof"] if proof["of"] == "proposition-13")
-    assert lines - {" ".join(line.split()) for line in record["chain"].splitlines()} == {"1/(1 - exp(-y))"}
+def test_its_cases_are_those_of_a_lemma() -> None:
+    (record,) = (lemma for lemma in RECORDS["lemma"] if lemma["id"] == "chord-or-tail")
+    guide, recorded = (
+        [" ".join(line.split()) for line in chain.strip().splitlines()]
+        for chain in (BLOCKS[1]["chain"], record["chain"])
+    )
+    assert guide == recorded
 
 
 def test_it_names_rules_that_exist() -> None:
