@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -104,6 +105,21 @@ def largest_bound(trials: int, delta: float, alpha: float) -> float:
     """About ``log(N / log(1/alpha))``: the bound of N right guesses in N rounds, the most that a sample can show."""
     bound = lower_epsilon(np.array(float(trials)), np.array(0.0), trials, delta, alpha)
     return float(bound) if math.isfinite(float(bound)) else math.inf
+
+
+def largest_refuted(is_refuted: Callable[[float], bool], limit: float, width: float = 1e-9) -> float:
+    """Return the largest value up to a limit that is refuted, from below and to a share of ``width``; 0 if 0 is not."""
+    if not is_refuted(0.0):
+        return 0.0
+    low = 0.0
+    high = limit
+    while high - low > width * high:
+        middle = 0.5 * (low + high)
+        if is_refuted(middle):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _above(count: int, trials: int, chance: float) -> float:

@@ -11,14 +11,15 @@ So for every v
 
 The last step bounds P[v > B >= v - i] from above, so that the whole rises with epsilon. Then the epsilon at which it
 reaches 1 - confidence is a lower confidence bound: it is above the truth only if the bound for the true epsilon is
-below 1 - confidence.
+below 1 - confidence. `right_guesses.py` has a second bound of the same chance, which is smaller for few guesses; the
+smaller of the two counts. It also bounds the chance under a whole curve of privacy.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,13 +27,16 @@ from scipy.special import bdtrc
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.ledger.records import Record
-from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Verdict
+from dpverify.privacy.audit.counting import largest_refuted
+from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Law, Verdict
+from dpverify.privacy.audit.right_guesses import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer
+from dpverify.privacy.gaussian import epsilon_of, mu_of
 
 OneRun: TypeAlias = Callable[[Bits, np.random.Generator], Any]
 Scores: TypeAlias = Callable[[Any], Any]
 
 SHARES = (1.0, 0.25, 0.05)  # of the examples that are guessed by default; each has a third of the chance of an error
-LARGEST = 64.0  # epsilon; no run of at most a million examples shows as much
+LARGEST = 64.0  # epsilon and mu; no run of at most a million examples shows as much
 MOST_EXAMPLES = 1_000_000
 SAFE = 1.0 + 1e-9  # more than the rounding errors of the chances
 
@@ -43,7 +47,9 @@ class Guesses(Record, frozen=True, kw_only=True):
     guesses: int
     right: int
     epsilon: float  # lower bound, with the share of the chance of an error that these guesses have
+    mu: float | None  # lower bound of the mu of Gaussian privacy; with the law "gaussian" only
     largest_epsilon: float  # what it would be if all guesses were right
+    chance: float | None  # of so many right guesses if the claim is true, at most; None without a claim
 
 
 class OneRunAudit(Record, frozen=True, kw_only=True):
@@ -59,7 +65,11 @@ class OneRunAudit(Record, frozen=True, kw_only=True):
 
     verdict: Verdict
     claim: AuditClaim | None
+    curve: list[AuditClaim] | None = None  # all claims that are tested together, if a curve was given
+    p_value: float | None = None  # smallest chance of an error at which the claim is refuted, at most
+    law: Law = "any"
     epsilon: float  # lower bound
+    mu: float | None = None  # lower bound of the mu of Gaussian privacy; with the law "gaussian" only
     delta: float
     confidence: float  # chance that the bound is not above the truth, at least
     examples: int
@@ -76,6 +86,8 @@ def audit_one_run(
     guesses: int | Sequence[int] | None = None,
     epsilon: float | None = None,
     delta: float = 1e-5,
+    curve: Sequence[tuple[float, float]] | None = None,
+    law: Law = "any",
     confidence: float = 0.95,
     seed: int = 0,
 ) -> OneRunAudit:
@@ -98,6 +110,12 @@ def audit_one_run(
         The claim, at least 0: with it the verdict is "refuted" or "not refuted".
     delta : float
         At which epsilon is bounded, in [0, 1).
+    curve : sequence of (float, float), optional
+        A claim instead of ``epsilon``: the run is (epsilon, delta)-DP for each of these pairs. All are tested together,
+        with one chance of an error. A point at a small delta alone needs far more examples to be refuted.
+    law : {"any", "gaussian"}
+        "gaussian" if the run is as private as a Gaussian mechanism of some mu. The bound is then of mu, and of the
+        epsilon that this mu has; it is far larger, and wrong if the assumption is.
     confidence : float
         Chance that the bound is not above the truth, at least; in (0, 1).
     seed : int
@@ -106,8 +124,9 @@ def audit_one_run(
     Returns
     -------
     OneRunAudit
-        ``epsilon`` is the bound, ``verdict`` what becomes of the claim. ``tried`` has the guesses of each size, with
-        the largest epsilon that they could have shown.
+        ``epsilon`` is the bound, ``verdict`` what becomes of the claim, ``p_value`` the smallest chance of an error at
+        which it is refuted. ``tried`` has the guesses of each size, with the largest epsilon that they could have
+        shown.
 
     Raises
     ------
@@ -123,18 +142,24 @@ def audit_one_run(
     """
     sizes = _checked_sizes(examples, guesses)
     _check_numbers(epsilon, delta, confidence, seed)
+    _check_assumptions(epsilon, delta, curve, law)
     rng = np.random.default_rng([seed, examples])
     included = rng.random(examples) < 0.5
     values = _scores(run, scores, included, rng)
     order = np.argsort(values + 0.0, kind="stable")[::-1]
     level = (1.0 - confidence) / len(sizes)
-    tried = [_guess(included[order], size, delta, level) for size in sizes]
-    bound = max(guess.epsilon for guess in tried)
-    claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
+    chance_of = _chance_under_claim(epsilon, delta, curve, law)
+    tried = [_guess(included[order], size, delta, level, law, chance_of) for size in sizes]
+    chances = [guess.chance for guess in tried if guess.chance is not None]
+    p_value = min(1.0, len(sizes) * min(chances)) if chances else None
     return OneRunAudit(
-        verdict="no claim" if claim is None else "refuted" if bound > claim.epsilon else "not refuted",
-        claim=claim,
-        epsilon=bound,
+        verdict="no claim" if p_value is None else "refuted" if p_value <= 1.0 - confidence else "not refuted",
+        claim=None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta),
+        curve=None if curve is None else [AuditClaim(epsilon=point[0], delta=point[1]) for point in curve],
+        p_value=p_value,
+        law=law,
+        epsilon=max(guess.epsilon for guess in tried),
+        mu=max((guess.mu for guess in tried if guess.mu is not None), default=None),
         delta=delta,
         confidence=confidence,
         examples=examples,
@@ -143,17 +168,53 @@ def audit_one_run(
     )
 
 
-def _guess(included: Bits, guesses: int, delta: float, level: float) -> Guesses:
+def _chance_under_claim(
+    epsilon: float | None, delta: float, curve: Sequence[tuple[float, float]] | None, law: Law
+) -> Callable[[int, int, int], float] | None:
+    """Return what bounds the chance of so many right guesses among examples if the claim is true; None without one."""
+    if curve is not None:
+        return partial(chance_under, curve_tradeoff(curve))
+    if epsilon is None:
+        return None
+    if law == "gaussian":
+        return partial(chance_under, gaussian_tradeoff(mu_of(epsilon, delta)))
+    tradeoff = curve_tradeoff([(epsilon, delta)])
+
+    def chance_of(examples: int, guesses: int, right: int) -> float:
+        binomial = one_run_chance(examples, guesses, right, epsilon, delta)
+        return min(binomial, chance_under(tradeoff, examples, guesses, right))
+
+    return chance_of
+
+
+def _guess(
+    included: Bits,
+    guesses: int,
+    delta: float,
+    level: float,
+    law: Law,
+    chance_of: Callable[[int, int, int], float] | None,
+) -> Guesses:
     """Guess the first examples as included and the last as left out; they are sorted by falling scores."""
     ahead = -(-guesses // 2)
     behind = guesses - ahead
     right = int(included[:ahead].sum()) + int((~included[len(included) - behind :]).sum())
     examples = len(included)
+    mu = None
+    if law == "gaussian":
+        mu = one_run_mu(examples, guesses, right, level)
+        epsilon = epsilon_of(mu, delta)
+        largest = epsilon_of(one_run_mu(examples, guesses, guesses, level), delta)
+    else:
+        epsilon = one_run_epsilon(examples, guesses, right, delta, level)
+        largest = one_run_epsilon(examples, guesses, guesses, delta, level)
     return Guesses(
         guesses=guesses,
         right=right,
-        epsilon=one_run_epsilon(examples, guesses, right, delta, level),
-        largest_epsilon=one_run_epsilon(examples, guesses, guesses, delta, level),
+        epsilon=epsilon,
+        mu=mu,
+        largest_epsilon=largest,
+        chance=None if chance_of is None else chance_of(examples, guesses, right),
     )
 
 
@@ -173,17 +234,19 @@ def one_run_chance(examples: int, guesses: int, right: int, epsilon: float, delt
 @lru_cache(maxsize=4096)
 def one_run_epsilon(examples: int, guesses: int, right: int, delta: float, level: float) -> float:
     """Return the largest epsilon at which so many right guesses have a chance of at most ``level``; 0 if none has."""
-    low = 0.0
-    high = LARGEST
-    if one_run_chance(examples, guesses, right, low, delta) > level:
-        return 0.0
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        if one_run_chance(examples, guesses, right, middle, delta) > level:
-            high = middle
-        else:
-            low = middle
-    return low
+
+    def is_refuted(epsilon: float) -> bool:
+        if is_rarer(curve_tradeoff([(epsilon, delta)]), examples, guesses, right, level):
+            return True
+        return one_run_chance(examples, guesses, right, epsilon, delta) <= level  # takes longer
+
+    return largest_refuted(is_refuted, LARGEST)
+
+
+@lru_cache(maxsize=4096)
+def one_run_mu(examples: int, guesses: int, right: int, level: float) -> float:
+    """Return the largest mu of Gaussian privacy at which so many right guesses have a chance of at most ``level``."""
+    return largest_refuted(lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level), LARGEST)
 
 
 def _scores(run: OneRun, scores: Scores | None, included: Bits, rng: np.random.Generator) -> Floats:
@@ -227,3 +290,24 @@ def _check_numbers(epsilon: float | None, delta: float, confidence: float, seed:
         raise AuditError(f"confidence: {confidence}: must lie in (0, 1)")
     if not isinstance(seed, int | np.integer) or seed < 0:
         raise AuditError(f"seed: {seed}: must be a whole number of at least 0")
+
+
+def _check_assumptions(
+    epsilon: float | None, delta: float, curve: Sequence[tuple[float, float]] | None, law: Law
+) -> None:
+    """Refuse a claim or a law that cannot be judged."""
+    if law not in {"any", "gaussian"}:
+        raise AuditError(f"law: {law}: must be 'any' or 'gaussian'")
+    if law == "gaussian" and delta == 0.0:
+        raise AuditError("delta: 0: must be above 0 with the law 'gaussian', which no epsilon bounds at delta 0")
+    if curve is None:
+        return
+    if epsilon is not None:
+        raise AuditError(f"epsilon: {epsilon}: must not be given with a curve, which is the claim then")
+    if law == "gaussian":
+        raise AuditError("law: gaussian: must be 'any' with a curve")
+    if not len(curve):
+        raise AuditError("curve: empty: must have a pair (epsilon, delta)")
+    for point in curve:
+        if len(point) != 2 or not 0.0 <= point[0] <= LARGEST or not 0.0 <= point[1] <= 1.0:
+            raise AuditError(f"curve: {point}: must be a pair of epsilon in [0, {LARGEST:g}] and delta in [0, 1]")

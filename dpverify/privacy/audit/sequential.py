@@ -26,6 +26,7 @@ import numpy as np
 
 from dpverify.ledger.records import Record
 from dpverify.privacy.audit.audit import MOST_SAMPLES, check_arguments, default_datasets
+from dpverify.privacy.audit.counting import largest_refuted
 from dpverify.privacy.audit.draws import Draws
 from dpverify.privacy.audit.learning import Guesser, learn
 from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Verdict
@@ -237,16 +238,14 @@ class _Play:
         """Return the epsilon to bet against: the claim, or the largest that the rounds that are left may refute."""
         if self.claimed is not None:
             return self.claimed
-        low = 0.0
-        high = LARGEST
-        while high - low > 1e-3:
-            middle = 0.5 * (low + high)
-            stake = stake_of(right, wrong, judged, middle, self.delta)
+
+        def may_be_refuted(epsilon: float) -> bool:
+            stake = stake_of(right, wrong, judged, epsilon, self.delta)
             share = left / max(1, judged)
             stage = StakedRounds(stake, round(share * right), round(share * (wrong + 1)), 0)
-            is_refuted = log_wealth([stage], middle, self.delta) >= math.log(1.0 / self.alpha)
-            low, high = (middle, high) if is_refuted else (low, middle)
-        return low
+            return log_wealth([stage], epsilon, self.delta) >= math.log(1.0 / self.alpha)
+
+        return largest_refuted(may_be_refuted, LARGEST, 1e-4)
 
 
 def stake_of(right: int, wrong: int, judged: int, epsilon: float, delta: float) -> float:
@@ -280,11 +279,4 @@ def log_wealth(stages: Sequence[StakedRounds], epsilon: float, delta: float) -> 
 def refuted_epsilon(stages: Sequence[StakedRounds], delta: float, alpha: float) -> float:
     """Return the largest epsilon against which the wealth is at least 1/alpha; 0 if there is none."""
     enough = math.log(1.0 / alpha) * (1.0 + 1e-12)  # more than rounding
-    if log_wealth(stages, 0.0, delta) < enough:
-        return 0.0
-    low = 0.0
-    high = LARGEST
-    while high - low > 1e-9 * high:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if log_wealth(stages, middle, delta) >= enough else (low, middle)
-    return low
+    return largest_refuted(lambda epsilon: log_wealth(stages, epsilon, delta) >= enough, LARGEST)

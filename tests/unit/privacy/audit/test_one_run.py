@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from scipy.stats import binom
 
 import dpverify as dv
 from dpverify.privacy.audit import one_run
 from dpverify.privacy.audit.one_run import one_run_chance, one_run_epsilon
-from dpverify.privacy.gaussian import epsilon_of
+from dpverify.privacy.audit.right_guesses import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer
+from dpverify.privacy.gaussian import delta_of, epsilon_of
 
 EXAMPLES = 120
 DELTA = 0.01
@@ -65,6 +68,11 @@ def of_sigma(sigma: float) -> float:
     return epsilon_of(1 / sigma, DELTA)
 
 
+def gaussian_curve(sigma: float) -> list[tuple[float, float]]:
+    """Return pairs of epsilon and delta of a Gaussian mechanism."""
+    return [(epsilon_of(1 / sigma, 10.0**-k), 10.0**-k) for k in range(1, 9)]
+
+
 LAWS: dict[str, tuple[Law, float, float]] = {  # the law, its epsilon and delta
     "nothing": (lambda included, rng: np.zeros(included.size), 0.0, DELTA),
     "noise": (lambda included, rng: rng.normal(size=included.size), 0.0, DELTA),
@@ -106,6 +114,18 @@ def test_the_bound_is_above_the_truth_no_more_often_than_stated() -> None:
 
 
 @pytest.mark.slow
+def test_gaussian_privacy_and_true_curves_are_refuted_no_more_often_than_stated() -> None:
+    audit = partial(dv.audit_one_run, examples=EXAMPLES, confidence=CONFIDENCE)
+    for sigma in (0.3, 0.5, 1.0, 2.0, 5.0):
+        true = gaussian_curve(sigma)
+        bounds = [audit(gaussian(sigma), law="gaussian", seed=seed).mu or 0.0 for seed in range(SEEDS)]
+        verdicts = [audit(gaussian(sigma), curve=true, seed=seed).verdict for seed in range(SEEDS)]
+        assert sum(bound > 1 / sigma for bound in bounds) <= MOST_ERRORS
+        assert verdicts.count("refuted") <= MOST_ERRORS
+    assert (dv.audit_one_run(gaussian(1.0), law="gaussian", examples=20_000).mu or 0.0) > 0.5
+
+
+@pytest.mark.slow
 def test_a_bound_without_delta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     law, epsilon, delta = LAWS["all or nothing, often"]
 
@@ -131,8 +151,57 @@ def test_the_chance_rises_with_epsilon_and_the_bound_is_where_it_reaches_the_lev
         assert (np.diff(chances) >= 0).all()
         bound = one_run_epsilon(500, 200, 150, delta, 0.05)
         assert 0.5 < bound < 1.2
-        assert one_run_chance(500, 200, 150, bound, delta) == pytest.approx(0.05, rel=1e-6)
+        under_curve = chance_under(curve_tradeoff([(bound, delta)]), 500, 200, 150)
+        smaller = min(under_curve, one_run_chance(500, 200, 150, bound, delta))
+        assert smaller == pytest.approx(0.05, rel=2e-4)
     assert one_run_epsilon(500, 200, 100, 1e-5, 0.05) == 0.0
+
+
+def largest_chance(points: list[tuple[float, float]], m: int, r: int, v: int) -> float:
+    """Maximise P[R >= v] over all laws of R that fulfil the inequalities of the curve, as a linear programme."""
+    right = np.arange(r + 1.0)
+    rows = []
+    limits = []
+    for index in range(1, r + 1):
+        of_right = right * (right >= index) / m
+        of_wrong = (r - right) * (right >= index - 1) / m
+        for epsilon, delta in points:
+            rows.append(math.exp(-epsilon) * of_right - of_wrong)
+            limits.append(math.exp(-epsilon) * delta)
+            rows.append(math.exp(epsilon) * of_right - of_wrong)
+            limits.append(math.exp(epsilon) - 1.0 + delta)
+    solution = linprog(-(right >= v).astype(float), A_ub=rows, b_ub=limits, A_eq=np.ones((1, r + 1)), b_eq=[1.0])
+    assert solution.success
+    return -float(solution.fun or 0.0)
+
+
+def test_the_chance_under_a_curve_is_the_largest_of_any_law() -> None:
+    curve = [(0.0, 0.2), (0.5, 0.05), (1.0, 0.01)]
+    for points in ([(0.7, 0.0)], [(0.7, 1e-3)], [(0.0, 0.05)], curve):
+        for m, r, v in ((30, 30, 22), (30, 12, 11), (40, 8, 8), (25, 10, 3)):
+            expected = largest_chance(points, m, r, v)
+            assert chance_under(curve_tradeoff(points), m, r, v) == pytest.approx(expected, rel=2e-4)
+
+
+def test_a_gaussian_curve_is_that_of_all_its_points() -> None:
+    for mu in (0.3, 1.0, 3.0):
+        points = [(epsilon, delta_of(mu, epsilon)) for epsilon in np.linspace(0.0, 8.0, 2000).tolist()]
+        for m, r, v in ((100, 30, 28), (1000, 50, 45)):
+            by_points = chance_under(curve_tradeoff(points), m, r, v)
+            assert chance_under(gaussian_tradeoff(mu), m, r, v) == pytest.approx(by_points, rel=1e-2)
+    assert not is_rarer(gaussian_tradeoff(1.0), 100, 30, 0, 0.5)
+
+
+def test_a_curve_is_refuted_where_its_point_at_a_small_delta_is_not() -> None:
+    claimed = gaussian_curve(1.1)
+    true = gaussian_curve(0.5)
+    epsilon, delta = claimed[4]
+    of_curve = [dv.audit_one_run(gaussian(0.5), curve=claimed, seed=seed).verdict for seed in range(20)]
+    of_point = [dv.audit_one_run(gaussian(0.5), epsilon=epsilon, delta=delta, seed=seed).verdict for seed in range(20)]
+    of_truth = [dv.audit_one_run(gaussian(0.5), curve=true, seed=seed).verdict for seed in range(20)]
+    assert of_curve.count("refuted") > 15
+    assert set(of_point) == {"not refuted"}
+    assert set(of_truth) == {"not refuted"}
 
 
 def test_a_false_claim_is_refuted_and_a_true_one_is_not() -> None:
@@ -178,6 +247,12 @@ def test_what_cannot_be_audited_is_one_line() -> None:
         (gaussian(1.0), {"delta": 1.0}, r"delta: 1.0: must lie in \[0, 1\)"),
         (gaussian(1.0), {"epsilon": -1.0}, "epsilon: -1.0: must be finite and at least 0"),
         (gaussian(1.0), {"confidence": 1.0}, r"confidence: 1.0: must lie in \(0, 1\)"),
+        (gaussian(1.0), {"law": "laplace"}, "law: laplace: must be 'any' or 'gaussian'"),
+        (gaussian(1.0), {"law": "gaussian", "delta": 0.0}, "delta: 0: must be above 0 with the law 'gaussian'"),
+        (gaussian(1.0), {"curve": [(1.0, 0.1)], "epsilon": 1.0}, "epsilon: 1.0: must not be given with a curve"),
+        (gaussian(1.0), {"curve": [(1.0, 0.1)], "law": "gaussian"}, "law: gaussian: must be 'any' with a curve"),
+        (gaussian(1.0), {"curve": []}, "curve: empty"),
+        (gaussian(1.0), {"curve": [(1.0, 2.0)]}, r"curve: \(1.0, 2.0\): must be a pair of epsilon in \[0, 64\]"),
         (gaussian(1.0), {"seed": -1}, "seed: -1: must be a whole number of at least 0"),
     ]
     for run, options, words in cases:
