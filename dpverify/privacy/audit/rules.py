@@ -11,8 +11,8 @@ from scipy import special
 
 from dpverify.privacy.audit.counting import lower_epsilon, nearly_lower_epsilon
 from dpverify.privacy.audit.groups import Rows, grouped
-from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.records import Bits, Floats
+from dpverify.privacy.audit.scores import fitted
 
 GRID = np.linspace(0.0, 1.0, 48)  # powers of the number of rounds beyond which thresholds are tried, on each side
 

@@ -10,9 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.groups import SortedOutputs, both, rows_of
-from dpverify.privacy.audit.logistic import fitted
 from dpverify.privacy.audit.records import Floats
-from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, linear, quadratic, smooth
+from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, fitted, linear, quadratic, smooth
 from tests.for_each import for_each
 
 LEARNERS = [Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)]
