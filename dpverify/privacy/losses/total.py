@@ -248,7 +248,7 @@ def _law_of_sum(
         modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * UNIT) + 2.0 * per_transform
         moduli *= modulus**times
         errors += times * (per_transform / modulus + 4.0 * unit)
-        product = product * _power(transform, times)
+        product = product * whole_power(transform, times)
     norms = np.linalg.norm([moduli * (per_transform + 8.0 * unit), moduli * errors], axis=1)
     # all frequencies but two stand for their conjugates too
     return np.fft.irfft(product, cells).astype(np.float64), math.sqrt(2.0 / cells) * float(norms.sum())
@@ -306,7 +306,7 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
     return math.exp(0.5 * (low + high))
 
 
-def _power(values: Transform, exponent: int) -> Transform:
+def whole_power(values: Transform, exponent: int) -> Transform:
     """Raise complex numbers to a whole power by products alone, whose rounding is known."""
     result = np.ones_like(values)
     base = values

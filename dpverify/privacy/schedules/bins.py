@@ -46,7 +46,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpverify.privacy.losses.grid import UNIT, Vector
-from dpverify.privacy.losses.total import Transform
+from dpverify.privacy.losses.total import whole_power
 from dpverify.privacy.schedules.discrete import lower_epsilon, upper_epsilon
 
 MOST_CELLS: Final = 1 << 17  # of the window of the sum
@@ -222,20 +222,7 @@ def _convolved(first: Vector, first_times: int, second: Vector, second_times: in
         modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * UNIT) + 2.0 * per_transform * size
         moduli *= modulus**times
         errors += times * (per_transform * size / modulus + 4.0 * unit)
-        product = product * _power(transform, times)
+        product = product * whole_power(transform, times)
     norms = np.linalg.norm([moduli * (per_transform + 8.0 * unit), moduli * errors], axis=1)
     chances = np.fft.irfft(product, cells).astype(np.float64)
     return GridSum(chances, 1.01 * math.sqrt(2.0 / cells) * float(norms.sum()))
-
-
-def _power(values: Transform, exponent: int) -> Transform:
-    """Raise complex numbers to a whole power by products alone, whose rounding is known."""
-    result = np.ones_like(values)
-    base = values
-    while exponent:
-        if exponent & 1:
-            result = result * base
-        exponent >>= 1
-        if exponent:
-            base = base * base
-    return result
