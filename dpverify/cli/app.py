@@ -14,7 +14,7 @@ from cyclopts import App, CycloptsError, Parameter
 from dpverify import __version__
 from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
-from dpverify.cli.claims import list_claims
+from dpverify.cli.claims import list_claims, units
 from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
@@ -70,7 +70,20 @@ def build(words: Sequence[str] = ()) -> App:
         suppress_keyboard_interrupt=False,
     )
     using = (explain, train, party, compare, calibrate, audit, conform)
-    for command in (list_claims, new_paper, verify, *using, prove, rules, certify, selftest, bench, site, doctor):
+    for command in (
+        list_claims,
+        units,
+        new_paper,
+        verify,
+        *using,
+        prove,
+        rules,
+        certify,
+        selftest,
+        bench,
+        site,
+        doctor,
+    ):
         command.__doc__ = unwrapped(command.__doc__ or "")
         name = {list_claims: "list", new_paper: "new-paper"}.get(command, command.__name__)
         if name in GENERATED:

@@ -1,4 +1,4 @@
-"""Options that name claims, their completion in a shell, and ``dpverify list``."""
+"""Options that name claims, their completion in a shell, ``dpverify list`` and ``dpverify units``."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ def _severities(_: object) -> Iterable[str]:
 
     return SEVERITIES
 
+
+UNEXPLAINED = 1  # exit code if an inconsistency of units is not explained
 
 ClaimName: TypeAlias = Annotated[str, Parameter(completer=_claims)]
 PaperKey: TypeAlias = Annotated[str, Parameter(completer=_papers)]
@@ -125,6 +127,34 @@ def list_claims(
         _print(entries, selected) if not check else print("\n".join(_counts(selected)))
     write_record(Listing(claims=entries), json)
     return OK
+
+
+def units(*papers: PaperKey, specs: Path | None = None, undetermined: bool = False) -> int:
+    """Check whether the formulas of papers agree in their units.
+
+    If the loss or all lengths are multiplied by a number, all terms of a sum and both sides of a comparison must scale
+    alike. How the letters of a paper scale is stated in its file units.toml. Each inconsistency is printed with the
+    terms that differ. It is information on a record and does not refute a claim. The exit code is 1 if units.toml
+    does not explain an inconsistency, or if it explains one that is not there.
+
+    Parameters
+    ----------
+    papers
+        Keys of papers, such as tran2022. Default: all papers.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    undetermined
+        Also list the records whose units are not determined.
+    """
+    from dpverify.ledger import load_specs
+    from dpverify.ledger.units import check_units
+
+    loaded = load_specs(specs)
+    for paper in papers:
+        next(loaded.claims(paper), None)  # refuses an unknown paper
+    reports = [check_units(spec) for key, spec in loaded.papers.items() if not papers or key in papers]
+    print("\n".join(line for report in reports for line in report.lines(undetermined=undetermined)))
+    return OK if all(report.is_as_expected for report in reports) else UNEXPLAINED
 
 
 def _checked(specs: Path | None) -> bool:

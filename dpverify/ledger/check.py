@@ -21,6 +21,7 @@ from dpverify.ledger.load import (
 )
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.trivial import trivial_problems
+from dpverify.ledger.units.records import UNITS, read_units
 
 MAX_ERRORS = 100
 
@@ -49,6 +50,7 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
         if not problems.found:
             for key, paper in specs.papers.items():
                 problems.extend(_trivial(paper, Place(shown_path(folder / key / VERDICTS))))
+                read_units(folder / key, problems)
     if problems.found:
         remark = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
         texts = [str(problem) for problem in problems.found]
@@ -84,7 +86,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
             if verdict.status == "untested" and not verdict.reason.strip():
                 yield verdicts_place.of(claim.record.id).at("reason").error("", "an untested claim says why")
     for path in sorted(folder.iterdir()):
-        if path.name not in (*FILES, QUESTIONS) and path.suffix != ".md":
+        if path.name not in (*FILES, QUESTIONS, UNITS) and path.suffix != ".md":
             yield Place(shown_path(path)).error("", "nothing reads this file")
 
 

@@ -81,7 +81,7 @@ def test_help_goes_to_stdout(words: list[str], capsys: Capture) -> None:
 def test_each_command_of_the_help_is_there(capsys: Capture) -> None:
     main(["--help"])
     out = capsys.readouterr().out
-    for command in ("doctor", "explain", "list", "prove", "rules", "train", "verify"):
+    for command in ("doctor", "explain", "list", "prove", "rules", "train", "units", "verify"):
         assert f" {command} " in out
         assert main([command, "--help"]) == 0
 
