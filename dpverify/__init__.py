@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         figure,
         formula,
         recorded,
+        used_conditions,
         verify,
         verify_run,
     )
@@ -80,12 +81,14 @@ __all__ = [
     "recorded",
     "selected_epsilon",
     "sigma",
+    "used_conditions",
     "verify",
     "verify_run",
 ]
 
 _HOMES = {
     "api": "ClaimFormula ConditionError Explanation Verdicts audit explain figure formula recorded verify verify_run",
+    "api.conditions_met": "used_conditions",
     "calibrate.by_name": "calibration",
     "calibrate.guarantee": "epsilon event sigma",
     "conform": "PrivateOptimizer Promise conformance",

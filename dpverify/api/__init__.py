@@ -8,6 +8,7 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.api.conditions import ConditionError
+    from dpverify.api.conditions_met import used_conditions
     from dpverify.api.explanation import Explanation, explain
     from dpverify.api.figures import figure
     from dpverify.api.formulas import ClaimFormula, formula
@@ -25,12 +26,14 @@ __all__ = [
     "figure",
     "formula",
     "recorded",
+    "used_conditions",
     "verify",
     "verify_run",
 ]
 
 _HOMES = {
     "conditions": "ConditionError",
+    "conditions_met": "used_conditions",
     "explanation": "Explanation explain",
     "figures": "figure",
     "formulas": "ClaimFormula formula",

@@ -16,6 +16,7 @@ from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.claims import list_claims, units
 from dpverify.cli.comparing import calibrate, compare
+from dpverify.cli.conditions import conditions
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import add_algorithms, algorithm_first, calibrate_options, party, train, train_options
@@ -75,6 +76,7 @@ def build(words: Sequence[str] = ()) -> App:
         units,
         new_paper,
         verify,
+        conditions,
         *using,
         prove,
         rules,

@@ -1,18 +1,24 @@
-"""The options ``--cluster``, ``--store`` and ``--fresh``: where a command runs its work, and its result cache."""
+"""Where a command runs its work, and its result cache; imports nothing heavy at the top."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.cli.output import BadInput, complain
+from dpverify.processes import process_pool, usable_cores
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from dpverify.harness.run.backend import Backend
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
+
+FEW = 8  # claims up to which a run may be over before workers, started when their number is known, would be ready
+LONG = 2000  # characters of all names, which are written to the process before it reads
 
 
 @contextmanager
@@ -77,3 +83,29 @@ def open_backend(
     finally:
         if blocks is not None:
             blocks.close()
+
+
+@contextmanager
+def early_worker(claims: Sequence[str]) -> Iterator[Executor | None]:
+    """Start a process that loads the checks of some claims, before their code is loaded here.
+
+    None is started for patterns, for many claims, or on one core.
+    """
+    words = "".join(claims)
+    if not 0 < len(claims) <= FEW or len(words) > LONG or set("*?[") & set(words) or usable_cores() < 2:
+        yield None
+        return
+    with process_pool(1, wait=False) as pool:
+        pool.submit(_load, list(claims))
+        yield pool
+
+
+def _load(claims: list[str]) -> None:
+    from dpverify.harness.run.tasks import prepare_worker
+    from dpverify.papers import load
+
+    prepare_worker()
+    for claim in claims:
+        paper, colon, name = claim.partition(":")
+        if colon and (checks := load(paper)) is not None:
+            checks.entries(name)

@@ -14,7 +14,7 @@ from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
-    from dpverify.ledger.listing import Listed
+    from dpverify.ledger.display import Listed
 
 
 def _claims(_: object) -> Iterator[tuple[str, str]]:
@@ -111,7 +111,7 @@ def list_claims(
         an error.
     """
     from dpverify.ledger import load_specs
-    from dpverify.ledger.listing import Listing, listed
+    from dpverify.ledger.display import Listing, listed
 
     check_json(json)
     statuses, kinds = chosen(status, kind)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
-from dpverify.cli.backends import open_cluster, open_store
+from dpverify.cli.backends import early_worker, open_cluster, open_store
 from dpverify.cli.claims import ClaimName, PaperKey
-from dpverify.cli.early_worker import early_worker
 from dpverify.cli.output import (
     STDOUT,
     BadInput,

@@ -22,6 +22,7 @@ from dpverify.ledger.load import (
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.trivial import trivial_problems
 from dpverify.ledger.units.records import UNITS, read_units
+from dpverify.ledger.used_conditions import CONDITIONS, read_conditions
 
 MAX_ERRORS = 100
 
@@ -51,6 +52,7 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
             for key, paper in specs.papers.items():
                 problems.extend(_trivial(paper, Place(shown_path(folder / key / VERDICTS))))
                 read_units(folder / key, problems)
+                read_conditions(folder / key, problems)
     if problems.found:
         remark = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
         texts = [str(problem) for problem in problems.found]
@@ -86,7 +88,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
             if verdict.status == "untested" and not verdict.reason.strip():
                 yield verdicts_place.of(claim.record.id).at("reason").error("", "an untested claim says why")
     for path in sorted(folder.iterdir()):
-        if path.name not in (*FILES, QUESTIONS, UNITS) and path.suffix != ".md":
+        if path.name not in (*FILES, QUESTIONS, UNITS, CONDITIONS) and path.suffix != ".md":
             yield Place(shown_path(path)).error("", "nothing reads this file")
 
 

@@ -1,12 +1,13 @@
-"""A statement as it is shown: everything that was judged, in lines that the formula language reads back."""
+"""A statement as it is shown: everything that was judged, in lines that can be read back; and lists of claims."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
+from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.records import ORDERS, Record
+from dpverify.ledger.records import ORDERS, Claim, Record, Status, Verdict
 from dpverify.ledger.statements import Statement
 
 Word = Literal["", "in words:", "with", "if", "assuming", "where", "measured:", "constant may depend on", "reading"]
@@ -68,3 +69,39 @@ def _meanings(statement: Statement) -> Iterator[Line]:
 def texts(lines: Iterable[Line], word: Word) -> list[str]:
     """The parts of a statement that come after a word, as texts."""
     return [line.text for line in lines if line.word == word]
+
+
+class Listed(Record, frozen=True, kw_only=True):
+    """A claim under one choice of its readings: its record, its statement, our verdict."""
+
+    claim: str
+    reading: dict[str, str]
+    status: Status  # "untested" where nothing is pinned
+    record: Claim
+    statement: list[Line]  # what is printed, whole
+    verdict: Verdict | None
+    corrected: list[Line]  # the verdict's amendment, whole
+
+
+class Listing(Record, frozen=True, kw_only=True):
+    """The JSON of ``dpverify list``."""
+
+    schema: int = 1
+    claims: list[Listed]
+
+
+def listed(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iterator[Listed]:
+    """Yield one entry per claim and choice of its readings; without its ``statements``, no formula is parsed."""
+    for claim in claims:
+        for reading in claim.readings():
+            verdict = claim.verdict(reading)
+            corrected = statements and verdict is not None and verdict.amendment is not None
+            yield Listed(
+                claim=claim.key,
+                reading=reading,
+                status=claim.pinned(reading),
+                record=claim.record,
+                statement=display(claim.statement(reading)) if statements else [],
+                verdict=verdict,
+                corrected=display(claim.statement(reading, "amended")) if corrected else [],
+            )

@@ -20,7 +20,7 @@ from dpverify.calibrate.records import Calibration
 from dpverify.cli.app import GENERATED, build
 from dpverify.compare.experiments.records import NetworkResult, TableResult
 from dpverify.compare.records import CompareResult
-from dpverify.ledger.listing import Listing
+from dpverify.ledger.display import Listing
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Regime, Severity, Status, Verdict
 from dpverify.ledger.results import Run
 from dpverify.privacy.audit.records import AuditResult

@@ -29,7 +29,7 @@ UNDETERMINED = {
 }
 """Claims whose units are not determined."""
 MISMATCHES = {"tran2022": 8, "wang2019": 6, "zhang2021": 17, "field": 0, "abadi2016": 0}
-"""Pairs of terms that differ, all in records that ``units.toml`` explains: a further one in such a record is an error."""
+"""Pairs of terms that differ, all in records that ``units.toml`` explains: one more in such a record is an error."""
 DROPPED = {"tran2022": 369, "wang2019": 519, "zhang2021": 144}
 """Factors with a unit in consistent claims that are not normalised: each is dropped, and the check must report it."""
 

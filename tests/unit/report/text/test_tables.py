@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.listing import listed
+from dpverify.ledger.display import listed
 from dpverify.report.text.tables import LONGEST_WORD, Cell, name_cell, table
 from dpverify.report.words import claim_with_reading
 from tests.for_each import for_each

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.cli import early_worker as module
-from dpverify.cli.early_worker import FEW, early_worker
+from dpverify.cli import backends as module
+from dpverify.cli.backends import FEW, early_worker
 from tests.for_each import for_each
 
 

@@ -1,0 +1,152 @@
+"""Whether the conditions of the claims that a claim uses follow from its own conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from dpverify.api.judge import Budget, verify_run
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.records import Record
+from dpverify.ledger.results import Counterexample, Result
+from dpverify.ledger.used_conditions import UsedCondition, conditions_of_used_claims, read_conditions, with_implied
+
+if TYPE_CHECKING:
+    from dpverify.harness.run.engine import ReportRun
+
+Finding: TypeAlias = Literal["met", "not met", "no violation found", "undecided", "other letters"]
+"""What is known of a condition. "Other letters": the claim that uses it does not have all its letters."""
+
+
+class JudgedCondition(Record, frozen=True, kw_only=True):
+    """A condition of a used claim, and whether it follows."""
+
+    claim: str
+    uses: str
+    condition: str
+    finding: Finding
+    reading: dict[str, str] = {}  # with which it fails or is undecided
+    counterexample: Counterexample | None = None
+    missing: list[str] = []  # letters that the claim does not have
+    reason: str | None = None  # what the records say of a condition that is not met
+
+
+class JudgedConditions(Record, frozen=True, kw_only=True):
+    """All conditions of the claims that the claims of a paper use."""
+
+    paper: str
+    stated: int  # further conditions, which the claims themselves state
+    conditions: list[JudgedCondition]
+    surprises: list[str]  # conditions that are not met without a record, and records whose condition is not unmet
+
+    @property
+    def unmet(self) -> list[JudgedCondition]:
+        """Conditions that do not follow."""
+        return [condition for condition in self.conditions if condition.finding == "not met"]
+
+
+def used_conditions(
+    paper: str,
+    *,
+    specs: Path | str | None = None,
+    budget: Budget = "smoke",
+    seed: int = 0,
+    jobs: int = 1,
+    progress: ReportRun | None = None,
+) -> JudgedConditions:
+    """Judge, for each claim of a paper, whether it meets the conditions of the claims of the paper that it uses.
+
+    Letters are compared by name: a letter means the same in all claims of a paper. A proof or a search decides, over
+    all values that the claim allows.
+
+    Parameters
+    ----------
+    paper : str
+        Key of the paper, such as ``"tran2022"``.
+    specs : pathlib.Path or str, optional
+        Folder of specs; the bundled ones by default.
+    budget : {"smoke", "standard", "full"}
+        How hard to look.
+    seed : int
+        At least 0; the same seed gives the same results.
+    jobs : int
+        Worker processes, which results do not depend on.
+    progress : callable, optional
+        Called after each block of work.
+
+    Returns
+    -------
+    JudgedConditions
+        A condition that is not met has a counterexample, and a reason if ``conditions.toml`` of the paper has one.
+
+    Raises
+    ------
+    SpecError
+        If a file of the specs breaks a rule; ``UnknownClaim`` if there is no such paper.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> zhang = dv.used_conditions("zhang2021")
+    >>> [(condition.uses, condition.condition) for condition in zhang.unmet]
+    [('zhang2021:theorem-3-3', 'n >= 2')]
+    """
+    loaded = load_specs(specs)
+    next(loaded.claims(paper), None)
+    conditions, stated = conditions_of_used_claims(loaded.papers[paper])
+    unmet = read_conditions(loaded.directory / paper)
+    records = {(record.claim, record.uses, record.condition): record.reason for record in unmet}
+    implied = with_implied(loaded, conditions)
+    results: dict[str, list[Result]] = {}
+    if implied.papers:
+        run = verify_run(specs=implied, budget=budget, seed=seed, jobs=jobs, progress=progress)
+        if run.run.interrupted:
+            raise KeyboardInterrupt
+        for result in run.results:
+            results.setdefault(result.claim, []).append(result)
+    judged: list[JudgedCondition] = []
+    for condition in conditions:
+        name = (condition.claim.record.id, condition.used.record.id, condition.condition)
+        of_claim = [] if condition.implied is None else results[condition.implied.key]
+        judged.append(_judged(condition, of_claim, records.get(name)))
+    return JudgedConditions(paper=paper, stated=stated, conditions=judged, surprises=[*_surprises(judged, records)])
+
+
+def _judged(condition: UsedCondition, results: Sequence[Result], reason: str | None) -> JudgedCondition:
+    """Combine the results of all readings: a single one in which the condition fails decides."""
+    finding: Finding = "met" if results else "other letters"
+    example = None
+    reading: dict[str, str] = {}
+    ranks: dict[str, Finding] = {"refuted": "not met", "not refuted": "no violation found"}
+    proved = ("proved", "proved given", "argued")
+    order: tuple[Finding, ...] = ("met", "no violation found", "undecided", "not met")
+    for result in results:
+        found: Finding = "met" if result.status in proved else ranks.get(result.status, "undecided")
+        if order.index(found) > order.index(finding):
+            finding = found
+            reading = result.reading
+            example = next((example for check in result.checks for example in check.counterexamples), None)
+    return JudgedCondition(
+        claim=condition.claim.key,
+        uses=condition.used.key,
+        condition=condition.condition,
+        finding=finding,
+        reading=reading,
+        counterexample=example,
+        missing=[*condition.missing],
+        reason=reason if finding == "not met" else None,
+    )
+
+
+def _surprises(judged: Sequence[JudgedCondition], records: dict[tuple[str, str, str], str]) -> Iterator[str]:
+    """Yield what the records do not say, or say wrongly."""
+    unmet = {
+        (condition.claim.partition(":")[2], condition.uses.partition(":")[2], condition.condition)
+        for condition in judged
+        if condition.finding == "not met"
+    }
+    for claim, used, condition in sorted(unmet - records.keys()):
+        yield f"{claim} uses {used}: {condition}: does not follow, and conditions.toml does not say so"
+    for claim, used, condition in sorted(records.keys() - unmet):
+        yield f"{claim} uses {used}: {condition}: conditions.toml says that it does not follow; no violation is known"

@@ -1,0 +1,148 @@
+"""The conditions of the claims that a claim uses, each as a claim of its own: "what is assumed here implies it"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.errors import Place, Problems
+from dpverify.ledger.files.tables import content, records_in
+from dpverify.ledger.formula import Compare, free_names, to_text
+from dpverify.ledger.records import Claim, Let, Record, Relation
+from dpverify.ledger.specs import PaperSpec, Specs
+
+OURS = ("note", "tool")  # kinds of records that are no claims of a paper
+CONDITIONS = "conditions.toml"
+RELATIONS: dict[str, Relation] = {"<=": "<=", ">=": ">=", "<": "<", ">": ">", "==": "="}
+
+
+class UnmetRecord(Record, frozen=True, kw_only=True):
+    """A condition that is known not to follow, with a point where it fails, and what that means."""
+
+    claim: str
+    uses: str
+    condition: str
+    at: str  # such as "N=2, T=3, d=1, delta=1/2"
+    reason: str
+
+
+class ConditionsFile(Record, frozen=True, kw_only=True):
+    """``specs/<paper>/conditions.toml``."""
+
+    unmet: list[UnmetRecord] = []
+
+
+@dataclass(frozen=True)
+class UsedCondition:
+    """A condition of a claim that another claim of the paper uses."""
+
+    claim: ClaimSpec
+    used: ClaimSpec
+    condition: str
+    implied: ClaimSpec | None  # that the claim's conditions imply it; None where it has letters that the claim lacks
+    missing: tuple[str, ...] = ()  # these letters
+
+
+def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], int]:
+    """Return the conditions of all claims that claims of a paper use, and how many more the claims themselves state.
+
+    A letter means the same in all claims of a paper. Letters that the used claim defines keep their definition, unless
+    the claim that uses it has one. Our own notes are left out.
+    """
+    conditions: list[UsedCondition] = []
+    stated = 0
+    for claim in paper.claims.values():
+        own = {link for condition in claim.statement().requires for link in _links(condition)}
+        for used in _used_claims(claim, paper):
+            links = [link for condition in used.statement().requires for link in _links(condition)]
+            stated += sum(link in own for link in links)
+            for link in links:
+                if link not in own:
+                    conditions.append(_used_condition(claim, used, link, len(conditions)))
+    return conditions, stated
+
+
+def with_implied(specs: Specs, conditions: Sequence[UsedCondition]) -> Specs:
+    """Return specs whose claims are that these conditions follow."""
+    papers: dict[str, PaperSpec] = {}
+    for condition in conditions:
+        implied = condition.implied
+        if implied is not None:
+            paper = specs.papers[condition.claim.paper]
+            empty = replace(paper, info=msgspec.structs.replace(paper.info, key=implied.paper), claims={}, chapters=())
+            papers.setdefault(implied.paper, empty).claims[implied.record.id] = implied
+    return Specs(specs.directory, papers)
+
+
+def read_conditions(folder: Path, problems: Problems | None = None) -> list[UnmetRecord]:
+    """Read the conditions of a paper that are known not to follow; a paper without the file has none.
+
+    What is wrong with the file is added to ``problems``; a `SpecError` is raised if there are none.
+    """
+    path = folder / CONDITIONS
+    if not path.exists():
+        return []
+    place = Place(str(path))
+    reasons = Problems() if problems is None else problems
+    file = records_in(content(path, place), ConditionsFile, place, reasons)
+    return [] if file is None else file.unmet
+
+
+def _used_claims(claim: ClaimSpec, paper: PaperSpec) -> Iterator[ClaimSpec]:
+    """Yield the claims of the same paper that a claim uses; neither may be a note of ours."""
+    if claim.record.kind in OURS:
+        return
+    for name in claim.uses:
+        used = paper.claims.get(name.removeprefix(f"{claim.paper}:"))
+        if used is not None and used.record.kind not in OURS:
+            yield used
+
+
+def _links(condition: Compare) -> Iterator[Compare]:
+    """Yield the single comparisons of a chain."""
+    pairs = zip(condition.operands, condition.operands[1:], strict=False)
+    return (Compare((comparison,), sides) for comparison, sides in zip(condition.ops, pairs, strict=True))
+
+
+def _used_condition(claim: ClaimSpec, used: ClaimSpec, link: Compare, number: int) -> UsedCondition:
+    """Make the claim that a condition follows, where its letters are those of the claim that uses it."""
+    statement = claim.statement()
+    definitions = dict(used.statement().let)
+    letters = sorted(free_names(link) - statement.domains.keys())
+    for letter in letters:  # grows by the letters of definitions
+        if letter in definitions:
+            more = free_names(definitions[letter]) - statement.domains.keys() - {*letters}
+            letters += sorted(more)
+    missing = tuple(letter for letter in letters if letter not in definitions)
+    if missing:
+        return UsedCondition(claim, used, to_text(link), None, missing)
+    let = [*claim.record.let, *(definition for definition in used.record.let if definition.symbol in letters)]
+    return UsedCondition(claim, used, to_text(link), _implied(claim, used, link, let, number))
+
+
+def _implied(claim: ClaimSpec, used: ClaimSpec, link: Compare, let: list[Let], number: int) -> ClaimSpec:
+    left, right = link.operands
+    record = Claim(
+        id=f"{claim.record.id}-uses-{used.record.id}-{number}",
+        where=claim.record.where,
+        source=claim.record.source,
+        quote=claim.record.quote,
+        kind="inequality",
+        relation=RELATIONS[link.ops[0]],
+        lhs=to_text(left),
+        printed=to_text(right),
+        requires=claim.record.requires,
+        let=let,
+        reading=claim.record.reading,
+    )
+    return ClaimSpec(
+        record=record,
+        paper=f"{claim.paper}-uses",
+        vocabulary=claim.vocabulary,
+        glossary=claim.glossary,
+        edges=claim.edges,
+    )
