@@ -262,10 +262,10 @@ class Form(dict):
 
 
 def form_of(terms):
-    need(all(c == 0 or fmpq(c).height_bits() < MOST_BITS for c in terms.values()), "a coefficient that is too long")
     key = frozenset((m, c.p, c.q) for m, c in terms.items() if c != 0)  # a rational's own hash is slow
     found = FORMS.get(key)
     if found is None:
+        need(all(c == 0 or fmpq(c).height_bits() < MOST_BITS for c in terms.values()), "a coefficient that is too long")
         found = FORMS[key] = Form(sorted((m, c) for m, c in terms.items() if c != 0))
         found.number = len(FORMS)
     return found
@@ -287,6 +287,7 @@ def is_endless(atom):
     return atom[:2] == ("sum", "oo") or atom[0] == "integral"
 
 
+@cache
 def alone(atom):
     """The form of one atom; of a sum that is one, that sum."""
     return atom[1] if atom[0] == "base" else monomial([(atom, ONE)])

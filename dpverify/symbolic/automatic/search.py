@@ -91,8 +91,8 @@ class Search(Goals):
         """Prove that a form is nonnegative, or positive."""
         if self.prove(place, form, strict):
             return True
-        key = (id(place), form.key(), strict, depth, len(place.scope.facts))
-        goal = (id(place), form.key(), strict)
+        key = (place, form.key(), strict, depth, len(place.scope.facts))
+        goal = (place, form.key(), strict)
         if depth <= 0 or len(form) > MOST_TERMS or key in self._missed or goal in self._open:
             return False
         expr = written(form)

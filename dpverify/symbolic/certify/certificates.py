@@ -8,11 +8,19 @@ from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, read
-from dpverify.symbolic.certify.checker import k, rules
+from dpverify.symbolic.certify.checker import Expr, k, rules
+from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.header import functions_of, lemma_header, local_part, measured_left, record_header
+from dpverify.symbolic.certify.header import (
+    functions_of,
+    lemma_header,
+    local_part,
+    measured_left,
+    record_header,
+    unused_conditions,
+)
 from dpverify.symbolic.certify.instances import kind_of
-from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
+from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy
 from dpverify.symbolic.certify.readback import of_atom, written
 from dpverify.symbolic.certify.rewriting import has_hole
 from dpverify.symbolic.certify.table import with_table
@@ -40,6 +48,11 @@ class Certificate:
 # what modules hold from the start
 _ROWS = dict(k.ROWS)
 _FORMS = dict(k.FORMS)
+_CACHED = (
+    *(has_hole, of_atom, written, signed_monomials),
+    *(k.alone, k.letters_in, k.number_sign),
+    *(k.Form.__neg__, k.Form.parts, k.Form.key, k.Form.content),
+)
 
 
 def begin() -> None:
@@ -47,12 +60,18 @@ def begin() -> None:
     for cache, first in ((k.ROWS, _ROWS), (k.FORMS, _FORMS)):
         cache.clear()
         cache.update(first)
-    for function in (has_hole, of_atom, written):
+    for function in _CACHED:
         function.cache_clear()
+    MONOMIAL_NUMBERS.clear()
 
 
-_latest: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
-"""What was written last, with what it was written from: readings often have the same statement and derivation."""
+_LABELS = ("name", "claim", "variant", "reading")
+"""Of a header: whose statement it is. The facts of a certificate do not depend on it."""
+
+_MOST_SHARED = 64
+
+_shared: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
+"""What was written, with what it was written from, the latest first: readings often have the same proof."""
 
 
 def certify(statement: Statement, derivation: Derivation, goals: Goals | None = None) -> Certificate:
@@ -63,27 +82,46 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     begin()
     book = Book(goals)
     try:
+        unnamed = replace(derivation, name="")
         clean = prepared(without_names(derivation))
         header = record_header(statement, clean.start)
-        content = {key: value for key, value in header.items() if key != "reading"}
-        for latest_content, latest_derivation, record in _latest:
-            if latest_content == content and latest_derivation == derivation:
-                # The header as it is written for this statement: equal letters may stand in another order.
-                return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
-        if statement.relation in k.ORDERS:
-            header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
-        if clean.division is None:
-            writer = book.written(header, clean, conditions=sympy_conditions(statement))
-        else:
-            writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
         left = measured_left(statement)
-        if left is not None:
-            writer.has_value(k.read(left))
-        record = sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
-        _latest[:] = [(content, derivation, record)]
+        content = {key: value for key, value in header.items() if key not in _LABELS} | {"measured": left}
+        record = _written_before(content, unnamed, header["name"])
+        if record is not None:
+            # The header as it is written for this statement: equal letters may stand in another order.
+            return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
+        record = _newly_written(book, statement, clean, header, left)
+        _shared.insert(0, (content, unnamed, record))
+        del _shared[_MOST_SHARED:]
         return Certificate(record)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return Certificate(None, str(error))
+
+
+def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> dict[str, Any] | None:
+    """A certificate of a statement that says the same, by the same derivation, if it does not mention its name."""
+    for other_content, other_derivation, record in _shared:
+        if other_content == content and other_derivation == derivation:
+            other_name = record["statement"]["name"]
+            if other_name == name or not any(other_name in lemma["name"] for lemma in record["lemmas"]):
+                return record
+    return None
+
+
+def _newly_written(
+    book: Book, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
+) -> dict[str, Any]:
+    book.unused = unused_conditions(statement, clean.unused)
+    if statement.relation in k.ORDERS:
+        header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
+    if clean.division is None:
+        writer = book.written(header, clean, conditions=sympy_conditions(statement))
+    else:
+        writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
+    if left is not None:
+        writer.has_value(k.read(left))
+    return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
 
 
 def sealed(data: dict[str, Any]) -> dict[str, Any]:
@@ -101,6 +139,7 @@ class Book:
         self.goals = goals
         self.checker = k.Checker(rules())
         self.lemmas: list[dict[str, Any]] = []
+        self.unused: frozenset[Expr] = frozenset()  # conditions of the statement that its proof does not use
         self.known: list[tuple[Derivation | Induction, str]] = []
 
     def lemma(self, cited: Derivation | Induction) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -66,13 +66,37 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
 
 def pruned(columns: list[Known], target: Form) -> list[Known]:
     """Drop columns that hold a monomial which nothing can cancel, until there is none."""
-    while True:
-        plus = {m for c in columns for m, x in c.form.items() if x > 0} | {m for m, x in target.items() if x < 0}
-        minus = {m for c in columns for m, x in c.form.items() if x < 0} | {m for m, x in target.items() if x > 0}
-        remaining_columns = [c for c in columns if all(m in (minus if x > 0 else plus) for m, x in c.form.items())]
-        if len(remaining_columns) == len(columns):
-            return remaining_columns
-        columns = remaining_columns
+    signed = [signed_monomials(c.form) for c in columns]
+    against: dict[int, list[int]] = {}  # columns by the signed monomials that must cancel one of theirs
+    partners: dict[int, int] = {}  # how many columns have a signed monomial, the target's turned
+    for place, numbers in enumerate(signed):
+        for number in numbers:
+            against.setdefault(-number, []).append(place)
+            partners[number] = partners.get(number, 0) + 1
+    for number in signed_monomials(target):
+        partners[-number] = partners.get(-number, 0) + 1
+    remaining = [True] * len(columns)
+    missing = [number for number in against if not partners.get(number)]
+    while missing:
+        for place in against.get(missing.pop(), ()):
+            if remaining[place]:
+                remaining[place] = False
+                for number in signed[place]:
+                    partners[number] -= 1
+                    if not partners[number]:
+                        missing.append(number)
+    return [column for column, is_left in zip(columns, remaining, strict=True) if is_left]
+
+
+MONOMIAL_NUMBERS: dict[Any, int] = {}
+"""Numbers of monomials, from 1 on: to hash a monomial takes long."""
+
+
+@cache
+def signed_monomials(form: Form) -> tuple[int, ...]:
+    """The numbers of a form's monomials, each with the sign of its coefficient."""
+    numbers = [MONOMIAL_NUMBERS.setdefault(m, len(MONOMIAL_NUMBERS) + 1) for m in form]
+    return tuple(n if c > 0 else -n for n, c in zip(numbers, form.values(), strict=True))
 
 
 def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
@@ -80,7 +104,7 @@ def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
     scope = place.scope
     letters = set(near)
     chosen: list[tuple[str, Expr, Form]] = []
-    usable = [fact for fact in scope.facts if fact[0] in (">=", ">", "=")]
+    usable = [fact for fact in scope.facts if fact[0] in (">=", ">", "=") and fact[1] not in place.unused]
     left = [(r, e, scope.form(e)) for r, e in dict.fromkeys(usable)]
     grown = True
     while grown:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from flint import fmpq
 
 from dpverify.symbolic.certify.checker import Expr, Form, k
-from dpverify.symbolic.certify.columns import PRODUCTS, columns_for, pruned
+from dpverify.symbolic.certify.columns import PRODUCTS, columns_for, pruned, signed_monomials
 from dpverify.symbolic.certify.equal_places import by_equal_places, by_one_root, by_value
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared, shifted
@@ -207,18 +209,19 @@ class Goals:
     def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
         """Find weights by a linear program over what is known, and write it down."""
         columns = pruned(columns_for(self, place, form, depth, products), form)
-        if len(columns) > _MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in form):
+        monomials = [tuple(map(abs, signed_monomials(f))) for f in (form, *(c.form for c in columns))]
+        if len(columns) > _MOST_COLUMNS or not set().union(*monomials[1:]).issuperset(monomials[0]):
             return False
-        numbers: dict[object, int] = {}
-        for column in (form, *(c.form for c in columns)):
-            for m in column:
-                numbers.setdefault(m, len(numbers))
+        numbers = {m: n for n, m in enumerate(dict.fromkeys(chain.from_iterable(monomials)))}
         self.effort -= len(columns) * len(numbers)
         if self.effort < 0:
             return False
-        matrix = [{numbers[m]: c for m, c in column.form.items()} for column in columns]
+        target, *matrix = (
+            {numbers[m]: c for m, c in zip(ms, f.values(), strict=True)}
+            for ms, f in zip(monomials, (form, *(c.form for c in columns)), strict=True)
+        )
         strict_columns = [c.strict and strict for c in columns]
-        weights = solve(matrix, {numbers[m]: c for m, c in form.items()}, strict_columns)
+        weights = solve(matrix, target, strict_columns)
         if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, strict_columns, strict=True))):
             return False
         used = [(w, c) for w, c in zip(weights, columns, strict=True) if w > 0]

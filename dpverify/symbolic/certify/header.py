@@ -9,8 +9,9 @@ import sympy
 from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.definitions import Definition
+from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.checker import k
+from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.certify.instances import condition_data, kind_of, premise_data, said_by
 from dpverify.symbolic.certify.prefix import (
     NotExpressibleError,
@@ -73,6 +74,19 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
         "relation": statement.relation,
         "rhs": from_formula(statement.rhs, defined),
     } | ({"hides": sorted(statement.hides)} if statement.relation in k.ORDERS else {})
+
+
+def unused_conditions(statement: Statement, letters: Collection[str]) -> frozenset[Expr]:
+    """Conditions of a statement that are about some of its letters, as the checker reads them."""
+    values: dict[str, Prefix] = {}
+    for name, value in statement.let:
+        values[name] = from_formula(value, values)
+    used, unused = set[Expr](), set[Expr]()
+    constraints = [c for domain in statement.domains.values() for c in domain.constraints]
+    for condition in (*constraints, *statement.requires):
+        gaps = {k.condition(part, ())[2] for part in from_compare(condition, values)}
+        (used if free_names(condition).isdisjoint(letters) else unused).update(gaps)
+    return frozenset(unused - used)
 
 
 def measured_left(statement: Statement) -> Prefix | None:

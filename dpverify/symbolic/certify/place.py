@@ -23,8 +23,16 @@ class Writing(k.Proof):  # type: ignore[misc]
 class FactList:
     """A scope, and where its facts go."""
 
-    def __init__(self, proof: Any, scope: Any, items: list[Any], points: Iterable[Point] = ()) -> None:
+    def __init__(
+        self,
+        proof: Any,
+        scope: Any,
+        items: list[Any],
+        points: Iterable[Point] = (),
+        unused: frozenset[Expr] = frozenset(),
+    ) -> None:
         self.proof = proof
+        self.unused = unused  # facts with which no search begins
         self.items = items
         self._scope = scope
         self.stale = False
@@ -111,7 +119,7 @@ class FactList:
         """The place where one fact more is assumed."""
         strict = relation == ">"
         points = [p for p in self.points if _may_hold(value_of(expr, p), strict)]
-        return FactList(self.proof, self.scope.case(relation, expr), items, points)
+        return FactList(self.proof, self.scope.case(relation, expr), items, points, self.unused)
 
     def split(self, expr: Expr, then: list[Any], other: list[Any], relation: str, claim: Expr) -> None:
         """Write a split into expr >= 0 and expr < 0, both of whose lists reach a claim, and learn the claim."""
@@ -150,7 +158,7 @@ class InRange(FactList):
                 continue
             ends = {0.0, 1.0, math.floor(min(top, 1e6) / 2), math.floor(top)}
             points += [{**point, self.index: n} for n in sorted(ends) if n <= top]
-        super().__init__(around.proof, None, [], points[:24])
+        super().__init__(around.proof, None, [], points[:24], around.unused)
 
     @property
     def scope(self) -> Any:

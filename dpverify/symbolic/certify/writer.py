@@ -47,7 +47,8 @@ class Writer:
         symbols = symbols_of(derivation)
         self.setting = Setting(derivation.variables, symbols, derivation.assumptions, _POINTS, 0)
         points = [_floats(point) for point in self.setting.points.found]
-        self.place = FactList(self.proof, self.proof.scope, self.data["body"], points)
+        unused = book.unused if "claim" in data else frozenset[Expr]()
+        self.place = FactList(self.proof, self.proof.scope, self.data["body"], points, unused)
 
     def run(self) -> dict[str, Any]:
         """Write the facts of the chain, and what is said last."""
@@ -166,7 +167,8 @@ class Writer:
         place = self.place
         goals = self.goals
         for fact in list(place.scope.facts):
-            prepare(goals, place, fact[1])
+            if fact[1] not in place.unused:
+                prepare(goals, place, fact[1])
         for name, kind in self.proof.kinds.items():
             if kind in k.NUMBERS and not goals.expr(place, k.letter(name), True):
                 goals.expr(place, k.letter(name))

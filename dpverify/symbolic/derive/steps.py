@@ -185,6 +185,7 @@ class Derivation:
     division: Division | None = None  # of a letter that the steps do not have, by its quotient and rest
     # Premises, derivations that are cited, of whose two ends every step may use how they stand on the whole domain.
     shown: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()  # letters of the statement: no step uses a condition on one of them
 
     @property
     def own_fixed(self) -> frozenset[str]:

@@ -71,7 +71,7 @@ class _Builder:
             raise ProofError(name, 0, "", _rule(error)) from None
         own = (*shared, *_own(letters, proof.letters))
         made = with_guards(self._chain(name, parse_chain(proof.chain), letters, own), statement)
-        return self._with_known(replace(made, division=division), proof.known)
+        return self._with_known(replace(made, division=division, unused=tuple(proof.unused)), proof.known)
 
     def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
         """The letters of a proof, and those among them that only the definition of the claim's quantity has."""
