@@ -9,25 +9,21 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import get_args
 
 from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.harness.evidence.places import CheckPlace
-from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name
+from dpverify.harness.recorded_proof import EVIDENCE, StoredCertificates, certificate_name
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.suite import JudgedReading, Suite
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.load import bundled, load_specs
+from dpverify.ledger.load import load_specs
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Variant
 from dpverify.processes import process_pool
 
 PROVED = ("proved", "proved given")
-WRITER = "dpverify.symbolic.certify.certificates"  # its code is in no check's evidence
-EVIDENCE = "evidence.txt"  # file beside the certificates
 
 
 @dataclass(frozen=True)
@@ -55,27 +51,6 @@ class Certified:
         return certificate_name(self.claim, self.reading, self.variant)
 
 
-@dataclass(frozen=True)
-class Stored:
-    """Certificates that were written before, with the hash of what each rested on then."""
-
-    folder: Path
-    evidence: dict[str, str]
-
-    @staticmethod
-    def read(folder: Path | None = None) -> Stored:
-        """Those of a folder; by default those that come with dpverify."""
-        folder = folder or bundled("reports") / CERTIFICATES
-        text = (folder / EVIDENCE).read_text(encoding="utf-8") if (folder / EVIDENCE).is_file() else ""
-        parts = (line.partition("  ") for line in text.splitlines())
-        return Stored(folder, {name: digest for digest, _, name in parts})
-
-    def find(self, name: str, evidence: str) -> str | None:
-        """Return a certificate as it stands, if what it rests on is the same today."""
-        path = self.folder / name
-        return path.read_text(encoding="utf-8") if self.evidence.get(name) == evidence and path.is_file() else None
-
-
 _suites: list[Suite] = []  # of this process
 
 
@@ -94,7 +69,7 @@ def certify_claims(
     changed since they were written.
     """
     keys = [claim.key for claim in claims if _has_one(claim)]
-    stored = None if tenth is None else Stored.read()
+    stored = None if tenth is None else StoredCertificates.read()
     requests = [(key, None if place % 10 == tenth else stored) for place, key in enumerate(keys)]
     if jobs == 1:
         _suites[:] = [Suite(specs, "smoke", 0, source)]
@@ -110,7 +85,7 @@ def _load(directory: Path | None, source: str) -> None:
     _suites[:] = [Suite(load_specs(directory), "smoke", 0, source)]
 
 
-def _of_claim(request: tuple[str, Stored | None]) -> list[Certified]:
+def _of_claim(request: tuple[str, StoredCertificates | None]) -> list[Certified]:
     (suite,), (key, stored) = _suites, request
     return [certified for case in suite.cases(suite.specs.claim(key)) for certified in _of_case(case, stored)]
 
@@ -122,17 +97,17 @@ def _has_one(claim: ClaimSpec) -> bool:
     )
 
 
-def _of_case(case: JudgedReading, stored: Stored | None) -> Iterator[Certified]:
+def _of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator[Certified]:
     parts: dict[Variant, Sequence[Job]] = {"printed": case.printed, "amended": case.amended, "held": case.held}
-    code = replace(case, made_at=(*case.made_at, CheckPlace(WRITER))).evidence_hash
-    evidence = "-".join([code, version("sympy"), version("python-flint")])
+    evidence = case.certificate_evidence
     for variant, jobs in parts.items():
         if (status := case.claim.pinned(case.reading, variant)) in PROVED:
             name = certificate_name(case.claim.key, case.reading, variant)
-            text = None if stored is None else stored.find(name, evidence)
-            if text is None:
+            path = None if stored is None else stored.find(name, evidence)
+            if path is None:
                 certified = _certified(case, variant, jobs)
             else:
+                text = path.read_text(encoding="utf-8")
                 certified = Certified(case.claim.key, case.reading, variant, text, stored=True)
             yield replace(certified, status=status, evidence=evidence)
 
@@ -215,7 +190,7 @@ def _is_evidence(path: Path) -> bool:
 
 def write_evidence(certificates: Sequence[Certified], directory: Path) -> None:
     """Write beside certificates in a folder what each rests on; of those that were there before it stays."""
-    rests = Stored.read(directory).evidence | {
+    rests = StoredCertificates.read(directory).evidence | {
         certified.file: certified.evidence for certified in certificates if certified.text is not None
     }
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(rests.items()))

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from dpverify.harness.budget import Budget
-from dpverify.harness.recorded_proof import RecordedProof
+from dpverify.harness.recorded_proof import CertificateFile, RecordedProof
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
@@ -39,6 +39,7 @@ class Context:
     point: Point = field(default_factory=dict)  # parameters of a simulation
     share: float = math.inf  # core seconds that this check may cost; infinite where everything fits
     proof: RecordedProof | None = None  # of a derivation: what need not be derived again
+    certificate: CertificateFile | None = None  # of a derivation: one that was written of it as it is today
     recorded: CheckResult | None = None  # of another check: what can be looked at again
 
     @cached_property
@@ -47,7 +48,8 @@ class Context:
         contents = [
             msgspec.json.encode(record) for record in (self.proof and self.proof.result, self.recorded) if record
         ]
-        contents += [self.proof.certificate.read_bytes()] if self.proof and self.proof.certificate.is_file() else []
+        path = None if self.proof is None else self.proof.certificate.path
+        contents += [path.read_bytes()] if path is not None and path.is_file() else []
         return tuple(hashlib.sha256(content).hexdigest() for content in contents)
 
     def entropy(self, stream: str = "") -> list[int]:

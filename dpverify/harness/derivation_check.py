@@ -66,10 +66,12 @@ class DerivationCheck(Check):
 
         return certify(statement, self.build(statement))
 
-    def why_not_certified(self, statement: Statement) -> str:
+    def why_not_certified(self, context: Context, statement: Statement) -> str:
         """Why the derivation of a statement has no certificate that the checker accepts; empty where it has one."""
         from dpverify.symbolic.automatic.proofs import accepts
 
+        if context.certificate is not None and context.certificate.checked() is not None:
+            return ""
         certificate = self.certificate(statement)
         if certificate.data is None:
             return certificate.reason
@@ -124,7 +126,7 @@ class DerivationCheck(Check):
         if borne := sorted(claims.intersection(typed_by_hand(derivation))):
             errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
         proven = proves and not missed and not errors
-        if proven and (reason := self.why_not_certified(statement)):
+        if proven and (reason := self.why_not_certified(context, statement)):
             errors.append(f"our derivation {checked.name!r} has no certificate: {reason}")
             proven = False
         return self.result(

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,7 +22,29 @@ from dpverify.ledger.results import CheckResult, Result, Run, RunInfo, decode
 from dpverify.ledger.statements import Reference, Statement
 
 CERTIFICATES = "certificates"  # folder of a report
+EVIDENCE = "evidence.txt"  # file beside the certificates
 PROVEN = ("proved", "proved given")  # what a derivation's check says where it is complete
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A certificate, and the statement that it must prove."""
+
+    path: Path
+    reference: Reference
+    specs: Path  # folder of the records
+
+    def checked(self) -> tuple[Any, Any] | None:
+        """The checker, and the statement of the record that it found in the file; None where either refuses it."""
+        from dpverify.symbolic.certify.checker import k, records_of, rules
+
+        try:
+            checker, statement = records_of(self.specs).accepted(self.path, rules())
+        except k.Refused:
+            return None
+        data = checker.statement.data
+        proven = Reference(claim=data["claim"], reading=data["reading"], variant=data["variant"])
+        return (checker, statement) if proven == self.reference else None
 
 
 @dataclass(frozen=True)
@@ -29,28 +52,17 @@ class RecordedProof:
     """A derivation that the recorded run found complete, and the certificate that was written of it."""
 
     result: CheckResult
-    certificate: Path
-    reference: Reference  # the statement that it must prove
-    specs: Path  # folder of the records
+    certificate: CertificateFile
 
     def checked(self) -> CheckResult | None:
         """The result, if the certificate is accepted and proves the statement of the record; None where it does not.
 
         The verdict's word, its premises and its definitions are those of the certificate, whatever is recorded.
         """
-        from dpverify.symbolic.certify.checker import k, records_of, rules
-
-        try:
-            checker, statement = records_of(self.specs).accepted(self.certificate, rules())
-        except k.Refused:
+        accepted = self.certificate.checked()
+        if accepted is None:
             return None
-        data = checker.statement.data
-        if (data["claim"], data["reading"], data["variant"]) != (
-            self.reference.claim,
-            self.reference.reading,
-            self.reference.variant,
-        ):
-            return None
+        checker, statement = accepted
         premises_given = list(statement.given)
         premises = [premise for proof in checker.lemmas.values() for premise in proof.data["premises"].values()]
         references = [
@@ -76,6 +88,31 @@ def certificate_name(claim: str, reading: dict[str, str], variant: str) -> str:
     return str(reader().certificate_name(claim, reading, variant))
 
 
+@dataclass(frozen=True)
+class StoredCertificates:
+    """Certificates that were written before, with the hash of what each rested on then."""
+
+    folder: Path
+    evidence: dict[str, str]
+
+    @staticmethod
+    def read(folder: Path | None = None) -> StoredCertificates:
+        """Those of a folder; by default those that come with dpverify, if they do."""
+        if folder is None:
+            try:
+                folder = bundled("reports") / CERTIFICATES
+            except SpecError:  # a copy of the package without its reports
+                return StoredCertificates(Path(), {})
+        text = (folder / EVIDENCE).read_text(encoding="utf-8") if (folder / EVIDENCE).is_file() else ""
+        parts = (line.partition("  ") for line in text.splitlines())
+        return StoredCertificates(folder, {name: digest for digest, _, name in parts})
+
+    def find(self, name: str, evidence: str) -> Path | None:
+        """Return the file of a certificate, which no one has checked, if what it rests on is the same today."""
+        path = self.folder / name
+        return path if self.evidence.get(name) == evidence and path.is_file() else None
+
+
 class RecordedRun:
     """What was shown in the run that a report was made of; by default in that which comes with dpverify."""
 
@@ -92,7 +129,7 @@ class RecordedRun:
         certificate = self._folder / CERTIFICATES / name
         if not certificate.is_file():
             return None
-        return RecordedProof(result, certificate, statement.reference, specs)
+        return RecordedProof(result, CertificateFile(certificate, statement.reference, specs))
 
     def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
         """What a check found of a statement of a claim in the recorded run, if it is of this evidence hash."""

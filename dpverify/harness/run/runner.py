@@ -12,7 +12,7 @@ import msgspec
 
 from dpverify.harness.evidence.code_cache import keep_new_code
 from dpverify.harness.finished.whole_run import WholeRun
-from dpverify.harness.recorded_proof import RecordedRun
+from dpverify.harness.recorded_proof import RecordedRun, StoredCertificates
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import ReportRun, run_jobs, stopped
 from dpverify.harness.run.manifest import commit, machine, versions
@@ -99,7 +99,8 @@ def verify(
     decided so far.
     """
     start = time.perf_counter()
-    suite = Suite(specs, budget, seed, source, proofs, known_results or {})
+    certificates = None if fresh else StoredCertificates.read()
+    suite = Suite(specs, budget, seed, source, proofs, known_results or {}, certificates)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
     hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from typing import get_args
 
 from dpverify.foreign import ForeignError, foreign_code
@@ -13,7 +14,7 @@ from dpverify.harness.checks import Check
 from dpverify.harness.context import Context
 from dpverify.harness.evidence.hashes import evidence_hash
 from dpverify.harness.evidence.places import CheckPlace
-from dpverify.harness.recorded_proof import RecordedRun
+from dpverify.harness.recorded_proof import CertificateFile, RecordedRun, StoredCertificates, certificate_name
 from dpverify.harness.run.judge import judge, on_witnesses, without_proof
 from dpverify.harness.run.premises import settle
 from dpverify.harness.run.registry import Entry, PaperChecks
@@ -27,6 +28,9 @@ from dpverify.ledger.results import CheckResult, Result
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Statement, Variant
 from dpverify.ledger.trivial import identical_sides
+
+WRITER = "dpverify.symbolic.certify.certificates"
+"""Module that writes certificates. The evidence of a certificate has its code."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,12 @@ class JudgedReading:
         if any(job.find().method == "derivation" for job in self.jobs):
             judged += self.claim.glossary.digest + self.claim.proofs.digest(self.claim.record.id)
         return evidence_hash(judged, self.made_at)
+
+    @property
+    def certificate_evidence(self) -> str:
+        """Hash of all that the certificates of its statements rest on, with the versions of what writes them."""
+        code = replace(self, made_at=(*self.made_at, CheckPlace(WRITER))).evidence_hash
+        return "-".join([code, version("sympy"), version("python-flint")])
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -97,7 +107,8 @@ class Suite:
     """The checks of all claims of some specs, with one seed and one budget, imported as claims are asked for.
 
     ``proofs``: derivations that nothing has changed since are taken from there, and their certificates checked.
-    ``failed``: labels of checks whose cost is not asked for.
+    ``failed``: labels of checks whose cost is not asked for. ``certificates``: taken where nothing has changed since
+    they were written, and checked; the derivations are checked all the same.
     """
 
     def __init__(
@@ -108,6 +119,7 @@ class Suite:
         source: str = PAPERS,
         proofs: RecordedRun | None = None,
         failed: Container[str] = (),
+        certificates: StoredCertificates | None = None,
     ) -> None:
         if seed < 0:
             raise ValueError(f"seed must be at least 0, got seed={seed}.")
@@ -115,6 +127,7 @@ class Suite:
         self._checks: dict[str, PaperChecks | None] = {}
         self.proofs = proofs
         self.failed = failed
+        self.certificates = certificates
         if source != PAPERS and not any(map(self._has_checks, specs.papers)):
             papers = ", ".join(specs.papers)
             raise SpecError("checks", "", "", shown(source), f"it must have checks of a paper of the specs ({papers})")
@@ -146,6 +159,8 @@ class Suite:
             used = {job.check for job in (*printed, *amended, *held)}
             made_at = tuple(entry.place for entry in entries if entry.check.name in used)
             case = JudgedReading(claim, reading, printed, amended, made_at, held)
+            if self.certificates is not None:
+                case = with_certificates(case, self.certificates, self.specs)
             cases.append(case if self.proofs is None else with_recorded(case, self.proofs, self.specs))
         return cases
 
@@ -200,6 +215,29 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
         amended=tuple(map(given, case.amended)),
         held=tuple(map(given, case.held)),
     )
+
+
+def with_certificates(case: JudgedReading, certificates: StoredCertificates, specs: Specs) -> JudgedReading:
+    """Give the derivation of each statement the certificate that was written of it, if nothing has changed since.
+
+    Where two derivations judge a statement, a certificate does not say of which it is.
+    """
+
+    def given(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+        if sum(job.find().method == "derivation" for job in jobs) != 1:
+            return jobs
+        statement = jobs[0].context.statement
+        name = certificate_name(statement.key, statement.reading, statement.variant)
+        path = certificates.find(name, case.certificate_evidence) if name in certificates.evidence else None
+        if path is None:
+            return jobs
+        file = CertificateFile(path, statement.reference, specs.directory)
+        return tuple(
+            replace(job, context=replace(job.context, certificate=file)) if job.find().method == "derivation" else job
+            for job in jobs
+        )
+
+    return replace(case, printed=given(case.printed), amended=given(case.amended), held=given(case.held))
 
 
 def by_case(cases: Sequence[JudgedReading], results: Sequence[CheckResult]) -> list[list[CheckResult]]:

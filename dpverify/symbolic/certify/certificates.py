@@ -112,7 +112,8 @@ def _written_before(content: dict[str, Any], derivation: Derivation, name: str) 
 def _newly_written(
     book: Book, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
 ) -> dict[str, Any]:
-    book.unused = unused_conditions(statement, clean.unused)
+    if clean.unused:
+        book.unused = unused_conditions(statement, clean.unused)
     if statement.relation in k.ORDERS:
         header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
     if clean.division is None:

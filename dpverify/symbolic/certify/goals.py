@@ -27,6 +27,7 @@ class Goals:
 
     def __init__(self) -> None:
         self.effort = _EFFORT
+        self.solved: dict[tuple[Form, tuple[Form, ...], tuple[bool, ...]], list[fmpq] | None] = {}  # linear programs
 
     def expr(self, place: FactList, expr: Expr, strict: bool = False) -> bool:
         """Prove the sign of an expression."""
@@ -221,7 +222,10 @@ class Goals:
             for ms, f in zip(monomials, (form, *(c.form for c in columns)), strict=True)
         )
         strict_columns = [c.strict and strict for c in columns]
-        weights = solve(matrix, target, strict_columns)
+        key = (form, tuple(c.form for c in columns), tuple(strict_columns))
+        if key not in self.solved:
+            self.solved[key] = solve(matrix, target, strict_columns)
+        weights = self.solved[key]
         if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, strict_columns, strict=True))):
             return False
         used = [(w, c) for w, c in zip(weights, columns, strict=True) if w > 0]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpverify.cli.app import main
-from dpverify.harness.certificates import EVIDENCE, Certified, faults
+from dpverify.harness.certificates import Certified, faults
+from dpverify.harness.recorded_proof import EVIDENCE
 from tests.for_each import for_each
 
 COUNT = "tran2022-lemma-12-count-amended.json"
@@ -56,7 +57,7 @@ def test_a_fault_in_a_run_over_all_claims_gives_1(
 def test_a_tenth_is_written_with_what_has_changed_and_what_is_missing_and_the_rest_is_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("dpverify.harness.certificates.bundled", lambda name: tmp_path)
+    monkeypatch.setattr("dpverify.harness.recorded_proof.bundled", lambda name: tmp_path)
     stored, again, other = tmp_path / "certificates", tmp_path / "again", "tran2022-proposition-13-printed.json"
     words = ["certify", "lemma-12-count", "proposition-13", "--jobs", "1", "--out"]
     assert main([*words, str(stored)]) == 0
@@ -79,7 +80,7 @@ def test_a_tenth_is_written_with_what_has_changed_and_what_is_missing_and_the_re
     (stored / other).write_text(right[other] + " ")
     (stored / EVIDENCE).write_text(right[EVIDENCE].replace(version("sympy"), "1.0"))  # of another version of sympy
     assert differing(9) == set()
-    monkeypatch.setattr("dpverify.harness.certificates.WRITER", "dpverify.harness.certificates")  # other code
+    monkeypatch.setattr("dpverify.harness.run.suite.WRITER", "dpverify.harness.certificates")  # other code
     (stored / EVIDENCE).write_text(right[EVIDENCE])
     assert differing(9) == {EVIDENCE}
 

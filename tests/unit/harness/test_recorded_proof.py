@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.harness.certificates import certify_claims, write
-from dpverify.harness.recorded_proof import CERTIFICATES, RecordedRun
+from dpverify.harness.certificates import certify_claims, write, write_evidence
+from dpverify.harness.recorded_proof import CERTIFICATES, EVIDENCE, RecordedRun, StoredCertificates
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import Suite
+from dpverify.harness.text_proof import TextProof
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Run, decode
@@ -77,6 +78,37 @@ def test_a_changed_certificate_is_derived_again(report: Path) -> None:
         assert derivation(judged(report)).status == "proved"
     mine.write_text(right)
     assert derivation(judged(report)).by_certificate
+
+
+def test_a_check_takes_only_a_certificate_of_today_that_is_accepted_and_of_its_statement(
+    report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise it writes another one: where the file is edited or of another claim, and where any code has changed."""
+    folder, claim = report / CERTIFICATES, SPECS.claim(CLAIMS[0])
+    write_evidence(list(certify_claims(SPECS, [claim])), folder)
+    mine, other = (next(folder.glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
+    right, evidence = mine.read_text(), (folder / EVIDENCE).read_text()
+    edited = json.loads(right)
+    edited["statement"]["relation"] = ">" if edited["statement"]["relation"] != ">" else "<"
+    named = json.loads(other.read_text())
+    named["statement"] |= {key: json.loads(right)["statement"][key] for key in ("name", "claim", "variant", "reading")}
+    written = []
+    certificate = TextProof.certificate
+    monkeypatch.setattr(TextProof, "certificate", lambda *of: written.append(of) or certificate(*of))  # type: ignore[func-returns-value]
+
+    def writes(text: str, digests: str = evidence) -> bool:
+        mine.write_text(text)
+        (folder / EVIDENCE).write_text(digests)
+        written.clear()
+        suite = Suite(SPECS, "smoke", 0, certificates=StoredCertificates.read(folder))
+        (job,) = [job for job in suite.cases(claim)[0].jobs if job.find().method == "derivation"]
+        assert job.run(0).status == "proved"
+        return bool(written)
+
+    assert not writes(right)
+    assert all(writes(wrong) for wrong in (sealed(edited), json.dumps(edited), sealed(named), other.read_text(), "{}"))
+    assert writes(right, evidence.replace(mine.name, other.name))
+    assert writes(right, f"{'0' * 16}{evidence[16:]}")
 
 
 def test_other_evidence_is_derived_again(report: Path) -> None:
