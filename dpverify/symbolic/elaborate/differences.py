@@ -24,10 +24,10 @@ class Difference(NamedTuple):
 def differences(old: Any, new: Any) -> Iterator[Difference]:
     """Yield the pairs of parts by which two expressions differ, the innermost first."""
     seen: set[Difference] = set()
-    for found in _within(old, new, lambda part: part):
-        if found not in seen:
-            seen.add(found)
-            yield found
+    for difference in _within(old, new, lambda part: part):
+        if difference not in seen:
+            seen.add(difference)
+            yield difference
 
 
 def _within(old: Any, new: Any, around: Around) -> Iterator[Difference]:

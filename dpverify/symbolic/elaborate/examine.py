@@ -46,15 +46,15 @@ def examine(statement: Statement, points: int = POINTS) -> Examined:
     full = reworded(statement)
     derivation = derivation_of(full)
     try:
-        found = certified(full, derivation)
+        certificate = certified(full, derivation)
     except DerivationError as error:
         return Examined(statement, derivation, None, (str(error),))
-    refusal = found.reason
-    if found.data is not None:
+    refusal = certificate.reason
+    if certificate.data is not None:
         try:
-            k.run(found.data, rules())
-            given = tuple(map(str, k.given_in(found.data)))
-            return Examined(statement, derivation, found.data, (), given, compare_with(derivation, full))
+            k.run(certificate.data, rules())
+            given = tuple(map(str, k.given_in(certificate.data)))
+            return Examined(statement, derivation, certificate.data, (), given, compare_with(derivation, full))
         except k.Refused as error:
             refusal = f"the checker refuses the certificate: {error}"
     problems = tuple(problems_of(full, derivation, points)) or (f"no certificate: {refusal}",)

@@ -36,8 +36,8 @@ def with_functions(derivation: Derivation, statement: Statement) -> Derivation:
     values: dict[str, Variable] = {}
     for name in sorted(_functions(derivation) & statement.functions.keys()):
         _declare(name, statement, values)
-    own = {name: variable for name, variable in derivation.variables.items() if name not in values}
-    return replace(derivation, variables={**own, **values})
+    undefined = {name: variable for name, variable in derivation.variables.items() if name not in values}
+    return replace(derivation, variables={**undefined, **values})
 
 
 def only_used(derivation: Derivation) -> Derivation:

@@ -121,20 +121,20 @@ def sampled(
     Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before;
     ``points``: conditions for sample points alone, whose letters are drawn first.
     """
-    found: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
+    ranges: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
     conditions = [*points, *conditions]
     first = set[str]().union(*map(free_names, points))
     exponents = _exponents(conditions)
-    ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - found.keys()}
-    while waiting := [name for name in domains if name not in found]:
-        known = found.keys() | set(drawn)
+    ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - ranges.keys()}
+    while waiting := [name for name in domains if name not in ranges]:
+        known = ranges.keys() | set(drawn)
         # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
         unknown = {n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting}
         name = min(waiting, key=lambda n: 0 if n in first else unknown[n])
         usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
         width = EXPONENTS if name in exponents else WIDTH
-        found[name] = _range(domains[name].kind == "integer", usable, width)
-    return found
+        ranges[name] = _range(domains[name].kind == "integer", usable, width)
+    return ranges
 
 
 def _exponents(conditions: Iterable[Compare]) -> set[str]:

@@ -69,8 +69,8 @@ class _Builder:
             letters, shared = self._letters(statement, proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
-        own = (*shared, *_own(letters, proof.letters))
-        made = with_guards(self._chain(name, parse_chain(proof.chain), letters, own), statement)
+        local = (*shared, *_own(letters, proof.letters))
+        made = with_guards(self._chain(name, parse_chain(proof.chain), letters, local), statement)
         return self._with_known(replace(made, division=division, unused=tuple(proof.unused)), proof.known)
 
     def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
@@ -149,7 +149,7 @@ class _Builder:
         self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
     ) -> dict[str, Domain]:
         """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
-        own = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
+        local_domains = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
         vocabulary = self.book.vocabulary
         formulas = [abbreviations.expanded(formula) for formula in (chain.start, *formulas_of(chain.lines))]
         used = [
@@ -157,18 +157,20 @@ class _Builder:
             letters_in_definitions(self.statement, formulas) & vocabulary.domains.keys(),
         ]
         used += [free_names(condition) for condition in requires]
-        used += [domain.names for domain in own.values()]
-        names = frozenset[str]().union(*used) - own.keys() - lemma.letters.keys()
+        used += [domain.names for domain in local_domains.values()]
+        names = frozenset[str]().union(*used) - local_domains.keys() - lemma.letters.keys()
         if unknown := sorted(names - vocabulary.domains.keys()):
             raise FormulaError(unknown[0], f"unknown letter {unknown[0]!r}{suggest(unknown[0], vocabulary.domains)}")
-        return own | {name: vocabulary.domains[name] for name in sorted(vocabulary.with_domains(names) - own.keys())}
+        return local_domains | {
+            name: vocabulary.domains[name] for name in sorted(vocabulary.with_domains(names) - local_domains.keys())
+        }
 
-    def _chain(self, name: str, chain: Chain, letters: Letters, own: tuple[str, ...]) -> Derivation:
+    def _chain(self, name: str, chain: Chain, letters: Letters, local: tuple[str, ...]) -> Derivation:
         elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas), self.book.given)
         first = ChainLine(1, "=", chain.start, "")
         start = elaborator.expr(first, chain.start)
         steps = self._links(elaborator, start, chain.lines)
-        return with_functions(elaborator.derivation(start, steps, own), self.statement)
+        return with_functions(elaborator.derivation(start, steps, local), self.statement)
 
     def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
         links: list[Link] = []

@@ -162,13 +162,17 @@ class Elaborator:
             known = ", ".join(sorted(rule.variables))
             raise self.error(line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}")
         sides = Instance(rule.says.lhs, rule.says.relation, rule.says.rhs)
-        found = self._chosen(sides, rule.variables, given, context, old, new, line, rule.instance)
-        if found is None:
+        candidate = self._chosen(sides, rule.variables, given, context, old, new, line, rule.instance)
+        if candidate is None:
             if given.keys() == rule.variables:  # the place is looked for by the value of its sides
                 return Step(new, line.relation, rule.name, given, note=line.note, context=context)
             raise self.error(line, self._no_instance(rule, given))
-        place = context if context is not None else _shown_place(rule.instance(found.where), found.context, old, new)
-        return Step(new, line.relation, rule.name, dict(found.where), note=line.note, context=place)
+        place = (
+            context
+            if context is not None
+            else _shown_place(rule.instance(candidate.where), candidate.context, old, new)
+        )
+        return Step(new, line.relation, rule.name, dict(candidate.where), note=line.note, context=place)
 
     def _by_premise(
         self, reason: Reason, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine
@@ -189,13 +193,13 @@ class Elaborator:
             unknown = (names - self.letters.symbols.keys() | places) - given.keys()
             where = given
             if unknown:
-                kept = {n: self.letters.symbols[n] for n in names - unknown - given.keys()}
-                found = self._chosen(plain, names, {**kept, **given}, context, old, new, line, None)
-                if found is None:
+                unchanged = {n: self.letters.symbols[n] for n in names - unknown - given.keys()}
+                candidate = self._chosen(plain, names, {**unchanged, **given}, context, old, new, line, None)
+                if candidate is None:
                     letters = ", ".join(sorted(unknown))
                     rule = f"say what {letters} of {reason.name} becomes: {says(plain)} was not found in the line"
                     raise self.error(line, rule)
-                where = {n: found.where[n] for n in sorted(unknown)} | given
+                where = {n: candidate.where[n] for n in sorted(unknown)} | given
             if not reason.cited:  # a letter that stays itself is the proof's, whatever the lemma knows of it
                 where = {**self._same_letters(plain, where), **where}
             if of_function:  # the equation is for all places
@@ -257,8 +261,12 @@ class Elaborator:
     def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
         """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""
         symbols = {symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols}
-        own = self.letters.symbols
-        return {s.name: own[s.name] for s in symbols if s.name not in where and own.get(s.name, s) != s}
+        symbols_of_proof = self.letters.symbols
+        return {
+            s.name: symbols_of_proof[s.name]
+            for s in symbols
+            if s.name not in where and symbols_of_proof.get(s.name, s) != s
+        }
 
     def _chosen(
         self,
@@ -272,19 +280,23 @@ class Elaborator:
         instance: Callable[[Where], Instance] | None,
     ) -> Candidate | None:
         """The instance that fits; of several the one whose conditions are proven."""
-        found = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
-        if not found and instance is not None:
-            found = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
-        if len(found) < 2 or instance is None:
-            return found[0] if found else None
+        candidates = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
+        if not candidates and instance is not None:
+            candidates = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
+        if len(candidates) < 2 or instance is None:
+            return candidates[0] if candidates else None
         facts = Facts().given(self.letters.conditions)
-        for one in found:
+        for candidate in candidates:
             known = facts, self.letters.variables, lambda _: False
-            if not justified(Move(old, new, line.relation, one.context, *known), instance(one.where)):
-                return one
+            if not justified(Move(old, new, line.relation, candidate.context, *known), instance(candidate.where)):
+                return candidate
         # What makes the step right may be a lemma that the proof calls known: the rule's conditions decide.
-        proven = (one for one in found if _conditions_are_met(instance(one.where), facts, self.letters.variables))
-        return next(proven, found[0])
+        proven = (
+            candidate
+            for candidate in candidates
+            if _conditions_are_met(instance(candidate.where), facts, self.letters.variables)
+        )
+        return next(proven, candidates[0])
 
     def _one_sided(
         self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any

@@ -51,8 +51,8 @@ def _all(pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[str]) ->
         yield where
         return
     (pattern, expr), *others = pairs
-    for found in unify(pattern, expr, where, letters):
-        yield from _all(others, found, letters)
+    for bindings in unify(pattern, expr, where, letters):
+        yield from _all(others, bindings, letters)
 
 
 def _sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
@@ -85,8 +85,8 @@ def _operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -
         for chosen in combinations(range(len(parts)), size):
             mine = pattern.func(*(parts[k] for k in chosen))
             theirs = pattern.func(*(part for k, part in enumerate(parts) if k not in chosen))
-            for found in unify(first, mine, where, letters):
-                yield from unify(pattern.func(*others), theirs, found, letters)
+            for bindings in unify(first, mine, where, letters):
+                yield from unify(pattern.func(*others), theirs, bindings, letters)
 
 
 def _power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
