@@ -20,7 +20,20 @@ from dpverify.harness.search.practical import TRIED, roles_of
 from dpverify.harness.search.search import Findings
 from dpverify.harness.search.search_check import Further, SearchCheck
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.formula import Call, Name, Node, Num, Sum, children, free_names, to_text, walk
+from dpverify.ledger.formula import (
+    Call,
+    Infimum,
+    Integral,
+    Name,
+    Node,
+    Num,
+    Sum,
+    Supremum,
+    children,
+    free_names,
+    to_text,
+    walk,
+)
 from dpverify.ledger.formula.signatures import SIGNATURES
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
@@ -38,7 +51,7 @@ WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 3
 """Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
 HALVES = 7  # so many halves of the work of a search all searches of the claim may take, those of faults included
 POINT = 6  # a single point may take this part of the work
-POINT_OF_LAWS = 2  # if the statement is about laws: a composition takes as long as many sums
+POINT_OF_LAWS = 2  # if the statement has laws or integrals: a composition takes as long as many sums
 
 # Functions, and the argument that says how long they take.
 AS_LONG_AS = {
@@ -73,7 +86,7 @@ class FormulaSearch(SearchCheck):
     def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
         if not statement.free:  # a claim about numbers has a single point
             return Prober(statement, lhs, WORK[context.budget.name])
-        part = POINT_OF_LAWS if _is_about_laws(statement) else POINT
+        part = POINT_OF_LAWS if _has_long_values(statement) else POINT
         return Prober(statement, lhs, WORK[context.budget.name] // part)
 
     def _search(self, context: Context, sampler: Sampler, prober: Prober, *arguments: Any, **options: Any) -> Findings:
@@ -121,9 +134,16 @@ class FormulaSearch(SearchCheck):
         return make_sampler(original, {}, self._domains())
 
 
-def _is_about_laws(statement: Statement) -> bool:
-    sides = [side for side in (statement.lhs, statement.rhs) if side is not None]
-    return any(isinstance(part, Call) and part.name in SIGNATURES for side in sides for part in walk(side))
+def _has_long_values(statement: Statement) -> bool:
+    """Whether a statement has laws, integrals or extrema."""
+    sides = [
+        side for side in (statement.lhs, statement.rhs, *(value for _, value in statement.let)) if side is not None
+    ]
+    parts = [part for side in sides for part in walk(side)]
+    return any(
+        (isinstance(part, Call) and part.name in SIGNATURES) or isinstance(part, Integral | Infimum | Supremum)
+        for part in parts
+    )
 
 
 def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Iterator[Probe]:
@@ -183,7 +203,7 @@ def _depths(statement: Statement) -> dict[str, int]:
 
 def _long(node: Node, depth: int) -> Iterator[tuple[str, int]]:
     """Names that say how long a sum in a formula is, each with the number of sums around it; not of a geometric one."""
-    if isinstance(node, Sum) and constant_ratio(node.body, node.index) is None:
+    if type(node) is Sum and constant_ratio(node.body, node.index) is None:
         yield from ((name, depth) for end in (node.lo, node.hi) for name in _sizes(end))
         yield from _long(node.body, depth + 1)
         return

@@ -72,6 +72,8 @@ def parsed(node):
             return ["sum", index, parsed(low), parsed(high), parsed(body)]
         case ast.Call(func=ast.Name(id="integral"), args=[body, ast.Name(id=index)], keywords=[]):
             return ["integral", index, "-oo", "oo", parsed(body)]
+        case ast.Call(func=ast.Name(id="sum" | "integral" | "infimum" | "supremum" as name)):
+            raise k.Refused(f"{name} is not known in this form: integrals are over all reals, and sums have two limits")
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             return applied(name, [parsed(argument) for argument in arguments])
     raise k.Refused("a record has something that is no formula")

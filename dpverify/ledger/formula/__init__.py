@@ -6,6 +6,7 @@ from dpverify.ledger.formula.names import check_names
 from dpverify.ledger.formula.parse import parse, parse_relation
 from dpverify.ledger.formula.text import decimal_text, to_text
 from dpverify.ledger.formula.tree import (
+    BINDERS,
     BUILTINS,
     RESERVED,
     Bin,
@@ -14,6 +15,7 @@ from dpverify.ledger.formula.tree import (
     Comparison,
     Formula,
     Inf,
+    Infimum,
     Integral,
     Name,
     Neg,
@@ -21,6 +23,7 @@ from dpverify.ledger.formula.tree import (
     Num,
     Operator,
     Sum,
+    Supremum,
     children,
     free_names,
     substitute,
@@ -29,6 +32,7 @@ from dpverify.ledger.formula.tree import (
 )
 
 __all__ = [
+    "BINDERS",
     "BUILTINS",
     "RESERVED",
     "Bin",
@@ -38,6 +42,7 @@ __all__ = [
     "Formula",
     "FormulaError",
     "Inf",
+    "Infimum",
     "Integral",
     "Name",
     "Neg",
@@ -45,6 +50,7 @@ __all__ = [
     "Num",
     "Operator",
     "Sum",
+    "Supremum",
     "check_names",
     "children",
     "decimal_text",

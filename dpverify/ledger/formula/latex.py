@@ -15,12 +15,14 @@ from dpverify.ledger.formula.tree import (
     Comparison,
     Formula,
     Inf,
+    Infimum,
     Integral,
     Name,
     Neg,
     Node,
     Num,
     Sum,
+    Supremum,
 )
 
 # How tightly a piece of LaTeX binds: comparison or remainder, sum, factor after a minus, factor, atom.
@@ -72,7 +74,7 @@ _OPERATORS = {
 }
 _PLACE = re.compile("#([1-9])")
 _SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")
-_TALL = (r"\frac", r"\sum", r"\left")
+_TALL = (r"\frac", r"\sum", r"\int_", r"\inf_", r"\sup_", r"\left")
 _CLOSED = re.compile(r"\{[^{}]*\}|\([^()]*\)|\\\|.*?\\\||\\langle.*?\\rangle")
 _OPEN_SIGN = re.compile(r" [-+] |/")
 
@@ -135,11 +137,15 @@ class _Setter:
             case Call(name, args):
                 return self.call(name, args, last=last)
             case Sum(body, index, lo, hi):
-                integral = isinstance(node, Integral)
                 inner = self.operand(body, _FACTOR)
                 name = self.name(index)
-                limits = f"_{{{'' if integral else f'{name}='}{self.set(lo)}}}^{{{self.set(hi)}}}"
-                text = rf"\int{limits} {inner} \, d{name}" if integral else rf"\sum{limits} {inner}"
+                if isinstance(node, Infimum | Supremum):
+                    operator = r"\inf" if isinstance(node, Infimum) else r"\sup"
+                    text = rf"{operator}_{{{self.set(lo)} < {name} < {self.set(hi)}}} {inner}"
+                elif isinstance(node, Integral):
+                    text = rf"\int_{{{self.set(lo)}}}^{{{self.set(hi)}}} {inner} \, d{name}"
+                else:
+                    text = rf"\sum_{{{name}={self.set(lo)}}}^{{{self.set(hi)}}} {inner}"
                 return (text, _FACTOR if last else _LOOSE)
             case Compare(ops, operands):
                 later_operands = zip(ops, operands[1:], strict=True)

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from dpverify.ledger.formula.errors import FormulaError, suggest
 from dpverify.ledger.formula.signatures import SIGNATURES, Kind
-from dpverify.ledger.formula.tree import BUILTINS, Call, Compare, Formula, Name, Sum, children, free_names, walk
+from dpverify.ledger.formula.tree import (
+    BINDERS,
+    BUILTINS,
+    Call,
+    Compare,
+    Formula,
+    Infimum,
+    Integral,
+    Name,
+    Sum,
+    children,
+    free_names,
+    walk,
+)
 
 
 def kind_of(node: Formula) -> Kind:
@@ -96,14 +109,15 @@ def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], fun
         raise FormulaError(text, _unknown(name, "symbol", symbols))
     for part in walk(node):
         if isinstance(part, Sum) and part.index in symbols:
-            raise FormulaError(text, f"index {part.index!r} of a sum is a symbol of the paper; choose another letter")
+            kind = f"{'an' if isinstance(part, Integral | Infimum) else 'a'} {BINDERS[type(part)]}"
+            raise FormulaError(text, f"index {part.index!r} of {kind} is a symbol of the paper; choose another letter")
         if isinstance(part, Call) and part.args and part.name in BUILTINS and part.name in symbols:
             rule = f"{part.name} is a symbol of the paper; a product is written {part.name}*(...)"
             raise FormulaError(text, rule)
         if not isinstance(part, Call) or part.name in BUILTINS:
             continue
         if part.name not in functions:
-            function_names = frozenset(BUILTINS) | {"sum"} | functions.keys()
+            function_names = frozenset(BUILTINS) | set(BINDERS.values()) | functions.keys()
             raise FormulaError(text, _unknown(part.name, "function", function_names))
         if len(children(part)) != functions[part.name]:
             arity = functions[part.name]

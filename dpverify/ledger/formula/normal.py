@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Formula, Integral, Name, Neg, Num, Sum, substitute, walk
+from dpverify.ledger.formula.tree import BINDERS, Bin, Call, Compare, Formula, Name, Neg, Num, Sum, substitute, walk
 
 Monomial: TypeAlias = tuple[tuple[object, Fraction], ...]  # atoms with their exponents, in a fixed order
 Polynomial: TypeAlias = dict[Monomial, Fraction]
@@ -158,8 +158,9 @@ def polynomial(node: Formula) -> Polynomial:
             keys = tuple(_key(polynomial(arg)) for arg in args)
             return _atom((name, _sorted(keys) if name in {"min", "max"} else keys))
         case Sum(body, index, lo, hi):
-            kind = "integral" if isinstance(node, Integral) else "sum"
-            return _atom((kind, _key(polynomial(body)), index, _key(polynomial(lo)), _key(polynomial(hi))))
+            return _atom(
+                (BINDERS[type(node)], _key(polynomial(body)), index, _key(polynomial(lo)), _key(polynomial(hi)))
+            )
         case _:
             return _atom(node)
 

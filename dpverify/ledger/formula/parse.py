@@ -15,6 +15,7 @@ from functools import lru_cache
 from dpverify.ledger.formula.errors import FormulaError
 from dpverify.ledger.formula.size import MAX_BITS, bits
 from dpverify.ledger.formula.tree import (
+    BINDERS,
     BUILTINS,
     RESERVED,
     Bin,
@@ -121,6 +122,7 @@ _OPERATORS: dict[type[ast.operator], Operator] = {
     ast.Div: "/",
     ast.Pow: "**",
 }
+_BINDERS = {name: kind for kind, name in BINDERS.items()}
 _COMPARISONS: dict[type[ast.cmpop], Comparison] = {
     ast.Lt: "<",
     ast.LtE: "<=",
@@ -231,8 +233,8 @@ class _Reader:
             raise self.error(node, "oo is a number, not a function")
         if any(isinstance(arg, ast.Starred) for arg in args):
             raise self.error(node, "arguments are formulas, one by one")
-        if name in ("sum", "integral"):
-            return self.sum(node, name, args, depth, bound)
+        if name in _BINDERS:
+            return self.binder(node, name, args, depth, bound)
         fewest, largest = BUILTINS.get(name, (1, 20))
         if not fewest <= len(args) <= largest:
             expected = str(fewest) if fewest == largest else f"{fewest} to {largest}"
@@ -242,26 +244,28 @@ class _Reader:
             raise self.error(node, "a formula must not divide by 0")
         return Call(name, formulas)
 
-    def sum(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
-        """Turn ``sum(body, i, lo, hi)`` or ``integral(body, x)``."""
-        written = "sum(body, i, lo, hi)" if name == "sum" else "integral(body, x)"
-        if len(args) != written.count(",") + 1 or not isinstance(args[1], ast.Name):
-            raise self.error(
-                node,
-                f"{'a sum' if name == 'sum' else 'an integral'} is written {written}, with a plain name as its index",
-            )
+    def binder(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
+        """Turn ``sum(body, i, lo, hi)``, or an integral or extremum, of which an integral may be without limits."""
+        kind = f"{'an' if name[0] == 'i' else 'a'} {name}"
+        if not (len(args) == 4 or (name == "integral" and len(args) == 2)) or not isinstance(args[1], ast.Name):
+            letter = "i" if name == "sum" else "x"
+            over_line = f" or {name}(body, {letter})" if name == "integral" else ""
+            written = f"{name}(body, {letter}, lo, hi){over_line}"
+            raise self.error(node, f"{kind} is written {written}, with a plain name as its index")
         index = args[1].id
         if index in RESERVED:
             raise self.error(args[1], f"{index} cannot be an index: it is a word of the language")
         if index in bound:
-            raise self.error(node, f"index {index} already belongs to an outer sum; choose another letter")
-        if name == "integral":
+            raise self.error(
+                node, f"index {index} already belongs to an outer sum, integral or extremum; choose another letter"
+            )
+        if len(args) == 2:
             return Integral(self.formula(args[0], depth + 1, bound | {index}), index, Neg(Inf()), Inf())
         lo = self.formula(args[2], depth + 1, bound)
         hi = self.formula(args[3], depth + 1, bound)
         if index in free_names(lo) | free_names(hi):
-            raise self.error(node, f"the limits of a sum cannot use its own index {index}")
-        return Sum(self.formula(args[0], depth + 1, bound | {index}), index, lo, hi)
+            raise self.error(node, f"the limits of {kind} cannot use its own index {index}")
+        return _BINDERS[name](self.formula(args[0], depth + 1, bound | {index}), index, lo, hi)
 
     def check_exponent(self, node: ast.expr, exponent: Formula) -> None:
         """Refuse exponents that only serve to exhaust memory: big numbers, and towers of numbers."""

@@ -6,7 +6,20 @@ import math
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from dpverify.ledger.formula.tree import Bin, Call, Formula, Inf, Integral, Name, Neg, Num, Sum, free_names
+from dpverify.ledger.formula.tree import (
+    Bin,
+    Call,
+    Formula,
+    Inf,
+    Infimum,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    Supremum,
+    free_names,
+)
 
 MAX_BITS = 4_000_000  # of an exact value; 10**40 to the power 10,000 has 1.4 million
 
@@ -35,8 +48,6 @@ def bits(node: Formula, sizes: Sizes = NO_SIZES) -> float:
             return 64.0 + bits(args[0], sizes)
         case Call(_, args):
             return sum(bits(arg, sizes) for arg in args)
-        case Integral(body):
-            return bits(body, sizes)
         case Sum(body, _, lo, hi):
             return bits(body, sizes) + bits(lo, sizes) + bits(hi, sizes)
         case Name(name):
@@ -55,7 +66,7 @@ def log2_of(node: Formula, sizes: Sizes) -> float:
     match node:
         case Num(value):
             return math.log2(value) if value > 0 else -_CAP
-        case Neg(body) | Integral(body):
+        case Neg(body) | Integral(body) | Infimum(body) | Supremum(body):
             return log2_of(body, sizes)
         case Bin("**", left, right):
             return min(abs(log2_of(left, sizes)) * _power_of_two(right, sizes), LARGEST)

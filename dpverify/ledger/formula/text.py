@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Inf, Integral, Name, Neg, Node, Num, Operator, Sum
+from dpverify.ledger.formula.tree import BINDERS, Bin, Call, Compare, Inf, Integral, Name, Neg, Node, Num, Operator, Sum
 
 _UNARY = 3
 _ATOM = 5
@@ -40,10 +40,10 @@ def _write(node: Node) -> tuple[str, int]:
             return f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}", level
         case Call(name, args):
             return f"{name}({', '.join(to_text(arg) for arg in args)})", _ATOM
-        case Integral(body, index):
+        case Integral(body, index) if node.is_over_line:
             return f"integral({to_text(body)}, {index})", _ATOM
         case Sum(body, index, lo, hi):
-            return f"sum({to_text(body)}, {index}, {to_text(lo)}, {to_text(hi)})", _ATOM
+            return f"{BINDERS[type(node)]}({to_text(body)}, {index}, {to_text(lo)}, {to_text(hi)})", _ATOM
         case Compare(ops, operands):
             pairs = zip(ops, operands[1:], strict=True)
             return to_text(operands[0]) + "".join(f" {op} {to_text(operand)}" for op, operand in pairs), 0

@@ -55,7 +55,7 @@ BUILTINS: dict[str, tuple[int, int]] = {
 }
 
 #: Words that neither a symbol nor a bound index nor a paper's function may take.
-RESERVED = (frozenset(BUILTINS) | {"sum", "integral", "oo"}) - {"pi", "gamma"} - ARITIES.keys()
+RESERVED = (frozenset(BUILTINS) | {"sum", "integral", "infimum", "supremum", "oo"}) - {"pi", "gamma"} - ARITIES.keys()
 
 PI = "pi"
 
@@ -115,7 +115,26 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Integral(Sum):
-    """The integral of `body` over all real `index`, from minus infinity to infinity."""
+    """The integral of `body` over the real `index` from `lo` to `hi`, each of which may be infinite."""
+
+    @property
+    def is_over_line(self) -> bool:
+        """Whether it runs over all real numbers: the only integrals that proofs know."""
+        return self.lo == Neg(Inf()) and self.hi == Inf()
+
+
+@dataclass(frozen=True, slots=True)
+class Infimum(Sum):
+    """The largest lower bound of `body` over the real `index` with `lo` < `index` < `hi`; an end may be infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supremum(Sum):
+    """The smallest upper bound of `body` over the real `index` with `lo` < `index` < `hi`; an end may be infinite."""
+
+
+BINDERS: dict[type[Sum], str] = {Sum: "sum", Integral: "integral", Infimum: "infimum", Supremum: "supremum"}
+"""Nodes that bind an index, and how they are written."""
 
 
 @dataclass(frozen=True, slots=True)

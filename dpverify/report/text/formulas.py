@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 
 from dpverify.ledger.formula import (
+    BINDERS,
     Bin,
     Call,
     Compare,
     FormulaError,
     Inf,
+    Infimum,
     Integral,
     Name,
     Neg,
     Node,
     Num,
     Sum,
+    Supremum,
     decimal_text,
     parse,
     parse_relation,
@@ -106,8 +109,12 @@ def _write(node: Node) -> tuple[str, int]:
             return f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}", level
         case Call(name, args):
             return _call(name, [_write(arg)[0] for arg in args])
-        case Integral(body, index):
-            return f"∫ {_operand(body, _PRODUCT)} d{letter_text(index)}", _SUM
+        case Infimum(body, index, low, high) | Supremum(body, index, low, high):
+            span = f"{_write(low)[0]} < {letter_text(index)} < {_write(high)[0]}"
+            return f"{BINDERS[type(node)][:3]}[{span}] {_operand(body, _PRODUCT)}", _SUM
+        case Integral(body, index, low, high):
+            span = "" if node.is_over_line else f"[{_write(low)[0]} .. {_write(high)[0]}]"
+            return f"∫{span} {_operand(body, _PRODUCT)} d{letter_text(index)}", _SUM
         case Sum(body, index, low, high):
             span = f"{letter_text(index)} = {_write(low)[0]} .. {_write(high)[0]}"
             return f"Σ[{span}] {_operand(body, _PRODUCT)}", _SUM

@@ -8,7 +8,23 @@ from typing import Any
 
 from flint import arb, ctx, fmpq
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, free_names, walk
+from dpverify.ledger.formula import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Infimum,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    Supremum,
+    free_names,
+    walk,
+)
+from dpverify.symbolic.calculus.integrals import IntegralValue
 from dpverify.symbolic.exact import conversions, elementary, laws, noises, replaced
 from dpverify.symbolic.exact.growth import growth
 from dpverify.symbolic.exact.numbers import (
@@ -89,6 +105,7 @@ class _Compiler:
     """Walks a tree and returns closures."""
 
     def __init__(self, extended: bool) -> None:
+        self.extended = extended
         self.divide = elementary.divide_extended if extended else elementary.divide
         self.log = elementary.log_extended if extended else elementary.log
 
@@ -113,8 +130,16 @@ class _Compiler:
                 return self.binary(node)
             case Call(name, args):
                 return self.call(name, args)
+            case Integral():
+                return IntegralValue(node, self.part)
+            case Infimum() | Supremum():
+                raise UnsupportedError("infimum and supremum have no values yet.")
             case Sum():
                 return self.sum(node)
+
+    def part(self, node: Formula) -> Closure:
+        """Closure of a formula that is made of parts of the tree."""
+        return compile_formula(node, self.extended)
 
     def binary(self, node: Bin) -> Closure:
         """Closure of a binary operation."""

@@ -9,17 +9,20 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.formula import (
+    BINDERS,
     BUILTINS,
     Bin,
     Call,
     Compare,
     Formula,
     Inf,
+    Infimum,
     Integral,
     Name,
     Neg,
     Num,
     Sum,
+    Supremum,
     free_names,
     to_text,
     walk,
@@ -105,6 +108,10 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
             if function is sympy.Mod and values[1] == 0:
                 return sympy.zoo  # undefined like the quotient, where sympy.Mod raises
             return function(*values)
+        case Infimum() | Supremum():
+            raise ValueError(f"{to_text(node)}: proofs do not know {BINDERS[type(node)]}.")
+        case Integral() if not node.is_over_line:
+            raise ValueError(f"{to_text(node)}: proofs know integrals over all real numbers only.")
         case Integral(body, index):
             x = sympy.Symbol(index, real=True)
             return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))

@@ -12,6 +12,8 @@ from tests.for_each import for_each
         ("renyi_divergence <= z/(2*sigma**2)", "renyi_divergence ≤ z/(2·σ²)"),
         ("4*alpha*G*sqrt(d*V*log2(T + 1))", "4·α·G·√(d·V·log₂(T + 1))"),
         ("sum(floor(T/2**j), j, 1, oo) - (x - y)", "Σ[j = 1 .. ∞] ⌊T/2^j⌋ - (x - y)"),
+        ("integral(exp(-x), x, 0, oo) + integral(exp(-x**2), x)", "∫[0 .. ∞] exp(-x) dx + (∫ exp(-x²) dx)"),
+        ("infimum(z*rho, z, 1, oo)", "inf[1 < z < ∞] z·ρ"),
         ("a*sum(j, j, 1, n)", "a·(Σ[j = 1 .. n] j)"),
         ("(a + b)**(n - 1)/(c/d)", "(a + b)^(n - 1)/(c/d)"),
         ("2**(-3)*x**(1/2)", "2⁻³·x^(1/2)"),

@@ -1,0 +1,119 @@
+"""Sums of powers of a letter y and of log(y), which bound formulas for all y from a start on that is at least 4."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from flint import arb, fmpq
+
+from dpverify.symbolic.exact.numbers import Value, to_ball
+
+LOG: Final = "log"
+MOST_TERMS = 24
+
+Bound: TypeAlias = dict[fmpq | str, Value]
+"""Coefficients of powers of y, by their exponents, and of log(y)."""
+
+
+def constant(value: Value) -> Bound:
+    """Return a bound that is the same for all y."""
+    return {fmpq(0): value}
+
+
+VANISHING: Bound = {fmpq(0): arb.neg_inf()}
+"""Logarithm of the size of what is 0 for all y."""
+
+
+def vanishes(log_high: Bound) -> bool:
+    """Whether an upper bound of the logarithm of a size is minus infinity."""
+    return bool(log_high.get(fmpq(0), fmpq(0)) == VANISHING[fmpq(0)])
+
+
+def exactly(number: arb) -> fmpq:
+    """Return a ball without a radius as a rational number."""
+    mantissa, exponent = number.man_exp()
+    return fmpq(mantissa) * fmpq(2) ** int(exponent)
+
+
+def plus(left: Bound, right: Bound, factor: Value | int = 1) -> Bound:
+    """Return a bound plus a multiple of another."""
+    result = dict(left)
+    for key, value in right.items():
+        result[key] = result.get(key, fmpq(0)) + value * factor
+    return result
+
+
+def times(bound: Bound, factor: Value | int) -> Bound:
+    """Return a multiple of a bound."""
+    return {key: value * factor for key, value in bound.items()}
+
+
+def largest(bound: Bound, start: arb) -> arb | None:
+    """Return a number that the bound is nowhere above from a start on; None where it is not known to be bounded."""
+    powers: dict[fmpq, arb] = {}
+    logarithm = arb(0)
+    for key, value in bound.items():
+        if isinstance(key, str):
+            logarithm = to_ball(value)
+        elif not is_zero(value):
+            powers[key] = to_ball(value)
+    top = max((key for key in powers if key > 0), default=None)
+    if top is None:
+        total = arb(0)
+        if not logarithm <= 0:
+            return None
+        for key, value in powers.items():  # falling powers of y: each is largest at the start or is 0 in the limit
+            total += value if key == 0 else (value * start ** to_ball(key)).max(arb(0))
+        return _above(total + logarithm * start.log())
+    scale = start ** to_ball(-top)  # the bound is y**top times a sum of falling powers
+    share = powers.pop(top)
+    for key, value in powers.items():
+        share += (value * start ** to_ball(key - top)).max(arb(0))
+    if not logarithm <= 0:
+        if not start.log() * to_ball(top) > 1:  # log(y)/y**top falls from here on
+            return None
+        share += logarithm.max(arb(0)) * start.log() * scale
+    return _above(share / scale) if share < 0 else None
+
+
+def _above(value: arb) -> arb | None:
+    return value.upper() if value.is_finite() else None
+
+
+def smallest(bound: Bound, start: arb) -> arb | None:
+    """Return a number that the bound is nowhere below from a start on, or None."""
+    value = largest(times(bound, -1), start)
+    return None if value is None else -value
+
+
+def shifted(key: fmpq | str, top: fmpq) -> fmpq | str:
+    """Return the exponent of a term that is divided by a power of y; the logarithm stays as it is."""
+    return key if isinstance(key, str) else key - top
+
+
+def larger(left: Value, right: Value) -> Value:
+    """Return the larger one of two values, or a ball that holds it."""
+    return left if left >= right else right if right >= left else to_ball(left).max(to_ball(right))
+
+
+def is_zero(value: Value) -> bool:
+    """Whether a value is 0: a ball that only holds 0 is not."""
+    return bool(value == 0)
+
+
+def top_power(bound: Bound) -> fmpq:
+    """Return the largest power of y in a bound, 0 if there is none."""
+    return max((key for key in bound if not isinstance(key, str) and not is_zero(bound[key])), default=fmpq(0))
+
+
+def multiplied(left: Bound, right: Bound) -> Bound | None:
+    """Return the product of two sums of powers of y; None if there are logarithms or too many terms."""
+    if LOG in left.keys() | right.keys() or len(left) * len(right) > MOST_TERMS:
+        return None
+    result: Bound = {}
+    for key, value in left.items():
+        for other, factor in right.items():
+            assert not isinstance(key, str)
+            assert not isinstance(other, str)
+            result[key + other] = result.get(key + other, fmpq(0)) + value * factor
+    return result

@@ -1,0 +1,198 @@
+"""Formulas as functions of one complex letter, for rigorous integrals: not finite where they may not be analytic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from flint import acb, arb, fmpq
+
+from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Sum, free_names
+from dpverify.symbolic.calculus.envelopes import density_formula
+from dpverify.symbolic.exact import elementary
+from dpverify.symbolic.exact.numbers import UnsupportedError, to_ball
+from dpverify.symbolic.exact.sums import Closure, Env
+
+Integrand: TypeAlias = Callable[[acb, bool], acb]
+"""The value on a ball. If the flag is set, the function is analytic on the ball or the value is not finite.
+
+Without the flag the ball holds real numbers, and the value is finite only if the formula is defined on all of them.
+"""
+
+MOST_TERMS = 1000  # of a sum in an integrand
+UNKNOWN = acb(arb.nan(), arb.nan())
+
+
+def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand:
+    """Return a formula as a function of a letter, at the values of all others."""
+
+    def made(part: Formula) -> Integrand:
+        return integrand(part, index, env, compiled)
+
+    if index not in free_names(node):
+        value = acb(to_ball(compiled(node)(env)))
+        return lambda z, analytic: value
+    match node:
+        case Name():
+            return lambda z, analytic: z
+        case Neg(arg):
+            inner = made(arg)
+            return lambda z, analytic: -inner(z, analytic)
+        case Bin("*" | "/" | "**") if (log := logarithm(node, index, env, compiled)) is not None:
+            return _exp(log)
+        case Bin("**", base, exponent):
+            return _power(made(base), exponent, index, env, compiled)
+        case Bin("/", left, right) if (log := logarithm(right, index, env, compiled)) is not None:
+            return _operation("*", made(left), _exp(_operation("-", lambda z, analytic: acb(0), log)))
+        case Bin(op, left, right):
+            return _operation(op, made(left), made(right))
+        case Call("log", (arg,)) if (log := logarithm(arg, index, env, compiled)) is not None:
+            return log
+        case Call(name, args):
+            return _call(name, args, made)
+        case Sum(body, name, lo, hi) if type(node) is Sum and index not in free_names(lo) | free_names(hi):
+            first = elementary.as_int(f"the sum over {name}", "lo", compiled(lo)(env))
+            last = elementary.as_int(f"the sum over {name}", "hi", compiled(hi)(env))
+            if last - first >= MOST_TERMS:
+                raise UnsupportedError(f"a sum over {name} in it has more than {MOST_TERMS} terms")
+            terms = [integrand(body, index, {**env, name: fmpq(i)}, compiled) for i in range(first, last + 1)]
+            return lambda z, analytic: sum((term(z, analytic) for term in terms), start=acb(0))
+    raise UnsupportedError(f"it has {type(node).__name__.lower()}s that depend on {index}")
+
+
+def logarithm(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand | None:
+    """Return the logarithm of a formula that is visibly positive for all real letters, None for any other.
+
+    It is computed from the logarithms of the parts: the parts themselves may be far too small or too large.
+    """
+
+    def log_of(part: Formula) -> Integrand | None:
+        return logarithm(part, index, env, compiled)
+
+    if index not in free_names(node):
+        value = to_ball(compiled(node)(env))
+        constant = acb(value.log())
+        return (lambda z, analytic: constant) if value > 0 else None
+    match node:
+        case Call("exp", (arg,)):
+            return integrand(arg, index, env, compiled)
+        case Call("sqrt", (arg,)):
+            half = log_of(arg)
+            return None if half is None else lambda z, analytic: half(z, analytic) / 2
+        case Call("density", (x, s)) if index not in free_names(s) and to_ball(compiled(s)(env)) > 0:
+            return log_of(density_formula(x, s))
+        case Bin("**", base, exponent):
+            inner = log_of(base)
+            if inner is None:
+                return None
+            power = integrand(exponent, index, env, compiled)
+            return lambda z, analytic: power(z, analytic) * inner(z, analytic)
+        case Bin("+" | "*" | "/" as op, left, right):
+            first = log_of(left)
+            second = None if first is None else log_of(right)
+            if first is None or second is None:
+                return None
+            return _log_of_sum(first, second) if op == "+" else _operation("+" if op == "*" else "-", first, second)
+    return None
+
+
+def _exp(log: Integrand) -> Integrand:
+    return lambda z, analytic: log(z, analytic).exp()
+
+
+def _log_of_sum(first: Integrand, second: Integrand) -> Integrand:
+    def value(z: acb, analytic: bool) -> acb:
+        large = first(z, analytic)
+        small = second(z, analytic)
+        if (small - large).real.mid() > 0:
+            large, small = small, large
+        return large + _log(1 + (small - large).exp(), analytic)
+
+    return value
+
+
+def _operation(op: str, left: Integrand, right: Integrand) -> Integrand:
+    match op:
+        case "+":
+            return lambda z, analytic: left(z, analytic) + right(z, analytic)
+        case "-":
+            return lambda z, analytic: left(z, analytic) - right(z, analytic)
+        case "*":
+            return lambda z, analytic: left(z, analytic) * right(z, analytic)
+        case _:
+            return lambda z, analytic: left(z, analytic) / right(z, analytic)
+
+
+def _power(
+    base: Integrand, exponent: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]
+) -> Integrand:
+    if index in free_names(exponent):
+        power = integrand(exponent, index, env, compiled)
+        return lambda z, analytic: (power(z, analytic) * _log(base(z, analytic), analytic)).exp()
+    value = compiled(exponent)(env)
+    if isinstance(value, fmpq) and value.q == 1:
+        whole = int(value.p)
+        return lambda z, analytic: base(z, analytic) ** whole
+    number = acb(to_ball(value))
+    return lambda z, analytic: (number * _log(base(z, analytic), analytic)).exp()
+
+
+def _log(z: acb, analytic: bool) -> acb:
+    """Logarithm of what is positive for real letters."""
+    if analytic:
+        return z.log(analytic=True)
+    return acb(z.real.log()) if z.real > 0 else UNKNOWN
+
+
+def _normal_cdf(z: acb) -> acb:
+    return (-z / arb(2).sqrt()).erfc() / 2
+
+
+def _gamma(z: acb) -> acb:
+    return z.gamma() if z.real > 0 else UNKNOWN
+
+
+_ANALYTIC: dict[str, Callable[[acb], acb]] = {  # where they are finite
+    "exp": acb.exp,
+    "tanh": acb.tanh,
+    "erf": acb.erf,
+    "normal_cdf": _normal_cdf,
+    "gamma": _gamma,
+}
+
+
+def _call(name: str, args: tuple[Formula, ...], made: Callable[[Formula], Integrand]) -> Integrand:
+    if name == "density":
+        return made(density_formula(*args))
+    parts = [made(arg) for arg in args]
+    first = parts[0]
+    if name in _ANALYTIC:
+        function = _ANALYTIC[name]
+        return lambda z, analytic: function(first(z, analytic))
+    match name:
+        case "log":
+            return lambda z, analytic: _log(first(z, analytic), analytic)
+        case "log2":
+            return lambda z, analytic: _log(first(z, analytic), analytic) / arb.const_log2()
+        case "sqrt":
+            return lambda z, analytic: (_log(first(z, analytic), analytic) / 2).exp()
+        case "abs":
+            return lambda z, analytic: first(z, analytic).real_abs(analytic=analytic)
+        case "floor":
+            return lambda z, analytic: first(z, analytic).real_floor(analytic=analytic)
+        case "ceil":
+            return lambda z, analytic: first(z, analytic).real_ceil(analytic=analytic)
+        case "min" | "max":
+            return _extreme(parts, is_min=name == "min")
+    raise UnsupportedError(f"{name} of the letter of an integral is not known")
+
+
+def _extreme(parts: list[Integrand], *, is_min: bool) -> Integrand:
+    def value(z: acb, analytic: bool) -> acb:
+        result, *others = (part(z, analytic) for part in parts)
+        for other in others:
+            choose = result.real_min if is_min else result.real_max
+            result = choose(other, analytic=analytic)
+        return result
+
+    return value
