@@ -6,7 +6,22 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpverify.ledger.formula import BUILTINS, Bin, Call, Compare, Formula, Inf, Integral, Name, Neg, Num, Sum, to_text
+from dpverify.ledger.formula import (
+    BUILTINS,
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Infimum,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    Supremum,
+    to_text,
+)
 from dpverify.ledger.units.exponents import PLAIN, Equations, Scaling, unknown_unit
 
 POWERS: dict[str, Fraction] = {
@@ -121,7 +136,7 @@ class Terms:
                 return first + second if operator == "*" else first - second
             case Call(name, args):
                 return self.call(node, name, args)
-            case Integral() | Sum():
+            case Sum():
                 return self.total(node)
 
     def power(self, node: Formula, base: Formula, exponent: Formula) -> Scaling | None:
@@ -133,17 +148,20 @@ class Terms:
         return None if unit is None else unit.power(number)
 
     def total(self, node: Sum) -> Scaling | None:
-        """Return the unit of a sum over integers, or of an integral."""
-        is_integral = isinstance(node, Integral)
-        self.integrals += is_integral
-        index = unknown_unit(f"{node.index} of integral {self.integrals}") if is_integral else PLAIN
-        if not is_integral:
+        """Return the unit of a sum over integers, of an integral, or of an extremum."""
+        is_real = isinstance(node, Integral | Infimum | Supremum)
+        self.integrals += is_real
+        index = unknown_unit(f"{node.index} of integral {self.integrals}") if is_real else PLAIN
+        if is_real:
+            limits = [(limit, self.unit(limit)) for limit in (node.lo, node.hi)]
+            self.match([(Name(node.index), index), *limits])
+        else:
             self.plain((node.lo, node.hi), node)
         outside = self.bound
         self.bound = {**outside, node.index: index}
         body = self.unit(node.body)
         self.bound = outside
-        return None if body is None else body + index
+        return body + index if isinstance(node, Integral) and body is not None else body
 
     def call(self, node: Formula, name: str, args: tuple[Formula, ...]) -> Scaling | None:
         """Return the unit of a function's value."""

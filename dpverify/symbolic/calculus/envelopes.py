@@ -225,13 +225,15 @@ class Enveloping:
         """Return exp(bound): a power of y, if the logarithm has an exact coefficient, or its largest or least value."""
         power = bound.get(LOG, fmpq(0))
         others = {key: value for key, value in bound.items() if key != LOG}
+        whole = end(bound, self.start)
+        if whole is not None and (power > 0 if end is largest else power < 0):
+            return constant(whole.exp())  # the power of y is outweighed
         if isinstance(power, fmpq):
             value = end(others, self.start)
             if value is not None:
                 exact = others.keys() <= {fmpq(0)} and others.get(fmpq(0), fmpq(0)) == 0
                 return {power: fmpq(1) if exact else value.exp()}
-        value = end(bound, self.start)
-        return None if value is None else constant(value.exp())
+        return None if whole is None else constant(whole.exp())
 
     def _join(self, left: Bound | None, right: Bound | None) -> Bound | None:
         """Return an upper bound of ``log(exp(left) + exp(right))``."""
@@ -319,7 +321,11 @@ class Enveloping:
         return self._with_values(known)
 
     def _exp(self, arg: Envelope) -> Envelope:
-        return self._with_values(Envelope(log_low=arg.low, log_high=arg.high, sign=1))
+        low = None
+        if arg.low is not None and (least := smallest(arg.low, self.start)) is not None and least >= 0:
+            square = multiplied(arg.low, arg.low)  # exp(a) >= 1 + a + a**2/2 for a >= 0
+            low = None if square is None else plus(plus(constant(fmpq(1)), arg.low), square, fmpq(1, 2))
+        return self._with_values(Envelope(low=low, log_low=arg.low, log_high=arg.high, sign=1))
 
     def _log(self, node: Formula) -> Envelope:
         arg = self.of(node)

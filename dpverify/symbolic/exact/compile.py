@@ -24,6 +24,7 @@ from dpverify.ledger.formula import (
     free_names,
     walk,
 )
+from dpverify.symbolic.calculus.extrema import ExtremumValue
 from dpverify.symbolic.calculus.integrals import IntegralValue
 from dpverify.symbolic.exact import conversions, elementary, laws, noises, replaced
 from dpverify.symbolic.exact.growth import growth
@@ -133,7 +134,7 @@ class _Compiler:
             case Integral():
                 return IntegralValue(node, self.part)
             case Infimum() | Supremum():
-                raise UnsupportedError("infimum and supremum have no values yet.")
+                return ExtremumValue(node, self.part)
             case Sum():
                 return self.sum(node)
 
