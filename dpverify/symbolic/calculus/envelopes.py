@@ -31,6 +31,7 @@ from dpverify.symbolic.calculus.bounds import (
     top_power,
     vanishes,
 )
+from dpverify.symbolic.calculus.densities import density_formula
 from dpverify.symbolic.exact.numbers import UndecidedError, UnsupportedError, Value, to_ball
 from dpverify.symbolic.exact.sums import Closure, Env
 
@@ -388,13 +389,6 @@ class Enveloping:
         least = None if arg.low is None else smallest(arg.low, self.start)
         log_low = None if least is None else constant(((-least / arb(2).sqrt()).erfc() / 2).lower().log())
         return self._with_values(Envelope(None, constant(fmpq(1)), log_low, log_high, 1))
-
-
-def density_formula(x: Formula, s: Formula) -> Formula:
-    """Return the density of a normal law with mean 0 as a formula."""
-    two = Num(Fraction(2))
-    exponent = Neg(Bin("/", Bin("**", x, two), Bin("*", two, Bin("**", s, two))))
-    return Bin("/", Call("exp", (exponent,)), Bin("*", s, Call("sqrt", (Bin("*", two, Call("pi", ())),))))
 
 
 def _negative(known: Envelope) -> Envelope:

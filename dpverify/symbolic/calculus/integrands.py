@@ -8,7 +8,7 @@ from typing import TypeAlias
 from flint import acb, arb, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Sum, free_names
-from dpverify.symbolic.calculus.envelopes import density_formula
+from dpverify.symbolic.calculus.densities import density_formula
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import UnsupportedError, to_ball
 from dpverify.symbolic.exact.sums import Closure, Env

@@ -9,7 +9,8 @@ from flint import arb, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Sum, free_names
 from dpverify.symbolic.calculus.bounds import exactly
-from dpverify.symbolic.calculus.envelopes import ORDER, density_formula
+from dpverify.symbolic.calculus.densities import density_formula
+from dpverify.symbolic.calculus.envelopes import ORDER
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import UnsupportedError, Value, to_ball
 from dpverify.symbolic.exact.sums import Closure, Env
@@ -21,7 +22,7 @@ CURVES = {"erf", "tanh", "normal_cdf", "gamma", "floor", "ceil"}
 
 
 @dataclass(frozen=True)
-class Slope:
+class SlopedValue:
     """All values of a formula, and all values of its derivative; None: it may have none."""
 
     value: arb
@@ -36,16 +37,16 @@ class Sloping:
         self.env = env
         self.compiled = compiled
 
-    def of(self, node: Formula, z: arb) -> Slope:
+    def of(self, node: Formula, z: arb) -> SlopedValue:
         """Return the values of a formula and of its derivative where the letter is in a ball."""
         if self.index not in free_names(node):
-            return Slope(to_ball(self.compiled(node)(self.env)), arb(0))
+            return SlopedValue(to_ball(self.compiled(node)(self.env)), arb(0))
         match node:
             case Name():
-                return Slope(z, arb(1))
+                return SlopedValue(z, arb(1))
             case Neg(arg):
                 inner = self.of(arg, z)
-                return Slope(-inner.value, None if inner.slope is None else -inner.slope)
+                return SlopedValue(-inner.value, None if inner.slope is None else -inner.slope)
             case Bin("**", base, exponent):
                 return self._power(base, exponent, z)
             case Bin(op, left, right):
@@ -56,18 +57,18 @@ class Sloping:
                 return self._sum(body, name, lo, hi, z)
         raise UnsupportedError(f"{type(node).__name__.lower()}s that depend on {self.index} have no certain bounds")
 
-    def _sum(self, body: Formula, name: str, lo: Formula, hi: Formula, z: arb) -> Slope:
+    def _sum(self, body: Formula, name: str, lo: Formula, hi: Formula, z: arb) -> SlopedValue:
         first = elementary.as_int(f"the sum over {name}", "lo", self.compiled(lo)(self.env))
         last = elementary.as_int(f"the sum over {name}", "hi", self.compiled(hi)(self.env))
         if last - first >= MOST_TERMS:
             raise UnsupportedError(f"a sum over {name} in it has more than {MOST_TERMS} terms")
-        total = Slope(arb(0), arb(0))
+        total = SlopedValue(arb(0), arb(0))
         for i in range(first, last + 1):
             term = Sloping(self.index, {**self.env, name: fmpq(i)}, self.compiled).of(body, z)
             total = _combined("+", total, term)
         return total
 
-    def _power(self, base: Formula, exponent: Formula, z: arb) -> Slope:
+    def _power(self, base: Formula, exponent: Formula, z: arb) -> SlopedValue:
         below = self.of(base, z)
         if self.index in free_names(exponent):
             above = self.of(exponent, z)
@@ -75,19 +76,19 @@ class Sloping:
         power = self.compiled(exponent)(self.env)
         value = to_ball(elementary.power(below.value, power))
         if below.slope is None or power == 0:
-            return Slope(value, arb(0) if power == 0 else None)
+            return SlopedValue(value, arb(0) if power == 0 else None)
         if not (below.value > 0 or (isinstance(power, fmpq) and power.q == 1 and power >= 1)):
-            return Slope(value, None)
-        return Slope(value, to_ball(power) * to_ball(elementary.power(below.value, power - 1)) * below.slope)
+            return SlopedValue(value, None)
+        return SlopedValue(value, to_ball(power) * to_ball(elementary.power(below.value, power - 1)) * below.slope)
 
-    def _call(self, name: str, args: tuple[Formula, ...], z: arb) -> Slope:
+    def _call(self, name: str, args: tuple[Formula, ...], z: arb) -> SlopedValue:
         match name:
             case "density":
                 return self.of(density_formula(*args), z)
             case "renyi" | "renyi_of" if all(self.index not in free_names(arg) for arg in args[:-1]):
-                return Slope(self._renyi(name, args, self.of(args[-1], z).value), None)
+                return SlopedValue(self._renyi(name, args, self.of(args[-1], z).value), None)
             case _ if name in SHARES:
-                return Slope(arb(0.5, 0.5), None)
+                return SlopedValue(arb(0.5, 0.5), None)
         parts = [self.of(arg, z) for arg in args]
         first = parts[0]
         match name:
@@ -96,7 +97,7 @@ class Sloping:
             case "log":
                 return _log(first)
             case "log2":
-                return _combined("/", _log(first), Slope(arb.const_log2(), arb(0)))
+                return _combined("/", _log(first), SlopedValue(arb.const_log2(), arb(0)))
             case "sqrt":
                 return _sqrt(first)
             case "abs" | "min" | "max":
@@ -112,47 +113,47 @@ class Sloping:
         return ends[0].lower().union(ends[1].upper())
 
 
-def _combined(op: str, left: Slope, right: Slope) -> Slope:
+def _combined(op: str, left: SlopedValue, right: SlopedValue) -> SlopedValue:
     a, b = left.value, right.value
     known = left.slope is not None and right.slope is not None
     da = left.slope if left.slope is not None else arb(0)
     db = right.slope if right.slope is not None else arb(0)
     match op:
         case "+":
-            return Slope(a + b, da + db if known else None)
+            return SlopedValue(a + b, da + db if known else None)
         case "-":
-            return Slope(a - b, da - db if known else None)
+            return SlopedValue(a - b, da - db if known else None)
         case "*":
-            return Slope(a * b, da * b + a * db if known else None)
+            return SlopedValue(a * b, da * b + a * db if known else None)
         case _:
             quotient = to_ball(elementary.divide(a, b))
-            return Slope(quotient, (da - quotient * db) / b if known else None)
+            return SlopedValue(quotient, (da - quotient * db) / b if known else None)
 
 
-def _exp(arg: Slope) -> Slope:
+def _exp(arg: SlopedValue) -> SlopedValue:
     value = arg.value.exp()
-    return Slope(value, None if arg.slope is None else value * arg.slope)
+    return SlopedValue(value, None if arg.slope is None else value * arg.slope)
 
 
-def _log(arg: Slope) -> Slope:
+def _log(arg: SlopedValue) -> SlopedValue:
     value = to_ball(elementary.log(arg.value))
-    return Slope(value, None if arg.slope is None else arg.slope / arg.value)
+    return SlopedValue(value, None if arg.slope is None else arg.slope / arg.value)
 
 
-def _sqrt(arg: Slope) -> Slope:
+def _sqrt(arg: SlopedValue) -> SlopedValue:
     value = to_ball(elementary.sqrt(arg.value))
-    return Slope(value, arg.slope / (2 * value) if arg.slope is not None and value > 0 else None)
+    return SlopedValue(value, arg.slope / (2 * value) if arg.slope is not None and value > 0 else None)
 
 
-def _piecewise(name: str, parts: list[Slope]) -> Slope:
+def _piecewise(name: str, parts: list[SlopedValue]) -> SlopedValue:
     """Absolute value, minimum or maximum: with a slope only where one piece is certain."""
     if name == "abs":
         (part,) = parts
         if part.value > 0:
             return part
         if part.value < 0:
-            return _combined("*", part, Slope(arb(-1), arb(0)))
-        return Slope(abs(part.value), None)
+            return _combined("*", part, SlopedValue(arb(-1), arb(0)))
+        return SlopedValue(abs(part.value), None)
     best = parts[0]
     for part in parts[1:]:
         smaller, larger = (best, part) if best.value < part.value else (part, best)
@@ -160,11 +161,11 @@ def _piecewise(name: str, parts: list[Slope]) -> Slope:
             best = smaller if name == "min" else larger
         else:
             function = elementary.minimum if name == "min" else elementary.maximum
-            best = Slope(to_ball(function(best.value, part.value)), None)
+            best = SlopedValue(to_ball(function(best.value, part.value)), None)
     return best
 
 
-def _curve(name: str, arg: Slope, at: Closure) -> Slope:
+def _curve(name: str, arg: SlopedValue, at: Closure) -> SlopedValue:
     value: Value = at({ORDER: arg.value})
     derivative: arb | None = None
     if name == "erf":
@@ -174,5 +175,5 @@ def _curve(name: str, arg: Slope, at: Closure) -> Slope:
     elif name == "tanh":
         derivative = 1 - to_ball(value) ** 2
     if derivative is None or arg.slope is None:
-        return Slope(to_ball(value), None)
-    return Slope(to_ball(value), derivative * arg.slope)
+        return SlopedValue(to_ball(value), None)
+    return SlopedValue(to_ball(value), derivative * arg.slope)
