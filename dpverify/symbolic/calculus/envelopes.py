@@ -274,6 +274,9 @@ class Enveloping:
                     sign = large.sign
         if low is not None and len(low) > MOST_TERMS:
             low = high = None
+        exact = self._value(low, low) if low is not None and low is high else None
+        if exact is not None and (exact.log_low is not None or log_low is None):
+            return exact  # the sum itself says more of its size than its terms
         return self._value(low, high, Envelope(log_low=log_low, log_high=log_high, sign=sign))
 
     def _product(self, left: Envelope, right: Envelope) -> Envelope:

@@ -52,7 +52,7 @@ from dpverify.symbolic.exact.work import WorkLimitError, charged, spend
 BITS = 128
 GAP_BITS = 44  # the lower end of an infimum comes so close to the upper one, if it can
 MOST_CELLS = 400
-WORK = 8  # of a part of the formula on a cell, next to one at a number
+WORK = 40  # of a part of the formula on a cell, next to one at a number
 NEAR, FAR = 4, 4  # binary logarithms of the first distances at which cells next to an end begin
 FARTHEST = 1024
 ANCHOR = "#anchor"
