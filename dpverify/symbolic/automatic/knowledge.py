@@ -10,7 +10,7 @@ from flint import fmpq
 
 from dpverify.symbolic.automatic.instances import instance
 from dpverify.symbolic.automatic.sums import about_sum
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import HALF, UNIT, Expr, Form, k
 from dpverify.symbolic.certify.columns import Known, columns_for, function_columns
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
@@ -20,8 +20,6 @@ from dpverify.symbolic.certify.readback import power, written
 ROUNDS = 3  # the last one for sums only
 MOST_ATOMS = 14  # functions that are looked at
 CHORDS = (fmpq(1), fmpq(1, 2), fmpq(2))
-HALF = k.constant(fmpq(1, 2))
-UNIT = k.rational(1)
 
 
 def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:

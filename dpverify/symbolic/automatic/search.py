@@ -23,7 +23,6 @@ DEPTH = 5
 MOST_TERMS = 60
 MOST_PARTS = 6  # terms of a lemma about a sum
 COST = 20  # of a way, in goals
-UNIT = k.rational(1)
 
 
 Way = Callable[["Search", FactList, Form, bool, int], bool]

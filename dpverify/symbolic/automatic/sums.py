@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dpverify.symbolic.automatic.instances import instance
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import UNIT, ZERO, Expr, Form, k
 from dpverify.symbolic.certify.columns import Known
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import of_atom, written
-
-ZERO, UNIT = k.rational(0), k.rational(1)
 
 
 def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[Known]:

@@ -12,12 +12,11 @@ from dpverify.symbolic.automatic.comparisons import by_exponentials, by_logarith
 from dpverify.symbolic.automatic.knowledge import positive, square_columns
 from dpverify.symbolic.automatic.program import RELATION, combined
 from dpverify.symbolic.automatic.search import DEPTH, Search, Way, atoms_of
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import UNIT, Expr, Form, k
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared
 from dpverify.symbolic.certify.readback import power, written
 
-UNIT = k.rational(1)
 FUNCTIONS = ("e", "log", "sum")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, read
-from dpverify.symbolic.certify.checker import Expr, k, rules
+from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, rules
 from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import (
@@ -45,22 +45,10 @@ class Certificate:
     reason: str = ""
 
 
-# what modules hold from the start
-_ROWS = dict(k.ROWS)
-_FORMS = dict(k.FORMS)
-_CACHED = (
-    *(has_hole, of_atom, written, signed_monomials),
-    *(k.alone, k.letters_in, k.number_sign),
-    *(k.Form.__neg__, k.Form.parts, k.Form.key, k.Form.content),
-)
-
-
 def begin() -> None:
-    """Forget the expressions of other certificates, since terms stand in the order in which they were first met."""
-    for cache, first in ((k.ROWS, _ROWS), (k.FORMS, _FORMS)):
-        cache.clear()
-        cache.update(first)
-    for function in _CACHED:
+    """Forget the expressions of other certificates, and what was computed of them."""
+    forget_expressions()
+    for function in (has_hole, of_atom, written, signed_monomials):
         function.cache_clear()
     MONOMIAL_NUMBERS.clear()
 

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from flint import fmpq
+
 from dpverify.ledger import bundled_specs
 
 #: An expression, and a form, of the checker.
@@ -34,6 +36,23 @@ def _loaded(name: str) -> Any:
 
 #: The checker as a module.
 k = _loaded("check_certificate")
+
+#: Expressions, and a form, that modules hold: there are no others when a certificate is begun, whatever was imported.
+HOLE: Expr = k.letter("HOLE")
+ZERO: Expr = k.rational(0)
+UNIT: Expr = k.rational(1)
+HALF: Form = k.constant(fmpq(1, 2))
+_FIRST = {id(table): dict(table) for table in (k.ROWS, k.FORMS)}
+
+
+def forget_expressions() -> None:
+    """Forget all expressions but these, and what was computed of them: terms stand in the order they are met in."""
+    for table in (k.ROWS, k.FORMS):
+        table.clear()
+        table.update(_FIRST[id(table)])
+    form = k.Form
+    for function in (k.alone, k.letters_in, k.number_sign, form.__neg__, form.parts, form.key, form.content):
+        function.cache_clear()
 
 
 @cache

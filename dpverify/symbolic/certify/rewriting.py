@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from dpverify.symbolic.certify.checker import Expr, k
+from dpverify.symbolic.certify.checker import HOLE, Expr, k
 from dpverify.symbolic.certify.columns import instance_gap
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prepared import as_written, prepare
-
-HOLE = k.letter("HOLE")
 
 
 @dataclass(frozen=True)

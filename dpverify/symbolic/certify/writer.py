@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from dpverify.symbolic.certify.chains import Chains, NoCertificateError, Origin, gap_of, read
-from dpverify.symbolic.certify.checker import Expr, k
+from dpverify.symbolic.certify.checker import HOLE, Expr, k
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import measured_header, premise_header, record_header
 from dpverify.symbolic.certify.instances import replaced, where_value
@@ -17,7 +17,7 @@ from dpverify.symbolic.certify.place import FactList, Writing
 from dpverify.symbolic.certify.prefix import conditions_of, from_sympy, letter_of
 from dpverify.symbolic.certify.prepared import prepare
 from dpverify.symbolic.certify.readback import written
-from dpverify.symbolic.certify.rewriting import HOLE, unproven
+from dpverify.symbolic.certify.rewriting import unproven
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.induction import Hypothesis, Induction
