@@ -167,12 +167,9 @@ class Elaborator:
             if given.keys() == rule.variables:  # the place is looked for by the value of its sides
                 return Step(new, line.relation, rule.name, given, note=line.note, context=context)
             raise self.error(line, self._no_instance(rule, given))
-        place = (
-            context
-            if context is not None
-            else _shown_place(rule.instance(candidate.where), candidate.context, old, new)
-        )
-        return Step(new, line.relation, rule.name, dict(candidate.where), note=line.note, context=place)
+        if context is None:
+            context = _shown_place(rule.instance(candidate.where), candidate.context, old, new)
+        return Step(new, line.relation, rule.name, dict(candidate.where), note=line.note, context=context)
 
     def _by_premise(
         self, reason: Reason, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine
@@ -261,12 +258,8 @@ class Elaborator:
     def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
         """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""
         symbols = {symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols}
-        symbols_of_proof = self.letters.symbols
-        return {
-            s.name: symbols_of_proof[s.name]
-            for s in symbols
-            if s.name not in where and symbols_of_proof.get(s.name, s) != s
-        }
+        letters = self.letters.symbols
+        return {s.name: letters[s.name] for s in symbols if s.name not in where and letters.get(s.name, s) != s}
 
     def _chosen(
         self,
@@ -291,11 +284,8 @@ class Elaborator:
             if not justified(Move(old, new, line.relation, candidate.context, *known), instance(candidate.where)):
                 return candidate
         # What makes the step right may be a lemma that the proof calls known: the rule's conditions decide.
-        proven = (
-            candidate
-            for candidate in candidates
-            if _conditions_are_met(instance(candidate.where), facts, self.letters.variables)
-        )
+        variables = self.letters.variables
+        proven = (c for c in candidates if _conditions_are_met(instance(c.where), facts, variables))
         return next(proven, candidates[0])
 
     def _one_sided(
