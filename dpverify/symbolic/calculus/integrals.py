@@ -47,7 +47,7 @@ from dpverify.symbolic.exact.work import charged, spend
 
 BITS = (96, 192)  # precision inside, for values that are asked for with up to 256 bits and with more
 GOALS = (64, 128)  # bits of the value
-WORK = 2  # of a part of a formula for a complex letter, next to one for a real one
+WORK = 3  # of a part of a formula for a complex letter, next to one for a real one
 MOST_EVALUATIONS = 20_000  # of one part
 STARTS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 1024)
 """Binary logarithms of the distance, or its inverse, from which on the envelope bounds the rest."""
