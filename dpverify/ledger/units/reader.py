@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 
-from dpverify.ledger.definitions import Glossary, Meaning
+from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.formula import Compare, Formula, Name
 from dpverify.ledger.proofs.book import ProofBook
 from dpverify.ledger.records import ORDERS, Symbol
@@ -136,8 +136,6 @@ class RecordReader:
         if statement.rhs is None:
             return
         left = Name(statement.quantity) if statement.lhs is None and statement.quantity else statement.lhs
-        if statement.quantity and self.stated.of(statement.quantity, self.claim) is None:
-            self.define(statement.quantity, statement)
         sides = [side for side in (left, statement.rhs) if side is not None]
         self.compare_sides(sides, sorted(statement.hides) if statement.relation in ORDERS else [])
 
@@ -151,20 +149,6 @@ class RecordReader:
         tests = self.equations.tests
         self.terms.match(measured, units)
         self.is_tested = self.equations.tests > tests or any(unit is None for _, unit in measured)
-
-    def define(self, quantity: str, statement: Statement) -> None:
-        """Take the unit of a quantity from its definition, where that determines it."""
-        meaning: Meaning | None = statement.definition(quantity)
-        if meaning is None or meaning.statement.rhs is None:
-            return
-        inside = meaning.statement
-        reader = RecordReader(self.stated, f"definition {quantity}", inside.domains, inside.symbols, self.claim)
-        reader.read_domains()
-        for symbol, value in inside.let:
-            reader.terms.alike((Name(symbol), value))
-        unit = reader.terms.unit(meaning.statement.rhs)
-        if unit is not None and not reader.equations.reduced(unit).unknown:
-            self.met[quantity] = reader.equations.reduced(unit)
 
 
 def _sides(condition: Compare) -> tuple[Formula, Formula]:

@@ -20,6 +20,8 @@ from dpverify.report.pages.proofs import ProofPage, proof_book
 from dpverify.report.pages.questions import PAGE, has_questions, questions
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import claim_section, environment, render
+from dpverify.report.pages.units import PAGE as UNITS_PAGE
+from dpverify.report.pages.units import UnitsPage, has_stated_units
 from dpverify.report.premises import GIVEN
 from dpverify.report.statements import letters_of_page, readings_block, shared_letters
 from dpverify.report.typeset.formulas import typeset
@@ -38,7 +40,7 @@ def paper_pages(
     """
     layout = lay_out(key, run)
     places = layout.places(run)
-    pages = _questions(key, run, layout, paper) | _proofs(key, run, layout, paper)
+    pages = _questions(key, run, layout, paper) | _proofs(key, run, layout, paper) | _units(key, run, layout, paper)
     pages[layout.front] = _front(key, run, layout, paper, other_pages, drawn, pages.keys())
     proofs = f"{key}/{PROOFS}"
     for page in layout.parts:
@@ -100,6 +102,20 @@ def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict
     return {file: render("proofs", readings=readings_block(run.results, proofs), **heading, proofs=proofs)}
 
 
+def _units(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
+    """The page of units by its path; empty for a paper that states no units, or with one page only."""
+    if paper is None or not layout.parts or not has_stated_units(paper):
+        return {}
+    file = f"{key}/{UNITS_PAGE}"
+    places_of_page = layout.places(run).on(file)
+    heading = {
+        "title": title(key, run),
+        "front": places_of_page.page(layout.front),
+        "claims": places_of_page.page(layout.claims),
+    }
+    return {file: render("units", **heading, blocks="\n\n".join(UnitsPage(paper, places_of_page).blocks()))}
+
+
 def _front(
     key: str,
     run: Run,
@@ -116,6 +132,7 @@ def _front(
     places = layout.places(run)
     proofs = f"{key}/{PROOFS}"
     questions = f"{key}/{PAGE}"
+    units = f"{key}/{UNITS_PAGE}"
     judged = [result for result in run.results if result.status != "untested"]
     has_one_page = not layout.parts
     chapters = _chapters(run, paper, "", places, drawn)
@@ -136,6 +153,7 @@ def _front(
         claims_page=places.page(layout.claims),
         proofs=places.page(proofs) if proofs in pages else "",
         questions=places.page(questions) if questions in pages else "",
+        units=places.page(units) if units in pages else "",
         parts_links=", ".join(md.link(part, places.page(file)) for part, file in layout.part_links().items()),
         parts=parts,
         claims=claims,

@@ -172,6 +172,8 @@ def sides(left: str, right: str, extra: str = "", relation: str = "<=") -> str:
         (sides("max(G, 1)", "G"), "", ["but `1` has no unit"]),
         (sides("integral(density(z, G)*abs(z), z)", "G"), "", [AGREES]),
         (sides("integral(density(z, G)*abs(z), z)", "L"), "", ["but `L` scales with"]),
+        (sides("supremum(z*L - z**2*q, z, 0, G)", "G*L"), "", ["but `z**2*q` scales with (loss 2, length -2)"]),
+        (sides("supremum(z*L, z, 0, G)", "G*L"), "", [AGREES]),
         (sides("mean_of(normal_law(0, G))", "G"), "", [AGREES]),
         (sides("variance_of(normal_law(0, G))", "G"), "", ["scales with (loss 2, length -2)"]),
         (sides("renyi(normal_law(0, G), normal_law(G, G), 2)", "T"), "", [AGREES]),

@@ -8,10 +8,12 @@ import pytest
 from dpverify.ledger import load_specs
 from dpverify.ledger.chapters import PassageCondition, calls, reference
 from dpverify.ledger.results import Result
+from dpverify.ledger.units import check_units
 from dpverify.report.collect import claim_id
 from dpverify.report.pages.front import recorded
 from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.questions import PAGE, Question, questions
+from dpverify.report.pages.units import PAGE as UNITS_PAGE
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[4]
@@ -53,8 +55,12 @@ def test_an_answer_that_disagrees_with_a_pin_is_seen() -> None:
 
 
 @for_each("key", PAPERS)
-def test_every_paper_has_a_page_of_questions_with_one_sentence_for_each(key: str) -> None:
+def test_every_paper_has_a_page_of_questions_with_one_sentence_for_each_and_one_of_units(key: str) -> None:
     pages = paper_pages(key, recorded(ROOT / "reports")[key], load_specs().papers[key])
+    units = check_units(load_specs().papers[key])
+    assert f"({key}/{UNITS_PAGE})" in pages[f"{key}.md"]
+    assert all(f"`{result.of}`" in pages[f"{key}/{UNITS_PAGE}"] for result in units.results if result.mismatches)
+    assert f"{units.count('inconsistent')} are inconsistent" in pages[f"{key}/{UNITS_PAGE}"]
     page = pages[f"{key}/{PAGE}"]
     assert f"({key}/{PAGE})" in pages[f"{key}.md"]
     answers = re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]
