@@ -19,7 +19,7 @@ from dpverify.ledger.units.reader import StatedUnits
 from dpverify.ledger.units.records import read_units
 from tests.for_each import for_each
 
-EXAMPLES = Path(__file__).parents[4] / "docs/examples"
+EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
 UNDETERMINED = {
     "tran2022": ["algorithm-4-assignment", "theorem-4-root"],  # about any two numbers
     "wang2019": [],
