@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Name, Neg, Num, Sum, to_text
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Integral, Name, Neg, Num, Sum, to_text
 from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
 
 #: Lists of an operator and its arguments; strings are letters.
@@ -151,8 +151,11 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
         case Call(name, args):
             parts = [from_formula(arg, letters) for arg in args]
             return _applied(name, parts) if name in {*_NAMES.values(), "sqrt"} else ["apply", name, *parts]
+        case Integral(body, index) if node.is_over_line:
+            inner = {name: value for name, value in letters.items() if name != index}
+            return ["integral", index, "-oo", "oo", from_formula(body, inner)]
         case Sum() if type(node) is not Sum:
-            raise NotExpressibleError(f"{to_text(node)} is an integral or an extremum of a formula, and no sum.")
+            raise NotExpressibleError(f"{to_text(node)} is an extremum or an integral with limits, and no sum.")
         case Sum(body, index, lo, hi):
             low = from_formula(lo, letters)
             high = from_formula(hi, letters)
