@@ -22,6 +22,7 @@ from pathlib import Path
 from dpverify.bench.report.page import check_bench, regenerate_bench
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
 from dpverify.compare.page import COMPARISON_PAGE
+from dpverify.conform.peers.coverage_page import AUDITORS_PAGE
 from dpverify.conform.peers.page import PEERS_PAGE
 from dpverify.harness.run.discovery import Index, index_text, made_index
 from dpverify.harness.run.suite import Suite
@@ -49,7 +50,16 @@ REPORTS = ROOT / "reports"
 README = ROOT / "README.md"
 SPECS = ROOT / "specs"
 NOTATION = SPECS / "notation.md"
-RECORDED_PAGES = (COMPARISON_PAGE, EXPERIMENTS_PAGE, SELFTEST_PAGE, SEARCH_PAGE, RATES_PAGE, MUTANTS_PAGE, PEERS_PAGE)
+RECORDED_PAGES = (
+    COMPARISON_PAGE,
+    EXPERIMENTS_PAGE,
+    SELFTEST_PAGE,
+    SEARCH_PAGE,
+    RATES_PAGE,
+    MUTANTS_PAGE,
+    PEERS_PAGE,
+    AUDITORS_PAGE,
+)
 CLOSE = 1.25
 """Factor within which the recorded seconds of a search must be what all checks leave for it; they stay until then."""
 

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
     from dpverify.privacy.audit.records import AuditError, AuditResult
     from dpverify.privacy.audit.sequential import SequentialAudit, audit_sequential
+    from dpverify.privacy.auditors.coverage import audit_auditor
+    from dpverify.privacy.auditors.records import AuditorCoverage
     from dpverify.privacy.matrix import MatrixMechanism
     from dpverify.privacy.selection import selected_epsilon
     from dpverify.symbolic.laws.mechanism import Mechanism
@@ -51,6 +53,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AuditError",
     "AuditResult",
+    "AuditorCoverage",
     "ClaimFormula",
     "ConditionError",
     "Explanation",
@@ -67,6 +70,7 @@ __all__ = [
     "Verdicts",
     "__version__",
     "audit",
+    "audit_auditor",
     "audit_one_run",
     "audit_sequential",
     "calibration",
@@ -99,6 +103,8 @@ _HOMES = {
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
     "privacy.audit.records": "AuditError AuditResult",
     "privacy.audit.sequential": "SequentialAudit audit_sequential",
+    "privacy.auditors.coverage": "audit_auditor",
+    "privacy.auditors.records": "AuditorCoverage",
     "privacy.matrix": "MatrixMechanism",
     "privacy.selection": "selected_epsilon",
     "symbolic.laws.mechanism": "Mechanism",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import pickle
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dpverify.algorithms.audited import AuditTarget
     from dpverify.conform.peers.records import Peer
     from dpverify.privacy.audit.records import AuditResult, Law
+    from dpverify.privacy.auditors.records import AuditorCoverage
 
 REFUTED = 1
 
@@ -44,12 +46,14 @@ LEAST_SECONDS = 0.05  # blocks of outputs that took less are not stored
 
 
 def audit(
-    mechanism: str,
+    mechanism: str | None = None,
     *,
+    auditor: str | None = None,
     datasets: str | None = None,
     epsilon: Real | None = None,
-    delta: Real = 1e-5,
-    n: Whole = 100_000,
+    delta: Real | None = None,
+    n: Whole | None = None,
+    runs: Whole | None = None,
     confidence: Real = 0.95,
     law: Literal["any", "gaussian"] | None = None,
     score: str | None = None,
@@ -68,13 +72,20 @@ def audit(
     return many independent outputs at once, which is faster. Calls must be independent of each other. A part of the
     outputs (a quarter, or a tenth if there are many) trains the rule that judges the remaining outputs.
 
-    The exit code is 1 if the claim is refuted.
+    With --auditor, another auditor is audited instead: it gets outputs of laws whose epsilon is known, and the command
+    counts how often it is wrong and what it shows.
+
+    The exit code is 1 if the claim is refuted, or if the auditor is wrong more often than it states.
 
     Parameters
     ----------
     mechanism
         module:function or file.py:function; an algorithm of your own, as file.py:NAME; or one of our kernels on their
         worst cases: dp-nsgd, sr-nsgd, dp-srm, dpageem.
+    auditor
+        module:function or file.py:function of auditor(first, second, epsilon, delta, confidence, seed). first and
+        second are arrays (n, d) of outputs on two data sets. It returns a lower bound of epsilon, or whether it refutes
+        (epsilon, delta). Only --delta, --n, --runs, --confidence, --seed, --json, --timeout and --report apply.
     datasets
         module:name of a pair of neighbouring data sets, or of a function that returns a pair. Default: the name
         datasets in the module of the mechanism, or ten zeros against nine zeros and a 1.
@@ -82,9 +93,11 @@ def audit(
         The claimed epsilon. The answer is then "refuted" or "not refuted at this power", never "private". Default:
         no claim; for kernels, the epsilon that the accountant certifies.
     delta
-        The delta at which epsilon is bounded.
+        The delta at which epsilon is bounded. Default: 1e-5; with --auditor 0.01.
     n
-        Number of outputs that are drawn.
+        Number of outputs that are drawn on each data set. Default: 100,000; with --auditor 1,000.
+    runs
+        With --auditor, runs on each law. Default: 200.
     confidence
         Confidence of the lower bound.
     law
@@ -108,19 +121,39 @@ def audit(
         Seconds that one call of your code, or with --cluster a block of calls, may take. Your code runs in a process of
         its own, which is ended after that time. 0: in this process without a limit, for a debugger.
     report
-        Folder in which the result is added to the page peers.md and its data; not for kernels.
+        Folder in which the result is added to the page peers.md and its data, with --auditor to auditors.md; not for
+        kernels.
     """
     check_json(json)
+    if (mechanism is None) == (auditor is None):
+        raise BadInput("MECHANISM", str(mechanism), "must be given, or --auditor instead of it")
+    if timeout < 0:
+        raise BadInput("--timeout", timeout, "must be at least 0")
+    if mechanism is None:
+        assert auditor is not None
+        others = {"--datasets": datasets, "--epsilon": epsilon, "--law": law, "--score": score, "--cluster": cluster}
+        for option, value in others.items():
+            if value is not None:
+                raise BadInput(option, str(value), "must not be given with --auditor")
+        options = {
+            "n": 1000 if n is None else n,
+            "delta": 0.01 if delta is None else delta,
+            "confidence": confidence,
+            "runs": 200 if runs is None else runs,
+            "seed": seed,
+        }
+        return _audit_auditor(auditor, options, json, timeout, report)
+    if runs is not None:
+        raise BadInput("--runs", runs, "must be given with --auditor only")
     if report is not None:
         if ":" not in mechanism:
             raise BadInput("--report", str(report), "needs a mechanism that is module:function or file.py:function")
         for inside in (report, report / "data"):
             check_folder("--report", inside)
-    if timeout < 0:
-        raise BadInput("--timeout", timeout, "must be at least 0")
     from rich.console import Console
 
-    options: dict[str, Any] = {"delta": delta, "n": n, "confidence": confidence, "seed": seed}
+    size = 100_000 if n is None else n
+    options = {"delta": 1e-5 if delta is None else delta, "n": size, "confidence": confidence, "seed": seed}
     limit = timeout if ":" in mechanism else 0.0
     request = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, report is not None, options)
     try:
@@ -138,6 +171,47 @@ def audit(
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
     return REFUTED if result.verdict == "refuted" else OK
+
+
+def _audit_auditor(
+    auditor: str, options: dict[str, Any], json: Target | None, limit: float, report: Path | None
+) -> int:
+    """Audit an auditor in a process of its own, and print a table."""
+    for inside in () if report is None else (report, report / "data"):
+        check_folder("--report", inside)
+    try:
+        ((coverage, says, versions),) = run_apart(limit, coverages, auditor, options)
+    except ForeignError as error:
+        raise BadInput("--auditor", auditor, str(error)) from error
+    write_record(coverage, json)
+    from dpverify.report.text.audit import coverage_lines
+
+    print("\n".join(coverage_lines(coverage)), file=sys.stderr if json == STDOUT else sys.stdout)
+    if report is not None:
+        from dpverify.conform.peers.coverage_page import audited_auditor, write_auditor
+        from dpverify.conform.peers.recording import short_target
+
+        target = short_target(auditor)
+        numbers = " ".join(f"--{name} {value:g}" for name, value in options.items())
+        entry = audited_auditor(target, says, versions, f"dpverify audit --auditor {target} {numbers}", coverage)
+        print("\n".join(f"wrote {report / name}" for name in write_auditor(report, entry)))
+    return REFUTED if coverage.is_accused else OK
+
+
+def coverages(auditor: str, options: dict[str, Any]) -> Iterator[tuple[AuditorCoverage, str, dict[str, str]]]:
+    """Load an auditor and audit it with a progress bar; yield the result, its docstring and its libraries' versions."""
+    from dpverify.conform.peers.recording import says_of, versions_of
+    from dpverify.privacy.audit.records import AuditError
+    from dpverify.privacy.auditors.coverage import audit_auditor
+    from dpverify.report.terminal import rounds_on_stderr
+
+    function, module = load_function("--auditor", auditor)
+    try:
+        with rounds_on_stderr() as report:
+            coverage = audit_auditor(function, name=auditor, report=report, **options)
+    except AuditError as error:
+        raise BadInput("--auditor", auditor, str(error)) from error
+    yield coverage, says_of(function, auditor), versions_of(module)
 
 
 def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:

@@ -24,6 +24,7 @@ from dpverify.ledger.display import Listing
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Regime, Severity, Status, Verdict
 from dpverify.ledger.results import Run
 from dpverify.privacy.audit.records import AuditResult
+from dpverify.privacy.auditors.records import AuditorCoverage
 from dpverify.selftest.records import MutantsRun, RatesRun, SearchRun, Selftest
 from dpverify.train.records import PartyResult, TrainResult
 from tests.for_each import for_each
@@ -34,7 +35,7 @@ COMMANDS: Mapping[str, tuple[type[msgspec.Struct], ...]] = {
     "verify": (Run,),
     "list": (Listing,),
     "calibrate": (Calibration, BatchCalibration, GrowingCalibration, SettingsCalibration, NoiseEpsilon),
-    "audit": (AuditResult,),
+    "audit": (AuditResult, AuditorCoverage),
     "train": (TrainResult,),
     "party": (PartyResult,),
     "compare": (CompareResult, TableResult, NetworkResult),

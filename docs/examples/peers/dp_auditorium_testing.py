@@ -13,11 +13,11 @@ from dp_auditorium.testers import hockey_stick_tester as hockey_stick
 RUNS, DELTA = 4000, 0.1  # at a large delta, its bound, which is Hoeffding's, is small enough to see something
 
 
-def tester(allowed):
+def tester(allowed, delta):
     """The tester with its own network and its own way to train it."""
     config = property_tester_config.HockeyStickPropertyTesterConfig(
         training_config=hockey_stick.make_default_hs_training_config(),
-        approximate_dp=privacy_property.ApproximateDp(epsilon=allowed, delta=DELTA),
+        approximate_dp=privacy_property.ApproximateDp(epsilon=allowed, delta=delta),
     )
     return hockey_stick.HockeyStickPropertyTester(config, hockey_stick.make_default_hs_base_model())
 
@@ -29,7 +29,7 @@ def audit(given):
         allowed = max(case.allowed(DELTA), 1e-3)
         one, other = case.draws(RUNS, given.seed)
         for first, second in ((one, other), (other, one)):
-            judge = tester(allowed)
+            judge = tester(allowed, DELTA)
             with contextlib.redirect_stdout(io.StringIO()):
                 least = judge.estimate_lower_bound(first, second, given.alpha / (2 * len(given.cases)))
             if judge.reject_property(least):

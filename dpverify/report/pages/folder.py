@@ -25,6 +25,7 @@ FIGURES = {
     "rates": "rates-",
     "mutants": "mutants-",
     "peers": "peers-",
+    "auditors": "auditors-",
 }
 """Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 

@@ -26,6 +26,7 @@ OTHER_PAGES: Mapping[str, str] = {
     "rates": "measured error rates of statistical checks",
     "mutants": "mutations of each module, and what detects them",
     "peers": "tests of other libraries and of reported mistakes",
+    "auditors": "audits of other auditors",
 }
 
 

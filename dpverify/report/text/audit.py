@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult
+    from dpverify.privacy.auditors.records import AuditorCoverage
 
 
 def lines(result: AuditResult) -> list[str]:
@@ -58,3 +59,22 @@ def _verdict(result: AuditResult) -> list[str]:
         advice = f"; for 15% short it takes --n {power.n_for_15_percent}"
         advice += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
     return [f"{words}not refuted at this power", f"  power: {power_text}{limit}{advice}"]
+
+
+def coverage_lines(coverage: AuditorCoverage) -> list[str]:
+    """Say how often an auditor was wrong and what it showed, a law a line."""
+    width = max(len(law.law) for law in coverage.laws)
+    rows = [f"{'law':{width}}  epsilon  bound  wrong  refuted at half"]
+    for law in coverage.laws:
+        bound = "" if law.mean_bound is None else f"{float(law.mean_bound):.3f}"
+        refuted = "" if law.refuted is None else str(law.refuted)
+        mark = "  wrong too often" if law.is_accused else ""
+        rows.append(f"{law.law:{width}}  {float(law.epsilon):7.3f}  {bound:>5}  {law.wrong:5}  {refuted:>15}{mark}")
+    accusing = sum(law.is_accused for law in coverage.laws)
+    if accusing:
+        allowed = 100.0 * (1.0 - coverage.confidence)
+        verdict = f"wrong in more than {allowed:.3g}% of runs on {accusing} of {len(coverage.laws)} laws"
+    else:
+        verdict = f"not accused; an error rate from {100.0 * coverage.seen_from:.3g}% on would have been found"
+    numbers = f"{coverage.runs} runs on each law, {coverage.n} outputs on each data set, delta {coverage.delta:g}"
+    return [*rows, f"{coverage.auditor}: {verdict} ({numbers})"]

@@ -19,9 +19,11 @@ from tests.for_each import for_each
 ROOT = Path(__file__).parents[3]
 PEERS = ROOT / "docs" / "examples" / "peers"
 SCRIPTS = {
+    "dp_auditorium_coverage",
     "dp_auditorium_testing",
     "dp_recorder_auditing",
     "jax_auditing",
+    "jax_coverage",
     "jax_matrix_sensitivity",
     "known_mistakes",
 }
