@@ -22,11 +22,11 @@ OTHER_PAGES: Mapping[str, str] = {
     "experiments": "experiments of papers, repeated",
     "benchmarks": "benchmarks",
     "selftest": "faults planted in our code",
-    "search": "what the search for counterexamples finds",
+    "search": "search for counterexamples",
     "rates": "measured error rates of statistical checks",
-    "mutants": "mutations of each module, and what detects them",
+    "mutants": "mutations of modules, and what detects them",
     "peers": "tests of other libraries and of reported mistakes",
-    "auditors": "audits of other auditors",
+    "auditors": "other auditors, audited",
 }
 
 
