@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpverify.api.judge import Budget, verify_run
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.records import Record
+from dpverify.ledger.records import SHOWN, Record
 from dpverify.ledger.results import Counterexample, Result
 from dpverify.ledger.used_conditions import UsedCondition, conditions_of_used_claims, read_conditions, with_implied
 
@@ -119,12 +119,11 @@ def _judged(condition: UsedCondition, results: Sequence[Result], reason: str | N
     example = None
     reading: dict[str, str] = {}
     ranks: dict[str, Finding] = {"refuted": "not met", "not refuted": "no violation found"}
-    proved = ("proved", "proved given", "argued")
     order: tuple[Finding, ...] = ("met", "no violation found", "undecided", "not met")
     for result in results:
-        found: Finding = "met" if result.status in proved else ranks.get(result.status, "undecided")
-        if order.index(found) > order.index(finding):
-            finding = found
+        of_reading: Finding = "met" if result.status in SHOWN else ranks.get(result.status, "undecided")
+        if order.index(of_reading) > order.index(finding):
+            finding = of_reading
             reading = result.reading
             example = next((example for check in result.checks for example in check.counterexamples), None)
     return JudgedCondition(

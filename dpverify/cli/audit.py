@@ -131,7 +131,14 @@ def audit(
         raise BadInput("--timeout", timeout, "must be at least 0")
     if mechanism is None:
         assert auditor is not None
-        others = {"--datasets": datasets, "--epsilon": epsilon, "--law": law, "--score": score, "--cluster": cluster}
+        others = {
+            "--datasets": datasets,
+            "--epsilon": epsilon,
+            "--law": law,
+            "--score": score,
+            "--cluster": cluster,
+            "--store": store,
+        }
         for option, value in others.items():
             if value is not None:
                 raise BadInput(option, str(value), "must not be given with --auditor")

@@ -56,12 +56,12 @@ def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], in
     conditions: list[UsedCondition] = []
     stated = 0
     for claim in paper.claims.values():
-        own = {link for condition in claim.statement().requires for link in _links(condition)}
+        stated_links = {link for condition in claim.statement().requires for link in _links(condition)}
         for used in _used_claims(claim, paper):
             links = [link for condition in used.statement().requires for link in _links(condition)]
-            stated += sum(link in own for link in links)
+            stated += sum(link in stated_links for link in links)
             for link in links:
-                if link not in own:
+                if link not in stated_links:
                     conditions.append(_used_condition(claim, used, link, len(conditions)))
     return conditions, stated
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.random import Generator
 from scipy.special import gammaln, ndtr
 
+from dpverify.privacy.audit.counting import largest_refuted
 from dpverify.privacy.audit.records import Floats
 from dpverify.privacy.gaussian import epsilon_of
 
@@ -81,19 +82,9 @@ def _heavy(draw: Draw, change: Callable[[Floats], Floats]) -> Draw:
 
 def _smallest(delta_of: Callable[[float], float], delta: float) -> float:
     """Return the epsilon at which a falling delta reaches a value; infinite beyond 64."""
-    if delta_of(0.0) <= delta:
-        return 0.0
     if delta_of(LARGEST) > delta:
         return math.inf
-    low = 0.0
-    high = LARGEST
-    while high - low > TOLERANCE * high:
-        middle = 0.5 * (low + high)
-        if delta_of(middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return largest_refuted(lambda epsilon: delta_of(epsilon) > delta, LARGEST, TOLERANCE)
 
 
 def _delta_of_laplace(epsilon: float) -> float:

@@ -19,6 +19,7 @@ from dpverify.harness.text_proof import TextProof
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Run, decode
+from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.checker import k, rules
 
 CLAIMS = ("wang2019:theorem-4-1-total", "wang2019:theorem-4-1-amplified-0")
@@ -94,7 +95,12 @@ def test_a_check_takes_only_a_certificate_of_today_that_is_accepted_and_of_its_s
     named["statement"] |= {key: json.loads(right)["statement"][key] for key in ("name", "claim", "variant", "reading")}
     written = []
     certificate = TextProof.certificate
-    monkeypatch.setattr(TextProof, "certificate", lambda *of: written.append(of) or certificate(*of))  # type: ignore[func-returns-value]
+
+    def counted(check: TextProof, statement: Statement) -> Any:
+        written.append(statement)
+        return certificate(check, statement)
+
+    monkeypatch.setattr(TextProof, "certificate", counted)
 
     def writes(text: str, digests: str = evidence) -> bool:
         mine.write_text(text)
