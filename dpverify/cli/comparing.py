@@ -27,6 +27,7 @@ def compare(
     n: Whole | None = None,
     steps: Whole | None = None,
     epochs: Whole | None = None,
+    settings: Whole | None = None,
     batch: Whole | None = None,
     eta: Real | None = None,
     lam: Real | None = None,
@@ -73,6 +74,8 @@ def compare(
         Number of steps.
     epochs
         Number of passes over the data, instead of steps.
+    settings
+        Of an experiment with networks: how many settings of its grid each method tries at most.
     batch
         Batch size.
     eta
@@ -130,6 +133,7 @@ def compare(
             n=n,
             steps=steps,
             epochs=epochs,
+            settings=settings,
             batch=batch,
             eta=eta,
             lam=lam,

@@ -90,7 +90,7 @@ def _request(arguments: dict[str, Any]) -> CompareRequest:
     for name in ("epsilon", "delta"):
         if name not in arguments:
             raise ArgumentError(name, None, f"must be given as --{name} unless --experiment is given")
-    for name in ("test_data", "budget"):
+    for name in ("test_data", "settings", "budget"):
         if name in arguments:
             raise ArgumentError(name, arguments[name], "goes with an experiment")
     return CompareRequest(**arguments)

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.compare.experiments.records import ClaimedOrder, ComparedData, Judged, TunedRow
@@ -20,6 +20,7 @@ from dpverify.problems.stepped_run import LongRun
 
 DELTA = 1e-5
 Noise: TypeAlias = Literal["printed", "needed"]
+SettingT = TypeVar("SettingT")
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class ExperimentRequest:
     For a table, ``data`` and ``test_data`` are LIBSVM or CSV files to train and to test on. Without a test file a fifth
     is held out; without data a made-up set of the paper's shape and scikit-learn's breast cancer data are used. For
     networks, ``data`` is a folder with MNIST in IDX files or CIFAR-10 in its binary version; without it, scikit-learn's
-    digits are used. ``n``: number of examples to train on, drawn at random. ``epochs``: passes over the images. Seeds
-    are ``seed``, .., ``seed + seeds - 1``. ``budget``: ``standard``, whole grids; ``smoke``, a single setting.
+    digits are used. ``n``: number of examples to train on, drawn at random. ``epochs``: passes over the images.
+    ``settings``: how many settings of its grid each method tries at most. Seeds are ``seed``, .., ``seed + seeds - 1``.
+    ``budget``: ``standard``, whole grids; ``smoke``, a single setting.
     """
 
     experiment: str
@@ -38,6 +40,7 @@ class ExperimentRequest:
     test_data: Path | None = None
     n: int | None = None
     epochs: int | None = None
+    settings: int | None = None
     seeds: int = 10
     seed: int = 0
     budget: str = "standard"
@@ -60,6 +63,8 @@ class ExperimentRequest:
             check.whole(10, n=self.n)
         if self.epochs is not None:
             check.whole(1, epochs=self.epochs)
+        if self.settings is not None:
+            check.whole(1, settings=self.settings)
 
     @property
     def is_smoke(self) -> bool:
@@ -75,6 +80,13 @@ class ExperimentRequest:
             if value != field.default and field.name != "experiment":
                 words += [f"--{field.name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
         return shlex.join(words)
+
+
+def spread(grid: Sequence[SettingT], most: int | None) -> list[SettingT]:
+    """Return at most ``most`` settings of a grid, those in the middle of as many equal parts of it."""
+    if most is None or most >= len(grid):
+        return list(grid)
+    return [grid[(2 * part + 1) * len(grid) // (2 * most)] for part in range(most)]
 
 
 class RowCell(NamedTuple):

@@ -17,7 +17,7 @@ import numpy as np
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.dp_srm import DP_SRM, RecursiveMomentum
 from dpverify.algorithms.dpageem import DP_SGD
-from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial
+from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial, spread
 from dpverify.compare.experiments.network_panel import (
     ImageParts,
     NetworkPanel,
@@ -118,7 +118,7 @@ def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: Exper
     if request.is_smoke:
         return every[len(every) // 2 :][:1]
     drawn = generator(request.seed, GRID_STREAM).permutation(len(every))[:TRIES]
-    return [every[place] for place in drawn]
+    return spread([every[place] for place in drawn], request.settings)
 
 
 def network_panels(request: ExperimentRequest) -> list[SectionPanel]:

@@ -20,7 +20,7 @@ def _with_networks(request: ExperimentRequest) -> list[NetworkPanel]:
     return list(panels(request))
 
 
-TABLE: Final = Experiment(table_panels, table_sources, MethodRow, TableResult, without=("epochs",))
+TABLE: Final = Experiment(table_panels, table_sources, MethodRow, TableResult, without=("epochs", "settings"))
 NETWORKS: Final = Experiment(
     _with_networks,
     image_sources,

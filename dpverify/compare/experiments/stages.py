@@ -24,7 +24,7 @@ from dpverify.algorithms.dpageem import (
     SGD_STAGES,
     StagedAlgorithm,
 )
-from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial
+from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial, spread
 from dpverify.compare.experiments.network_panel import NetworkPanel, image_parts, network_noise
 from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule, stagewise
 from dpverify.problems.networks.oracle import NetworkGradients
@@ -85,7 +85,8 @@ class FigurePanel(NetworkPanel):
         ]
 
     def trials(self, cell: RowCell) -> list[TunedTrial]:
-        return [self.trial(cell, eta) for eta in (SIZES[5:6] if self.request.is_smoke else SIZES)]
+        sizes = SIZES[5:6] if self.request.is_smoke else spread(SIZES, self.request.settings)
+        return [self.trial(cell, eta) for eta in sizes]
 
     def trial(self, cell: RowCell, eta: float) -> TunedTrial:
         """Set a method up with a first step size."""

@@ -55,6 +55,7 @@ the digits data set is not the paper's data
 SECTION_NOTES: Final = tuple(
     f"""\
 each method tries {networks.TRIES} random settings of its printed grid, or the whole grid if it has fewer
+--settings N tries N of them
 both methods evaluate the same number of example gradients; an iteration of DP-SRM takes twice as many as one of DP-SGD
 iterations and seconds are counted until the method reaches the final test error of the worse method
 digits are enlarged to the network's size by repeating their numbers
@@ -63,6 +64,7 @@ digits are enlarged to the network's size by repeating their numbers
 FIGURE_NOTES: Final = tuple(
     f"""\
 every method has the same grid of first step sizes: {", ".join(map(show_float, stages.SIZES))}
+--settings N tries those in the middle of N equal parts of the grid
 B = {stages.BATCH}, gradients clipped at {show_float(stages.CLIP)}, rho = {show_float(stages.RHO)}, K = {stages.STAGES}
 early momentum is on in the first half of a stage
 ResNet-20 has group normalization: with batch normalization one example would change all gradients without a bound

@@ -1,0 +1,157 @@
+"""Orderings that a paper claims of its methods, as a recorded repetition of its experiment saw them.
+
+``dpverify compare --experiment`` repeats an experiment, and its recorded result lists every ordering with the interval of
+the mean difference over seeds; all intervals of a data set hold together at 95%. A check compares the orderings of its
+claim with 0. It never refutes: papers do not print all settings of their experiments, so that a repetition which
+disagrees may owe this to what was chosen. The claim is then "inconclusive", with the differences that were seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, NamedTuple
+
+import msgspec
+
+from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.context import Context
+from dpverify.ledger.errors import SpecError
+from dpverify.ledger.load import bundled
+from dpverify.ledger.results import CheckResult, ControlResult, Method
+
+ALPHA: Final = 0.05  # of all orderings of a data set together
+MOST_SHOWN: Final = 3
+AS_CLAIMED: Final = "as claimed"
+OPPOSITE: Final = "the other way round"
+
+
+class RecordedExperiment(NamedTuple):
+    """A result on the page of experiments, and the digest of its tables, which binds the evidence to it."""
+
+    command: str
+    tables_sha256: str
+    region: str  # data, grid and seeds
+
+
+class DifferenceInterval(msgspec.Struct, frozen=True):
+    """Interval of the mean of "better" minus "other" over the seeds."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def seen(self) -> str:
+        """What the interval shows, where less is better."""
+        if self.high < 0.0:
+            return AS_CLAIMED
+        return OPPOSITE if self.low > 0.0 else "no difference seen"
+
+    def moved(self, mean: float) -> DifferenceInterval:
+        """The same interval about another mean."""
+        shift = mean - self.mean
+        return DifferenceInterval(mean, self.low + shift, self.high + shift)
+
+
+class RecordedOrder(msgspec.Struct, frozen=True):
+    """An ordering of the recorded result; further fields are left out."""
+
+    claim: str
+    epsilon: float
+    column: str
+    method: str
+    other: str
+    difference: DifferenceInterval
+    noise: str = ""
+
+    def words(self) -> str:
+        """Return the ordering with its interval."""
+        noise = f", noise as {self.noise}" if self.noise else ""
+        mean, low, high = self.difference.mean, self.difference.low, self.difference.high
+        what = f"{self.method} minus {self.other}, {self.column.replace('_', ' ')}, epsilon {self.epsilon:g}{noise}"
+        return f"{what}: {mean:+.3g} ({low:+.3g} to {high:+.3g})"
+
+
+@dataclass(frozen=True)
+class RecordedOrdersCheck(Check):
+    """Judge the orderings of a claim by recorded experiments on the paper's own data."""
+
+    experiments: Sequence[RecordedExperiment] = field(kw_only=True)
+
+    method: ClassVar[Method] = "measurement"
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Compare every ordering with 0; one whose mean is moved to 0 must not pass."""
+        del context, block
+        orders: list[RecordedOrder] = []
+        seeds: list[int] = []
+        for experiment in self.experiments:
+            result = _recorded(experiment)
+            if result is None:
+                rule = f"reports/data/experiments.json has no result of {experiment.command} with the recorded tables"
+                return self.result(status="untested", message=rule)
+            seeds.append(result["seeds"])
+            orders += _orders_of(result["tables"], self.claim)
+        if not orders:
+            return self.result(status="untested", message="the recorded tables have no ordering of this claim")
+        control = ControlResult(
+            name="no difference",
+            fault="the same intervals, moved to a mean of 0",
+            at_declared_size=True,
+            refuted=not any(order.difference.moved(0.0).seen == AS_CLAIMED for order in orders),
+        )
+        missed = missed_controls([control])
+        agrees = all(order.difference.seen == AS_CLAIMED for order in orders)
+        widest = max((order.difference.high - order.difference.low) / 2 for order in orders)
+        return self.result(
+            status="not refuted" if agrees and not missed else "inconclusive",
+            message="; ".join(filter(None, [_summary(orders), missed])),
+            n=min(seeds),
+            alpha=ALPHA,
+            detects=f"a mean difference of {widest:.2g}",
+            region="; ".join(experiment.region for experiment in self.experiments),
+            controls=[control],
+        )
+
+
+def _recorded(experiment: RecordedExperiment) -> dict[str, Any] | None:
+    """Return the recorded result of a command, if its tables are those that the check was written for."""
+    try:
+        path = bundled("reports") / "data" / "experiments.json"
+    except SpecError:  # a copy of the package without its reports
+        return None
+    if not path.is_file():
+        return None
+    page = json.loads(path.read_bytes())
+    results = [*page.get("experiments", ()), *page.get("networks", ())]
+    for result in results:
+        if result["command"] == experiment.command and tables_sha256(result["tables"]) == experiment.tables_sha256:
+            return dict(result)
+    return None
+
+
+def tables_sha256(tables: Any) -> str:
+    """Return the digest of the tables of a result, however its file is laid out."""
+    return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
+
+
+def _orders_of(tables: Sequence[dict[str, Any]], claim: str) -> list[RecordedOrder]:
+    """Return the orderings of a claim in the tables that are about the paper's own data."""
+    orders = [
+        msgspec.convert(order, RecordedOrder) for table in tables if table["real"] for order in table["orderings"]
+    ]
+    return [order for order in orders if order.claim == claim]
+
+
+def _summary(orders: Sequence[RecordedOrder]) -> str:
+    """Count what was seen, and show the orderings that are most clearly the other way round."""
+    counts = Counter(order.difference.seen for order in orders)
+    words = ", ".join(f"{seen} in {count}" for seen, count in sorted(counts.items()))
+    against = [order for order in orders if order.difference.seen == OPPOSITE]
+    against.sort(key=lambda order: order.difference.low / max(order.difference.high, 1e-300), reverse=True)
+    shown = "; ".join(order.words() for order in against[:MOST_SHOWN])
+    return f"of {len(orders)} orderings {words}" + (f", such as {shown}" if shown else "")
