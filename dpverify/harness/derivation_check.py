@@ -11,8 +11,8 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
 from dpverify.harness.planted import Planted, moved_side
 from dpverify.ledger.formula import free_names, parse, to_text
-from dpverify.ledger.records import ORDERS, Status
-from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, DerivationResult, Method, RelationToDerived
+from dpverify.ledger.records import ORDERS, RelationToDerived, Status
+from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, DerivationResult, Method
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it

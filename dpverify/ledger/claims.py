@@ -85,6 +85,7 @@ class ClaimSpec:
         """Canonical JSON of a record, or of what a verdict puts beside it, and its symbols' domains; not the notes."""
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
+        fields.pop("quotes", None)
         for name, empty in _SILENT.items():
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)

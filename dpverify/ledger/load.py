@@ -163,7 +163,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]:
-    """Yield what is wrong with the `uses` of all claims: unknown ids, and cycles."""
+    """Yield what is wrong with the `uses` and `quotes` of all claims: unknown ids, and cycles."""
     graph = specs.uses()
     for claim in specs.claims():
         place = Place(claim.file, claim.record.id)
@@ -171,6 +171,11 @@ def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]
             if used not in graph and used.partition(":")[0] not in unread:
                 rule = f"no paper here has this claim{suggest(used, graph)}"
                 yield place.at(f"uses[{i}]").error(shown(claim.record.uses[i]), rule)
+        for i, quotation in enumerate(claim.record.quotes):
+            paper = quotation.claim.partition(":")[0]
+            if (quotation.claim not in graph and paper in specs.papers) or paper == claim.paper:
+                rule = f"a claim of another paper is quoted{suggest(quotation.claim, graph)}"
+                yield place.at(f"quotes[{i}].claim").error(shown(quotation.claim), rule)
     if cycle := find_cycle(graph):
         first = specs.claim(cycle[0])
         rule = f"claims rest on each other in a circle: {' -> '.join((*cycle, cycle[0]))}"

@@ -105,6 +105,9 @@ class PaperReader:
             if (verdict.severity is None) == (verdict.status == "refuted"):
                 rule = f"what falls ({', '.join(SEVERITIES)}) is said of a refuted claim, and of no other"
                 self.problems.append(place.at("severity").error(shown(verdict.severity or ""), rule))
+            if verdict.reported and (verdict.status != "refuted" or not verdict.reported.strip()):
+                rule = "who reported an error before, and where, is said of a refuted claim"
+                self.problems.append(place.at("reported").error(shown(verdict.reported), rule))
             wordings = [amended_wording(spec.record, verdict.amendment)] if verdict.amendment is not None else []
             if verdict.holds is not None:
                 wordings.append(held_wording(spec.record, verdict.holds))

@@ -34,6 +34,9 @@ Status = Literal[
 SourceText = Literal["full", "main", "both"]
 Severity = Literal["privacy", "utility", "constant", "boundary", "proof", "misprint"]
 
+RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
+"""How a formula compares with another one that it should be: one that we derived, or one that a paper quotes."""
+
 SEVERITIES: dict[Severity, str] = {
     "privacy": "data are less private than stated",
     "utility": "the error, or the cost of reaching it, is larger than stated",
@@ -125,6 +128,20 @@ class Reading(Record, frozen=True, kw_only=True):
     meaning: str
 
 
+class Quotation(Record, frozen=True, kw_only=True):
+    """What a claim says of a claim of another recorded paper, and how the two formulas compare."""
+
+    claim: str  # the quoted claim by its full id
+    side: Literal["printed", "lhs"] = "printed"  # of the quoted claim
+    formula: str | None = (
+        None  # what is said to be printed there, if not the printed side of this claim; empty if in words
+    )
+    requires: list[str] = []  # conditions of the comparison
+    letters: dict[str, str] = {}  # letters of this paper that have another name in the quoted one
+    compared: RelationToDerived | None = None  # the comparison, as recorded; None if one of the two is in words
+    says: str  # what this claim says of the other paper, in one sentence
+
+
 class Claim(Record, frozen=True, kw_only=True):
     """One statement of the paper, verbatim and as a formula (or in words, where there is no formula)."""
 
@@ -146,6 +163,7 @@ class Claim(Record, frozen=True, kw_only=True):
     let: list[Let] = []
     reading: list[Reading] = []
     uses: list[str] = []
+    quotes: list[Quotation] = []
     # The mechanisms for which its formulas are, if the claim is about all mechanisms: it is judged on these only.
     witnesses: list[str] = []
     transcription: str = ""
@@ -196,6 +214,7 @@ class Verdict(Record, frozen=True, kw_only=True):
     tight: bool = False  # whether the printed side is reached: a search that no longer finds so is not what it was
     reason: str = ""
     findings: list[str] = []
+    reported: str = ""  # who reported the error before, and where
     holds: Regime | None = None  # it can stand beside an amendment that says something else
     amendment: Amendment | None = None
 

@@ -9,13 +9,12 @@ from typing import ClassVar, Final, Literal
 import msgspec
 
 from dpverify.ledger.display import Line
-from dpverify.ledger.records import PaperInfo, Record, Severity, Status
+from dpverify.ledger.records import PaperInfo, Record, RelationToDerived, Severity, Status
 from dpverify.ledger.statements import Reference
 from dpverify.shown import ShownAsTable
 
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
-RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
 INTERRUPTED: Final = "interrupted before it was decided"  # the message of a check that was
 IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")  # of a statement that follows from what is derived
 
@@ -202,6 +201,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     latex: str
     display: list[Line] = []  # the whole statement, as it is shown
     findings: list[str] = []
+    reported: str = ""  # who reported the error before, and where
     derivation: list[DerivationResult] = []
     relation_to_derived: RelationToDerived | None = None
     region: str = ""

@@ -10,7 +10,8 @@ from pathlib import Path
 from dpverify.ledger.chapters import Chapter
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import UnknownClaim, shown, suggest
-from dpverify.ledger.records import PaperInfo
+from dpverify.ledger.formula import Formula
+from dpverify.ledger.records import PaperInfo, Quotation, RelationToDerived
 from dpverify.ledger.vocabulary import Vocabulary
 
 OUTSIDE = " (for your own paper, work below the folder of its pyproject.toml, install it, or pass --specs)"
@@ -80,6 +81,18 @@ class Specs:
         unread = f"; no paper {prefix} is known here{OUTSIDE}" if ":" in pattern and prefix not in self.papers else ""
         rule = f"unknown claim{suggest(pattern, names)}{unread}"
         return UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)
+
+
+@dataclass(frozen=True)
+class ComparedQuotation:
+    """A statement about another paper, with both formulas in the letters of the paper that makes it."""
+
+    claim: ClaimSpec
+    quoted: ClaimSpec
+    quotation: Quotation
+    attributed: Formula | None  # what the claim says that the other paper prints
+    printed: Formula | None  # what the other paper prints
+    relation: RelationToDerived | None  # None if one of the two is in words
 
 
 def several_claims(claims: Sequence[ClaimSpec], name_limit: int = 5) -> str:

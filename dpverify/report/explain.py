@@ -117,6 +117,8 @@ def _brief(
     page.lines.append(StyledLine(""))
     severities = {result.severity: SEVERITIES[result.severity] for result in explained.judged if result.severity}
     page.labelled("Severity", "; ".join(f"{name}: {meaning}" for name, meaning in severities.items()), 2)
+    reports = dict.fromkeys(result.reported for result in explained.judged if result.reported)
+    page.labelled("Reported", "; ".join(map(prose_text, reports)), 2)
     page.labelled("Readings", _readings(explained, groups), 3)
     page.labelled("Rests on", ", ".join(spec.record.uses), 2)
     page.labelled("Evidence", _evidence(explained), 4)

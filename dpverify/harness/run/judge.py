@@ -164,6 +164,7 @@ def judge(
         latex=statement.latex(),
         display=display(statement),
         findings=list(verdict.findings) if verdict is not None else [],
+        reported=verdict.reported if verdict is not None else "",
         derivation=[check.derivation for check in printed if check.derivation is not None],
         relation_to_derived=related[0] if related else None,
         region="; ".join(f"{check.name}: {check.region}" for check in printed if check.region),

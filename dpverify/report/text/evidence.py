@@ -54,6 +54,7 @@ def _result(spec: ClaimSpec, reading: dict[str, str]) -> Result:
         latex="",
         display=display(statement),
         findings=verdict.findings,
+        reported=verdict.reported,
         amendment=_beside(spec, reading, verdict.amendment, "amended") if verdict.amendment else None,
         holds=_beside(spec, reading, verdict.holds, "held") if verdict.holds else None,
     )
@@ -101,6 +102,7 @@ def _lines(result: Result) -> Iterator[str]:
     yield from (f"By definition: {prose_text(definition)}" for definition in result.definitions)
     pin = pin_words(result)
     yield "The pinned verdict is confirmed." if pin == "as pinned" else f"{pin[:1].upper()}{pin[1:]}"
+    yield f"Reported before: {prose_text(result.reported)}" if result.reported else ""
     yield from (f"Finding: {prose_text(finding)}" for finding in result.findings)
     names = side_names(result, formula_text)
     yield from (f"{SENTENCES[example.kind]}: {example_words(example, names)}" for example in telling(result))

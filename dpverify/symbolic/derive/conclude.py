@@ -9,8 +9,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.records import ORDERS
-from dpverify.ledger.results import RelationToDerived
+from dpverify.ledger.records import ORDERS, RelationToDerived
 from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, unguarded, without_letters
 from dpverify.symbolic.derive.divided import divided
 from dpverify.symbolic.derive.local_values import without_local_values

@@ -170,7 +170,7 @@ def test_verdicts_may_name_a_claim_in_full(write: Write) -> None:
 def test_the_hash_is_that_of_the_record_without_its_transcription(specs: Specs, write: Write) -> None:
     claim = specs.claim("toy2024:lemma-2")
     fields = json.loads(msgspec.json.encode(claim.record))
-    del fields["transcription"], fields["hides"], fields["witnesses"], fields["divisors"]
+    del fields["transcription"], fields["quotes"], fields["hides"], fields["witnesses"], fields["divisors"]
     fields["domains"] = {name: symbol.domain for name, symbol in claim.statement().symbols.items()}
     canonical = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     assert claim.record_hash == hashlib.sha256(canonical).hexdigest()[:16]

@@ -115,6 +115,12 @@ CLAIM_FAULTS = {
     # uses
     "unknown use": (('"toy2024:proposition-1"', '"toy2024:prop-1"'), "lemma-2", "uses[0]", "did you mean"),
     "unknown paper": (('"toy2024:proposition-1"', '"toy:proposition-1"'), "lemma-2", "uses[0]", "no paper here has"),
+    "quote of itself": (
+        ("uses = [", 'quotes = [{claim = "toy2024:lemma-2", says = "so"}]\nuses = ['),
+        "lemma-2",
+        "quotes[0].claim",
+        "of another paper",
+    ),
     "use of itself": (('"toy2024:proposition-1"', '"lemma-2"'), "lemma-2", "uses", "toy2024:lemma-2 -> toy2024:lemma"),
 }
 
@@ -136,6 +142,9 @@ VERDICT_FAULTS = {
     "unknown choice": (('= "once"}', '= "twice"}'), "lemma-2", "reading", "ordering offers fresh, once"),
     "unknown status": (('status = "refuted"', 'status = "false"'), "lemma-2", "status", "one of: proved"),
     "verdict twice": (('reading = {ordering = "once"}\n', ""), "lemma-2", "reading", "two verdicts fit equally well"),
+    "report of no error": (
+        ('reason = "n', 'reported = "by us"\nreason = "n'), "algorithm-1-range", "reported", "of a refuted claim",
+    ),
     "no why": (("why = ", "note = "), "lemma-2", "amendment.note", "unknown field"),
     "amendment formula": ((AMENDMENT, 'formula = "8*alpha*H"'), "lemma-2", "amendment.formula", "unknown symbol 'H'"),
     "amendment outside": ((AMENDMENT, 'formula = "a.b"'), "lemma-2", "amendment.formula", "attributes"),

@@ -113,6 +113,7 @@ def algorithm_v() -> Result:
         r"\left\lfloor \frac{T}{2^j} \right\rfloor",
         reason="A point of the last, cut epoch touches more nodes than V counts.",
         pinned="refuted",
+        reported="A reader, in a letter.",
         findings=["Where N does not divide T, T/N is not an integer.", "The depth R is printed as an input."],
         counterexamples=[
             Counterexample(

@@ -159,6 +159,7 @@ def test_a_result_gathers_everything(demo: Specs) -> None:
     assert result.figures == {}, "a check keeps its own figures"
     assert result.checks[0].figures or result.checks[1].figures
     assert result.findings == ["the top bit is forgotten"]
+    assert result.reported == "somebody, somewhere"
     assert result.printed == "log2(s)"
     assert r"\log_2" in result.latex
     assert result.evidence_hash == "0123"

@@ -207,7 +207,9 @@ def test_claim_judged_under_one_reading_only_has_one_anchor() -> None:
 def test_hostile_text_stays_text() -> None:
     nasty = "a | b <script>x</script> `|` [x](y) **z** $|q|$ ![i](j)\n# h"
     bad = result("lemma-1", nasty, "count", "refuted", printed=nasty, quote=nasty, reason=nasty, findings=[nasty])
-    page = only_page(msgspec.structs.replace(sample_run(), results=[bad]))
+    reported = msgspec.structs.replace(bad, reported=nasty)
+    page = only_page(msgspec.structs.replace(sample_run(), results=[reported]))
+    assert page.count("Reported before: ") == 1
     kinds = {child.type for token in PARSER.parse(page) for child in token.children or []}
     assert "image" not in kinds
     assert "<script>" not in "".join(token.content for token in PARSER.parse(page) if token.type == "html_block")

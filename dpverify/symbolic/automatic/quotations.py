@@ -1,0 +1,99 @@
+"""Statements about another recorded paper, compared with the record of that paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.formula import Formula, Name, substitute, to_text
+from dpverify.ledger.records import ORDERS, Claim, Quotation, Relation, RelationToDerived
+from dpverify.ledger.specs import ComparedQuotation, Specs
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.automatic.proofs import from_left_side
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.growth import NoMonomialsError, monomials
+from dpverify.symbolic.prove.orders import bounded
+
+_BOUNDS: dict[Relation | None, Relation] = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
+_OF_ORDERS: dict[tuple[bool, bool], RelationToDerived] = {
+    (True, True): "equal",
+    (True, False): "stronger",
+    (False, True): "weaker",
+    (False, False): "differs",
+}
+"""By whether what is attributed is at most, and at least, of the order that is printed."""
+
+
+def compared_quotations(specs: Specs) -> Iterator[ComparedQuotation]:
+    """Yield all statements about a recorded paper, compared; papers that are not loaded are left out."""
+    for claim in specs.claims():
+        for quotation in claim.record.quotes:
+            paper, _, name = quotation.claim.partition(":")
+            if paper in specs.papers:
+                yield compared(claim, specs.papers[paper].claims[name], quotation)
+
+
+def compared(claim: ClaimSpec, quoted: ClaimSpec, quotation: Quotation) -> ComparedQuotation:
+    """Compare what a claim says of another one with the record of that one.
+
+    Orders are compared up to constants, and with ``O~`` up to logarithms. Only conditions of the quotation count.
+    """
+    names: dict[Formula, Formula] = {Name(theirs): Name(ours) for ours, theirs in quotation.letters.items()}
+    own = claim.record.printed if quotation.formula is None else quotation.formula or None
+    other = quoted.record.lhs if quotation.side == "lhs" else quoted.record.printed
+    attributed = None if own is None else claim.vocabulary.formula(own)
+    printed = None if other is None else substitute(quoted.vocabulary.formula(other), names)
+    relation = None
+    if attributed is not None and printed is not None:
+        statement = _statement(claim, quotation, printed, attributed)
+        relations = {claim.record.relation, quoted.record.relation}
+        is_order = not relations.isdisjoint(ORDERS)
+        relation = _of_orders(statement, "O~" in relations) if is_order else _of_bounds(statement, quoted.record)
+    return ComparedQuotation(claim, quoted, quotation, attributed, printed, relation)
+
+
+def _statement(claim: ClaimSpec, quotation: Quotation, printed: Formula, attributed: Formula) -> Statement:
+    """The statement that both formulas are equal, where the letters of the claim live."""
+    record = Claim(
+        id=f"{claim.record.id}-quotes",
+        where=claim.record.where,
+        source=claim.record.source,
+        quote=claim.record.quote,
+        kind="identity",
+        lhs=to_text(printed),
+        relation="=",
+        printed=to_text(attributed),
+        requires=quotation.requires,
+    )
+    return ClaimSpec(record=record, paper=claim.paper, vocabulary=claim.vocabulary).statement()
+
+
+def _of_bounds(statement: Statement, quoted: Claim) -> RelationToDerived:
+    directed = replace(statement, relation=_BOUNDS.get(quoted.relation, "="))
+    return conclude(from_left_side(directed), directed)
+
+
+def _of_orders(statement: Statement, tilde: bool) -> RelationToDerived:
+    printed, attributed = sympy_sides(statement)
+    relations = sympy_conditions(statement)
+    facts = Facts().given(relations)
+    try:
+        monomials(printed, facts)
+        monomials(attributed, facts)
+    except NoMonomialsError:
+        return "undecided"
+    at_most = _is_bounded(attributed, printed, relations, tilde)
+    at_least = _is_bounded(printed, attributed, relations, tilde)
+    return _OF_ORDERS[at_most, at_least]
+
+
+def _is_bounded(left: Any, right: Any, relations: tuple[Any, ...], tilde: bool) -> bool:
+    try:
+        bounded(left, right, relations, tilde)
+    except NoMonomialsError:
+        return False
+    return True
