@@ -17,6 +17,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from dpverify.bench.report.page import check_bench, regenerate_bench
@@ -28,6 +29,8 @@ from dpverify.harness.run.discovery import Index, index_text, made_index
 from dpverify.harness.run.suite import Suite
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import SpecError, load_specs, notation_markdown
+from dpverify.ledger.errors import Problems
+from dpverify.ledger.load import read_specs
 from dpverify.papers import INDEX, index, packages
 from dpverify.report.collect import ReportError, reading_key, stale
 from dpverify.report.pages.front import (
@@ -39,17 +42,22 @@ from dpverify.report.pages.front import (
     recorded,
     with_block,
 )
+from dpverify.report.pages.layout import lay_out
+from dpverify.report.pages.quotations import quotations_page
 from dpverify.report.pages.write import check, regenerate
 from dpverify.selftest.pages.faults import SELFTEST_PAGE
 from dpverify.selftest.pages.mutants import MUTANTS_PAGE
 from dpverify.selftest.pages.rates import RATES_PAGE
 from dpverify.selftest.pages.search import SEARCH_PAGE
+from dpverify.symbolic.automatic.quotations import compared_quotations
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
 README = ROOT / "README.md"
 SPECS = ROOT / "specs"
 NOTATION = SPECS / "notation.md"
+QUOTATIONS = ROOT / "docs" / "about-each-other.md"
+OUTSIDE = {key: Path("examples", key, key, "specs", key) for key in ("abadi2016", "arora2023")}
 RECORDED_PAGES = (
     COMPARISON_PAGE,
     EXPERIMENTS_PAGE,
@@ -82,7 +90,18 @@ def pages() -> dict[Path, str]:
         README: readme(README.read_text(encoding="utf-8")),
         INDEX: index_text(index_of_checks()),
         NOTATION: notation_markdown(load_specs(SPECS)),
+        QUOTATIONS: quotations(),
     }
+
+
+def quotations() -> str:
+    """The page of what papers say about each other: the bundled ones, and those of docs/examples."""
+    specs = read_specs(SPECS, Problems(), {key: QUOTATIONS.parent / folder for key, folder in OUTSIDE.items()})
+    targets = {key: f"{folder.as_posix()}/claims.toml" for key, folder in OUTSIDE.items()}
+    for key, run in recorded(REPORTS).items():
+        places = replace(lay_out(key, run).places(run), here="README.md", folder="../reports/")
+        targets |= {key: f"../reports/{key}.md"} | {claim: places.target(claim) for claim in places.pages}
+    return quotations_page(compared_quotations(specs), specs, targets)
 
 
 def readme(text: str) -> str:

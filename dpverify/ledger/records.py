@@ -131,7 +131,7 @@ class Reading(Record, frozen=True, kw_only=True):
 class Quotation(Record, frozen=True, kw_only=True):
     """What a claim says of a claim of another recorded paper, and how the two formulas compare."""
 
-    claim: str  # the quoted claim by its full id
+    claim: str  # the quoted claim by its full id, or a work that is not recorded: "Song et al. (2021)"
     side: Literal["printed", "lhs"] = "printed"  # of the quoted claim
     formula: str | None = (
         None  # what is said to be printed there, if not the printed side of this claim; empty if in words
@@ -140,6 +140,7 @@ class Quotation(Record, frozen=True, kw_only=True):
     letters: dict[str, str] = {}  # letters of this paper that have another name in the quoted one
     compared: RelationToDerived | None = None  # the comparison, as recorded; None if one of the two is in words
     says: str  # what this claim says of the other paper, in one sentence
+    remark: str = ""  # our sentence on it, if the verdict's reason does not say it
 
 
 class Claim(Record, frozen=True, kw_only=True):
