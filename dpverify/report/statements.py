@@ -40,7 +40,11 @@ def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -
 
     ``is_shared``: its letters and its reading are shown elsewhere on the page.
     """
-    lines = [line for line in statement_of(source) if not is_shared or line.word not in SHARED_LINES]
+    return block_of_lines([line for line in statement_of(source) if not is_shared or line.word not in SHARED_LINES])
+
+
+def block_of_lines(lines: Sequence[Line]) -> str:
+    """The lines of a statement as markdown: the first one displayed, and below it everything that belongs to it."""
     return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
 
 

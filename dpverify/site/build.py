@@ -18,10 +18,13 @@ from dpverify.report.collect import ReportError, papers_first
 from dpverify.report.pages.folder import FIGURES
 from dpverify.report.pages.front import recorded
 from dpverify.report.pages.ownership import is_generated
+from dpverify.report.pages.rules import PAGE as RULES
+from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.write import drawn_elsewhere, other_pages, render
 from dpverify.site.claims import TABLE, claim_pages
 from dpverify.site.fences import plain_fences
 from dpverify.site.output import FIRST, START, check_out, check_picture, publish
+from dpverify.symbolic.rules import CATALOGUE
 
 PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
 
@@ -103,6 +106,8 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
         paths = [reports / f"{page}.md", *(reports / "figures").glob(f"{FIGURES.get(page, page)}*.svg")]
         files |= {f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path) for path in paths}
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+    if (rules := f"reports/{RULES}") in pages:
+        pages[rules] = rules_page({rule.name: rule.proof for rule in CATALOGUE.values()})
     pages |= claim_pages(runs, specs, checks)
     pages = {name: text if name.startswith("source/") else plain_fences(text) for name, text in pages.items()}
     pages |= (
@@ -116,7 +121,13 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
     top_pages = {"specs/README.md", "CONTRIBUTING.md", "CHANGELOG.md"} & pages.keys()
     guides = [*(name for name in pages if name.startswith("docs/")), *sorted(top_pages)]
     pages["README.md"] += _toctree(
-        "Findings", ["reports/README.md", TABLE, *(f"reports/{key}.md" for key in (*runs, *other_names))]
+        "Findings",
+        [
+            "reports/README.md",
+            TABLE,
+            *(f"reports/{key}.md" for key in (*runs, *other_names)),
+            *({rules} & pages.keys()),
+        ],
     )
     pages["README.md"] += _toctree("Guides", guides)
     pages["README.md"] += _toctree("Reference", [name for name in pages if name.startswith("api/")])

@@ -16,10 +16,12 @@ from dpverify.report.pages.figures import figures_in
 from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out, other_links
 from dpverify.report.pages.proofs import PAGE as PROOFS
-from dpverify.report.pages.proofs import ProofPage, proof_book
+from dpverify.report.pages.proofs import ProofPage, proof_book, proof_targets
 from dpverify.report.pages.questions import PAGE, has_questions, questions
+from dpverify.report.pages.rules import PAGE as RULES
+from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.summary import summary
-from dpverify.report.pages.templates import claim_section, environment, render
+from dpverify.report.pages.templates import ProofTarget, claim_section, environment, render
 from dpverify.report.pages.units import PAGE as UNITS_PAGE
 from dpverify.report.pages.units import UnitsPage, has_stated_units
 from dpverify.report.premises import GIVEN
@@ -46,7 +48,8 @@ def paper_pages(
     for page in layout.parts:
         places_of_page = places.on(page.file)
         chapters = _chapters(run, paper, page.part, places_of_page, drawn) if page.number == 1 else ""
-        claims = _claims(page.groups, run, places_of_page.page("figures"), chapters)
+        targets = proof_targets(paper, places_of_page.page(proofs)) if proofs in pages else None
+        claims = _claims(page.groups, run, places_of_page.page("figures"), chapters, targets)
         pages[page.file] = render(
             "part",
             readings=readings_block(run.results, chapters + claims),
@@ -87,9 +90,8 @@ def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> d
 
 
 def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
-    """The page of proofs by its path; empty for a paper without proofs as text, or with one page only."""
-    book = proof_book(paper)
-    if not layout.parts or not book.proofs:
+    """The page of proofs and that of the rules by their paths; empty without proofs as text, or with one page only."""
+    if paper is None or not layout.parts or not proof_book(paper).proofs:
         return {}
     file = f"{key}/{PROOFS}"
     places_of_page = layout.places(run).on(file)
@@ -98,8 +100,10 @@ def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict
         "front": places_of_page.page(layout.front),
         "claims": places_of_page.page(layout.claims),
     }
-    proofs = "\n\n".join(ProofPage(key, book, places_of_page).blocks())
-    return {file: render("proofs", readings=readings_block(run.results, proofs), **heading, proofs=proofs)}
+    rules = places_of_page.page(RULES)
+    proofs = "\n\n".join(ProofPage.of(paper, places_of_page, rules).blocks())
+    page = render("proofs", readings=readings_block(run.results, proofs), rules=rules, **heading, proofs=proofs)
+    return {file: page, RULES: rules_page()}
 
 
 def _units(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
@@ -160,7 +164,9 @@ def _front(
     )
 
 
-def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters: str) -> str:
+def _claims(
+    groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters: str, proofs: ProofTarget | None = None
+) -> str:
     """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
     drawn_figures = figures_in(chapters)
     quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
@@ -172,7 +178,7 @@ def _claims(groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters
     for group in several:
         first = quoted.setdefault(group[0].quote, claim_id(group[0]))
         above = "" if first == claim_id(group[0]) else first
-        section = claim_section(group, run.run.budget, figures, drawn_figures, above, letters)
+        section = claim_section(group, run.run.budget, figures, drawn_figures, above, letters, proofs)
         sections.append(_premises_once(_without_told(section, group, chapters), claim_id(group[0]), premises))
     return "\n".join(sections)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -19,6 +19,7 @@ from dpverify.ledger.results import (
     StepResult,
     Vacuous,
 )
+from dpverify.ledger.statements import Variant
 from dpverify.report import markdown as md
 from dpverify.report import words
 from dpverify.report.collect import (
@@ -133,6 +134,19 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
     )
 
 
+ProofTarget: TypeAlias = Callable[[Result, Variant], str]
+"""From a claim's result and a variant to a link's target for the proof of this statement, or to nothing."""
+
+_PROVED_WORD = re.compile(rf"{words.MARKS['proved']} proved\b|{words.MARKS['proved given']} proved given\b")
+
+
+def linked(text: str, proofs: ProofTarget | None, result: Result, variant: Variant) -> str:
+    """A text whose status word, if a proof shows it, links to the proof of a statement of the result's claim."""
+    match = _PROVED_WORD.search(text)
+    target = proofs(result, variant) if proofs is not None and match else ""
+    return text.replace(match[0], md.link(match[0], target), 1) if match and target else text
+
+
 FILTERS: tuple[Callable[..., object], ...] = (
     *(
         md.anchor,
@@ -158,6 +172,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     ),
     *(claim_id, is_vacuous, pictures, run_false_alarm, said_alike),
     *(false_alarm_line, show_count, show_float, show_slack),
+    linked,
     none_at_run_line,
     *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
     *(correction_block, printed_block, statement_block, statement_in_line, vacuity),
@@ -196,11 +211,12 @@ def claim_section(
     drawn: Container[str] = (),
     quoted: str = "",
     letters: Container[str] = (),
+    proofs: ProofTarget | None = None,
 ) -> str:
     """The section of a claim from its results, one per reading.
 
     ``drawn``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any;
-    ``letters``: the domains of letters that the page has above it.
+    ``letters``: the domains of letters that the page has above it; ``proofs``: where proofs are.
     """
     values = {"results": results, "budget": budget, "figures": figures, "shown": drawn, "quoted": quoted}
-    return render("claim", **values, letters=letters)
+    return render("claim", **values, letters=letters, proofs=proofs)
