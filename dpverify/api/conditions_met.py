@@ -93,9 +93,9 @@ def used_conditions(
     [('zhang2021:theorem-3-3', 'n >= 2')]
     """
     loaded = load_specs(specs)
-    next(loaded.claims(paper), None)
+    first = next(loaded.claims(paper), None)
     conditions, stated = conditions_of_used_claims(loaded.papers[paper])
-    unmet = read_conditions(loaded.directory / paper)
+    unmet = read_conditions(loaded.directory / paper if first is None else Path(first.file).parent)
     records = {(record.claim, record.uses, record.condition): record.reason for record in unmet}
     implied = with_implied(loaded, conditions)
     results: dict[str, list[Result]] = {}

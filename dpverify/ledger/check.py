@@ -19,6 +19,7 @@ from dpverify.ledger.load import (
     read_specs,
     shown_path,
 )
+from dpverify.ledger.outside import outside_papers
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.trivial import trivial_problems
 from dpverify.ledger.units.records import UNITS, read_units
@@ -39,25 +40,28 @@ class Finding:
 
 
 def check_specs(directory: Path | str | None = None) -> list[Finding]:
-    """Check a specs folder; None for dpverify's own, and a `SpecError` if there is none.
+    """Check a specs folder; None for dpverify's own and the outside papers, and a `SpecError` if there is none.
 
     Up to a hundred errors, in the order of the files. Where there is none, the warnings: symbols that nothing uses,
     claims without a quote or a verdict, verdicts without a reason, files that nothing reads.
     """
     folder = bundled_specs() if directory is None else Path(directory)
+    outside = outside_papers(Path.cwd()) if directory is None else {}
     problems = Problems(MAX_ERRORS)
     with contextlib.suppress(SpecError):
-        specs = read_specs(folder, problems)
+        specs = read_specs(folder, problems, outside)
         if not problems.found:
             for key, paper in specs.papers.items():
-                problems.extend(_trivial(paper, Place(shown_path(folder / key / VERDICTS))))
-                read_units(folder / key, problems)
-                read_conditions(folder / key, problems)
+                records = outside.get(key, folder / key)
+                problems.extend(_trivial(paper, Place(shown_path(records / VERDICTS))))
+                read_units(records, problems)
+                read_conditions(records, problems)
     if problems.found:
         remark = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
         texts = [str(problem) for problem in problems.found]
         return [Finding("error", text) for text in [*texts[:-1], texts[-1] + remark]]
-    warnings = [warning for key, paper in specs.papers.items() for warning in _warnings(paper, folder / key)]
+    folders = {key: outside.get(key, folder / key) for key in specs.papers}
+    warnings = [warning for key, records in folders.items() for warning in _warnings(specs.papers[key], records)]
     return [Finding("warning", str(warning)) for warning in warnings]
 
 
