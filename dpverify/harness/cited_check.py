@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from dpverify.harness.budget import BudgetName
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import checked_once, judge_moved
+from dpverify.harness.derivation_check import judge_moved
 from dpverify.ledger.results import CheckResult, Method
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation
-from dpverify.symbolic.derive.perturb import Perturbation, perturbations
-from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.certify.certificates import certify_chain
+from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.derive.steps import Derivation
+from dpverify.symbolic.elaborate.judged import judged
 
 MOST_TRIED = 12  # moved constants that are tried before a chain counts as one that cannot fail
 
 
-def _around_the_fault(chain: Derivation, fault: Perturbation) -> Perturbation:
-    """The faulty step and the next one: if they are refused, the whole chain is."""
-    clean = prepared(chain)
-    steps = fault.derivation.steps
-    place = next(k for k, (old, new) in enumerate(zip(clean.steps, steps, strict=True)) if old != new)
-    start = clean.steps[place - 1].expr if place else clean.start
-    return replace(fault, derivation=replace(fault.derivation, start=start, steps=steps[place : place + 2]))
+def _refusal(derivation: Derivation) -> str:
+    """Why a derivation has no certificate by itself; empty if it has one."""
+    return certify_chain(derivation).reason
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,9 @@ class CitedDerivationCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check and perturb the derivation; it proves a premise, so that the most it says is "not refuted"."""
         chain = self.build(context.statement)
-        checked = checked_once(chain, context.budget.points, context.seed)
+        checked = judged(chain, certify_chain(chain), context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
-        around = (_around_the_fault(chain, perturbation) for perturbation in tried)
-        controls, slack = judge_moved(around, context.seed, limit=context.budget.perturbed)
+        controls, slack = judge_moved(tried, _refusal, context.seed, limit=context.budget.perturbed)
         missed = missed_controls(controls)
         fine = checked.complete and not missed
         ends = f"from {checked.steps[0].expression} to {checked.steps[-1].expression}"

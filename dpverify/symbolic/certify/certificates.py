@@ -43,6 +43,7 @@ class Certificate:
 
     data: dict[str, Any] | None
     reason: str = ""
+    path: tuple[int, ...] = ()  # of the link that is not proven, as in a `NoCertificateError`
 
 
 def begin() -> None:
@@ -84,7 +85,23 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
         del _shared[_MOST_SHARED:]
         return Certificate(record)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        return Certificate(None, str(error))
+        return _refused(error)
+
+
+def certify_chain(derivation: Derivation) -> Certificate:
+    """Write what a derivation proves by itself, as a lemma: all that it cites is written with it."""
+    begin()
+    book = Book()
+    try:
+        clean = prepared(without_names(derivation))
+        book.keep(book.written(lemma_header(clean, derivation.name), clean))
+        return Certificate({"lemmas": book.lemmas})
+    except (NoCertificateError, NotExpressibleError, k.Refused) as error:
+        return _refused(error)
+
+
+def _refused(error: Exception) -> Certificate:
+    return Certificate(None, str(error), getattr(error, "path", ()))
 
 
 def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> dict[str, Any] | None:

@@ -24,7 +24,14 @@ from dpverify.symbolic.rules import find_rule
 
 
 class NoCertificateError(Exception):
-    """A derivation, or a step of it, that is not written down as a certificate; the text says why."""
+    """A derivation, or a step of it, that is not written down as a certificate; the text says why.
+
+    ``path``: number of the link that fails; if it is a split, then number of the case and of the link in that case.
+    """
+
+    def __init__(self, why: str, path: tuple[int, ...] = ()) -> None:
+        super().__init__(why)
+        self.path = path
 
 
 @dataclass(frozen=True)
@@ -66,9 +73,10 @@ class Chains:
         for number, link in enumerate(links):
             try:
                 gaps.append(self._link(place, old, link, setting))
-            except (NotExpressibleError, NoCertificateError) as error:
+            except (NotExpressibleError, NoCertificateError, k.Refused) as error:
                 rule = link.rule if isinstance(link, Step) else "cases"
-                raise NoCertificateError(f"step {number} ({rule}): {error}") from None
+                path = (number, *getattr(error, "path", ()))
+                raise NoCertificateError(f"step {number} ({rule}): {error}", path) from None
             old = link.expr
         return gaps
 
@@ -246,7 +254,11 @@ class Chains:
         old, split, setting = about
         open_differences = [(d, s) for d, s in differences if not self.goals.expr(place, d, s)]
         if not open_differences:
-            gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
+            number = len(split.cases) - len(later_cases) - 1
+            try:
+                gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
+            except NoCertificateError as error:
+                raise NoCertificateError(f"case {case.assumption}: {error}", (number, *error.path)) from None
             last = read(case.steps[-1].expr if case.steps else old)
             target = read(split.expr)
             if not self.goals.zero(place, place.form(target - last)):

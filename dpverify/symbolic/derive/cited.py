@@ -14,7 +14,7 @@ from dpverify.symbolic.derive.define import Recorded
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.local_values import values_of, without_local_values
 from dpverify.symbolic.derive.referenced import Referenced
-from dpverify.symbolic.derive.steps import Cases, DerivationError, Link, symbol_conditions
+from dpverify.symbolic.derive.steps import DerivationError, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVector, substitute
@@ -93,31 +93,14 @@ def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
     """Yield the derivations that a chain rests on, and those that they rest on, each once, by their premise's name."""
     visited: list[Derivation] = []
-    for name, chain, _ in _walked(derivation):
-        if chain not in visited:
-            visited.append(chain)
-            yield name, chain
-
-
-def _walked(derivation: Derivation) -> Iterator[tuple[str, Derivation, Premise | None]]:
-    """Yield what a chain rests on, with what each one alone is granted: the hypothesis, in the step of an induction."""
-    visited: list[tuple[Derivation, Premise | None]] = []
     todo = list(derivation.premises.items())
     while todo:
         name, premise = todo.pop(0)
-        for chain, granted in premise.under:
-            if (chain, granted) not in visited:
-                visited.append((chain, granted))
-                yield name, chain, granted
+        for chain, _ in premise.under:
+            if chain not in visited:
+                visited.append(chain)
+                yield name, chain
                 todo += chain.premises.items()
-
-
-def taken_for_granted(derivation: Derivation) -> list[str]:
-    """Names of what a chain rests on, at any depth, that no derivation is cited for: premises, and claims of steps.
-
-    A statement that is referred to goes by its own name, whatever the chain calls it.
-    """
-    return list(dict.fromkeys([*map(str, referred_to(derivation)), *typed_by_hand(derivation)]))
 
 
 def referred_to(derivation: Derivation) -> list[Reference]:
@@ -125,18 +108,6 @@ def referred_to(derivation: Derivation) -> list[Reference]:
     chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
     references = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, Referenced))
     return list({str(reference): reference for reference in references}.values())
-
-
-def typed_by_hand(derivation: Derivation) -> list[str]:
-    """Facts of the literature and names of premises, at any depth, that nothing here derives, and claims of steps."""
-    chains = [(derivation, None), *((chain, granted) for _, chain, granted in _walked(derivation))]
-    names = [str(record.meaning) for record in _recorded(derivation) if record.is_given]
-    names += [n for proof, granted in chains for n, p in proof.premises.items() if p != granted and not _provided(p)]
-    names += [
-        str(relation) for proof, _ in chains for relation in assumed_of_local(proof, hidden=proof is not derivation)
-    ]
-    names += [name for proof, _ in chains for name in _named(proof.steps) if name not in proof.premises]
-    return list(dict.fromkeys(names))
 
 
 def definitions_used(derivation: Derivation) -> list[str]:
@@ -147,22 +118,6 @@ def definitions_used(derivation: Derivation) -> list[str]:
 def _recorded(derivation: Derivation) -> list[Recorded]:
     chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
     return [premise for chain in chains for premise in chain.premises.values() if isinstance(premise, Recorded)]
-
-
-def _provided(premise: Premise) -> bool:
-    has_start = not isinstance(premise, Cited) or premise.start is not None
-    return isinstance(premise, Referenced | Recorded) or (has_start and bool(premise.under))
-
-
-def assumed_of_local(derivation: Derivation, *, hidden: bool) -> list[Any]:
-    """Assumptions on local letters that have a meaning: they reach what the chain starts from, or a premise.
-
-    What is assumed of other local letters only asks for values, and these are proven to exist. Of a chain that is
-    cited, what it shows at its ends is a condition where it is cited; only what is ``hidden`` is left.
-    """
-    relations, reached = _reached(derivation)
-    end_names = _names(derivation.start) | _names(derivation.last) if hidden else set[str]()
-    return [a for a, letters in relations if letters & reached and not letters <= end_names]
 
 
 def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
@@ -190,13 +145,3 @@ def _reached(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[st
 
 def _names(expr: Any) -> set[str]:
     return {s.name for s in sympy.sympify(expr).free_symbols}
-
-
-def _named(links: tuple[Link, ...]) -> Iterator[str]:
-    """Yield the premises that the steps name."""
-    for link in links:
-        if isinstance(link, Cases):
-            for case in link.cases:
-                yield from _named(case.steps)
-        else:
-            yield from link.premises

@@ -42,6 +42,7 @@ class Conclusion:
     # other way round, and certainly different; ``differs``: each is certainly the better one somewhere.
     relation: RelationToDerived
     reason: str = ""  # what stands in the way, where it is undecided
+    uncovered: str = ""  # why the definition of what the statement measures does not cover the statement
 
 
 def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
@@ -74,9 +75,9 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     if meaning is not None:
         lhs = meaning.formula
         granted = granted.given(meaning.conditions)
-    obstacle = meaning.obstacle if meaning is not None else ""
-    obstacle = obstacle or _obstacle(clean, statement, rename, lhs, stated if relations else granted, letters)
-    if obstacle:
+        if meaning.obstacle:
+            return Conclusion("undecided", meaning.obstacle, meaning.obstacle)
+    if obstacle := _obstacle(clean, statement, rename, lhs, stated if relations else granted, letters):
         return Conclusion("undecided", obstacle)
     last = clean.last.xreplace(rename)
     if statement.relation in ORDERS:

@@ -69,12 +69,12 @@ class Checker:
         expressions = (derivation.start, *derivation.assumptions, *_all_expressions(derivation.steps))
         found = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
         self.symbols = sorted(found, key=str)
-        self.letters = {s: derivation.letters[s.name] for s in self.symbols if s.name in derivation.letters}
 
     def result(self, expr: Any, relation: str, rule: str, status: StepStatus, **more: Any) -> StepResult:
         """Write a step's result."""
-        latex = sympy.latex(expr, symbol_names=self.letters)
-        return StepResult(expression=str(expr), latex=latex, relation=relation, rule=rule, status=status, **more)
+        return StepResult(
+            expression=str(expr), latex=sympy.latex(expr), relation=relation, rule=rule, status=status, **more
+        )
 
     def links(self, old: Any, links: tuple[Link, ...], setting: Setting, prefix: str = "") -> list[StepResult]:
         """Check a chain from an expression on."""
@@ -91,7 +91,7 @@ class Checker:
         """Check one step: points first, since a violation ends the matter."""
         instance = None if step.rule == ALGEBRA else self.instance(step)
         seen = evaluate_step(old, step.expr, step.relation, setting)
-        if seen.violation and self._is_granted(step, setting) and not self.reason(old, step, instance, setting):
+        if seen.violation and is_granted(self.derivation, step) and not self.reason(old, step, instance, setting):
             seen = replace(seen, violation="")
         status: StepStatus
         if seen.violation:
@@ -121,14 +121,6 @@ class Checker:
             slack=seen.slack,
             note=note,
         )
-
-    def _is_granted(self, link: Link, setting: Setting) -> bool:
-        """Whether a premise of a link is about functions or vectors that are drawn, which may break it at a point."""
-        if isinstance(link, Cases):
-            return any(self._is_granted(inside, setting) for case in link.cases for inside in case.steps)
-        arbitrary = (AnyFunction, AnyVector)
-        drawn = {name for name, variable in setting.variables.items() if isinstance(variable, arbitrary)}
-        return any(_is_given(self.derivation.premises[name], drawn) for name in link.premises)
 
     def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
         """Why a step is not proven; empty if it is."""
@@ -172,7 +164,7 @@ class Checker:
         if not _cover([case.assumption for case in split.cases], setting):
             open_ends.append("the cases are not proven to cover the domain")
         seen = evaluate_step(old, split.expr, split.relation, setting)
-        if seen.violation and self._is_granted(split, setting) and all(one.status == "proved" for one in results):
+        if seen.violation and is_granted(self.derivation, split) and all(one.status == "proved" for one in results):
             seen = replace(seen, violation="")
         status: StepStatus = "fails" if seen.violation else "undecided" if open_ends or seen.undefined else "proved"
         reasons = [seen.violation, f"without a value {seen.undefined}" if seen.undefined else "", *open_ends]
@@ -186,6 +178,15 @@ class Checker:
             note="; ".join(part for part in (prefix + split.note, *reasons) if part),
         )
         return [*results, summary]
+
+
+def is_granted(derivation: Derivation, link: Link) -> bool:
+    """Whether a premise of a link is about functions or vectors that are drawn, which may break it at a point."""
+    if isinstance(link, Cases):
+        return any(is_granted(derivation, inside) for case in link.cases for inside in case.steps)
+    arbitrary = (AnyFunction, AnyVector)
+    drawn = {name for name, variable in derivation.variables.items() if isinstance(variable, arbitrary)}
+    return any(_is_given(derivation.premises[name], drawn) for name in link.premises)
 
 
 def _is_given(premise: Premise, drawn: set[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -17,6 +17,7 @@ from dpverify.symbolic.expressions.ranges import Points
 from dpverify.symbolic.prove.facts import value_at
 
 _FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))
+_POINTS = 60
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,19 @@ class Perturbation:
     fault: str  # what was moved, where, and how far
     derivation: Derivation
 
-    def judged(self, points: int = 60, seed: int = 0) -> tuple[bool, str]:
-        """Check the faulty chain: whether it is refused, and why; if it passes, the slack that lets it."""
-        from dpverify.symbolic.derive.derivation import check_derivation
+    def judged(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
+        """Whether the faulty chain is refused, at a point or since it has no certificate, and why; else its slack."""
+        from dpverify.symbolic.certify.certificates import Certificate
+        from dpverify.symbolic.elaborate.judged import judged
 
-        result = check_derivation(self.derivation, points, seed)
+        result = judged(self.derivation, Certificate(None), _POINTS, seed)
         for number, step in enumerate(result.steps):
-            if step.status != "proved":
-                return True, f"step {number} {step.status}: {step.note}"
+            if step.status == "fails":
+                return True, f"step {number} fails: {step.note}"
+        if why := refusal(self.derivation):
+            return True, why
         slacks = [f"step {number}: {step.slack.float}" for number, step in enumerate(result.steps) if step.slack]
-        return not result.complete, result.note or f"passes, with the smallest ratios {', '.join(slacks) or 'unknown'}"
+        return False, f"passes, with the smallest ratios {', '.join(slacks) or 'unknown'}"
 
 
 def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:

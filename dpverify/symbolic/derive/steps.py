@@ -181,7 +181,6 @@ class Derivation:
     premises: Mapping[str, Premise] = field(default_factory=dict)
     # Variables that the bounded quantity ranges over, and not the statement (such as t in E||noise_t||).
     local: tuple[str, ...] = ()
-    letters: Mapping[str, str] = field(default_factory=dict)  # LaTeX of symbols, for the report
     division: Division | None = None  # of a letter that the steps do not have, by its quotient and rest
     # Premises, derivations that are cited, of whose two ends every step may use how they stand on the whole domain.
     shown: tuple[str, ...] = ()

@@ -119,7 +119,7 @@ def test_without_a_record_it_is_given(tmp_path: Path) -> None:
     given = statement(tmp_path, "")
     result = judged(given, chain(given))
     assert result.status == "proved given"
-    assert "way is Sum(eta, (j, 1, k))" in result.given
+    assert "way is sum(i, 1, k, eta)" in result.given
     assert result.definitions == []
 
 

@@ -49,7 +49,7 @@ from dpverify.symbolic import (
     premise_of,
     real,
 )
-from dpverify.symbolic.derive.cited import Cited, cite, taken_for_granted
+from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.expressions.ranges import Variable
 from tests.for_each import for_each
@@ -333,11 +333,6 @@ def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(st
     assert check_derivation(under, points=20).complete
     claim = make_statement("p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"})
     assert "p of the statement stands for" in compare_with(under, claim).reason
-
-
-def test_a_citation_of_no_derivation_is_taken_for_granted() -> None:
-    bare = chain(q, Step(q / 2, "<=", "premise", {}, ("nothing",)), premises={"nothing": Cited(q, "<=", q / 2)})
-    assert taken_for_granted(bare) == ["nothing"]
 
 
 def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sympy import Eq, Function, Integer, Lambda, Piecewise, Sum, Symbol
 
-from dpverify.symbolic.derive.cited import cite, derivations_under, taken_for_granted
+from dpverify.symbolic.derive.cited import cite, derivations_under
 from dpverify.symbolic.derive.derivation import check_derivation
 from dpverify.symbolic.derive.induction import Hypothesis, Induction, by_induction
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
@@ -66,18 +66,6 @@ def test_an_induction_is_a_premise_that_takes_nothing_for_granted() -> None:
     whole = use(by_induction(n, 0, base=BASE, step=step_by()), {"n": n + 2}, n + 2)
     assert [name for name, _ in derivations_under(whole)] == ["sum", "sum"]
     assert all(check_derivation(one, 30).complete for one in (whole, BASE, step_by()))
-    assert taken_for_granted(whole) == []
-
-
-def test_a_hypothesis_is_granted_to_the_step_of_its_induction_only() -> None:
-    premise = by_induction(n, 0, base=BASE, step=step_by())
-    assert taken_for_granted(step_by()) == ["hypothesis"]
-    both = replace(use(premise, {}), premises={"sum": premise, "the step itself": cite(step_by())})
-    assert taken_for_granted(both) == ["hypothesis"]
-    inside = by_induction(n, 0, base=BASE, step=step_by(cite(step_by())))
-    assert taken_for_granted(use(inside, {})) == ["hypothesis"]
-    from_base = by_induction(n, 0, base=replace(BASE, premises={"hypothesis": HYPOTHESIS}), step=step_by())
-    assert taken_for_granted(use(from_base, {})) == ["hypothesis"]
 
 
 def test_it_holds_from_its_start_on_and_for_whole_numbers() -> None:
