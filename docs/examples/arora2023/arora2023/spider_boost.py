@@ -39,14 +39,8 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import norm
-from dpverify.privacy.batches import (
-    BatchSteps,
-    batch_epsilon,
-    least_factor,
-    log_ratio_of,
-    opposed,
-    upper_epsilon,
-)
+from dpverify.privacy import batches
+from dpverify.privacy.batches import BatchSteps
 from dpverify.privacy.participation import Bounds
 from dpverify.problems.example_gradients import clipped
 from dpverify.problems.regression import Regression, recursive_gradient
@@ -184,7 +178,9 @@ class SpiderBoostSettings(NoisySettings, frozen=True, kw_only=True):
     phase: Annotated[int, SettingInfo("q", "Steps of a phase.", whole(1), default="N/(2 b_2), rounded")]
     first_batch: Annotated[int, SettingInfo("b_1", "Batch size at the start of a phase.", whole(1), default="N")]
     batch: Annotated[int, SettingInfo("b_2", "Batch size of other steps.", whole(1), default="the root of N, rounded")]
-    eta: Annotated[float, SettingInfo("eta L_1", "Step size times the smoothness.", check.positive)] = 0.5
+    eta: Annotated[
+        float, SettingInfo("eta L_1", "Step size times the smoothness, at most what Lemma B.1 allows.", check.positive)
+    ] = 0.5
 
 
 class SpiderBoost(Algorithm[SpiderBoostSettings]):
@@ -209,17 +205,22 @@ class SpiderBoost(Algorithm[SpiderBoostSettings]):
         s = settings
         return max(1, round((s.first_batch + 2 * s.batch * (s.phase - 1)) / s.phase))
 
-    def parameters(self, s: SpiderBoostSettings, examples: int, smoothness: float) -> SpiderParameters:
+    def parameters(self, s: SpiderBoostSettings, size: ProblemSize) -> SpiderParameters:
         """Return the numbers of a run."""
-        first, later = multipliers(s, examples, s.sigma)
-        eta = s.eta / smoothness
-        return SpiderParameters(s.steps, s.phase, s.first_batch, s.batch, eta, smoothness, first, later)
+        first, later = multipliers(s, size.examples, s.sigma)
+        eta = min(s.eta, largest_eta(s, size)) / size.smoothness
+        return SpiderParameters(s.steps, s.phase, s.first_batch, s.batch, eta, size.smoothness, first, later)
 
     def start(self, problem: Regression, settings: SpiderBoostSettings) -> SpiderBoostRun:
-        n = len(problem.x)
-        numbers = self.parameters(settings, n, problem.smoothness)
+        numbers = self.parameters(settings, ProblemSize.of(problem))
         gradients: Any = recursive_gradient(problem, LIPSCHITZ)
-        return SpiderBoostRun(gradients, n, problem.start, numbers, seed=settings.seed)
+        return SpiderBoostRun(gradients, len(problem.x), problem.start, numbers, seed=settings.seed)
+
+    def notes(self, request: Mapping[str, Any], problem: Regression, settings: SpiderBoostSettings) -> list[str]:
+        limit = largest_eta(settings, ProblemSize.of(problem))
+        if limit >= settings.eta:
+            return []
+        return [f"steps have eta L_1 = {limit:.4g}, the most that Lemma B.1 allows for this noise and q"]
 
     def noise(self, problem: Regression, settings: SpiderBoostSettings) -> tuple[dict[str, float], dict[str, float]]:
         first, later = multipliers(settings, len(problem.x), settings.sigma)
@@ -227,24 +228,26 @@ class SpiderBoost(Algorithm[SpiderBoostSettings]):
         return {}, {"gradient": 2.0 * LIPSCHITZ / settings.first_batch * first, "change per unit of length": per_length}
 
     def epsilon(self, settings: SpiderBoostSettings, size: ProblemSize, delta: float) -> float:
-        return upper_epsilon(releases(settings, size.examples, settings.sigma), delta)
+        return batches.upper_epsilon(releases(settings, size.examples, settings.sigma), delta)
 
     def epsilon_bounds(self, settings: SpiderBoostSettings, size: ProblemSize, delta: float) -> Bounds:
         """Return both bounds. Quadratic losses come as near to the lower one as one likes when eta is small: audit."""
-        return batch_epsilon(releases(settings, size.examples, settings.sigma), delta)
+        return batches.batch_epsilon(releases(settings, size.examples, settings.sigma), delta)
 
     def sigma(self, settings: SpiderBoostSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
-        return least_factor(lambda sigma: releases(settings, size.examples, sigma), epsilon, delta)
+        return batches.least_factor(lambda sigma: releases(settings, size.examples, sigma), epsilon, delta)
 
     def audit_target(self, delta: float) -> AuditTarget:
         """One phase on quadratic losses, the example's convex and all others concave, with tiny steps."""
         steps = audited_steps()
-        claim = batch_epsilon(steps, delta) if delta > 0.0 else None
+        claim = batches.batch_epsilon(steps, delta) if delta > 0.0 else None
         bounds = "" if claim is None else f"; the accountant says {claim.lower:.4g} <= epsilon <= {claim.upper:.4g}"
         remark = (
             f"a phase of q = {AUDITED_PHASE} steps of Algorithm 2 on quadratic losses, n = b_1 = 4, b_2 = 2{bounds}"
         )
-        return AuditTarget(phases, opposed(4), log_ratio, "any", None if claim is None else claim.upper, (remark,))
+        return AuditTarget(
+            phases, batches.opposed(4), log_ratio, "any", None if claim is None else claim.upper, (remark,)
+        )
 
     def conformance(self) -> tuple[dv.PrivateOptimizer, dv.Promise]:
         """Eight steps in phases of three, in which the given rows are the examples' gradients or their changes."""
@@ -275,6 +278,16 @@ def multipliers(s: SpiderBoostSettings, n: int, sigma: float) -> tuple[float, fl
     """Return the deviation over the sensitivity 2 lambda_t/b of gradients and of changes (lines 2 to 4)."""
     first = max(1.0, s.first_batch / n * math.sqrt(s.steps / s.phase))
     return sigma * first, sigma * max(1.0, s.batch / n * math.sqrt(s.steps))
+
+
+def largest_eta(s: SpiderBoostSettings, size: ProblemSize) -> float:
+    """Return the largest eta L_1 for which Lemma B.1 bounds the error within a phase: eta^2 tau_2^2 q is then 1/4.
+
+    tau_2^2 |w_t - w_(t-1)|^2 is the variance of a change, from the noise in d coordinates and from the batch.
+    """
+    _, later = multipliers(s, size.examples, s.sigma)
+    tau_2 = math.sqrt(1.0 / s.batch + size.dimension * (2.0 * later / s.batch) ** 2)
+    return 0.5 / (tau_2 * math.sqrt(s.phase))
 
 
 def releases(s: SpiderBoostSettings, n: int, sigma: float) -> list[BatchSteps]:
@@ -316,14 +329,10 @@ class Recorder(GivenRows):
         self.batch = batch.copy()
         out[:] = 1.0
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Keep the batch."""
-        self(new, batch, out)
-
 
 def drawn_batches(examples: int, steps: int, rng: Generator) -> Iterator[Indices]:
     """Yield the batches of eight examples that a run draws."""
-    numbers = SpiderParameters(steps, 3, 8, 8, 0.5, 1.0, 0.0, 0.0)
+    numbers = SpiderParameters(steps, 1, 8, 8, 0.5, 1.0, 0.0, 0.0)
     recorder = Recorder(np.zeros((0, 1)))
     run = SpiderBoostRun(recorder, examples, np.zeros(1), numbers, seed=int(rng.integers(1 << 62)))
     for _ in range(steps):
@@ -383,8 +392,8 @@ def phases(signs: Vector, rng: Generator, size: int) -> Matrix:
 def log_ratio(outputs: Matrix) -> Vector:
     """Logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
     first, later = audited_steps()
-    starts = log_ratio_of((outputs[:, :1] + 1.0) * AUDITED.first_batch / 2.0, first)
-    return starts + log_ratio_of((outputs[:, 1:] + 1.0) * AUDITED.batch / 2.0, later)
+    starts = batches.log_ratio_of((outputs[:, :1] + 1.0) * AUDITED.first_batch / 2.0, first)
+    return starts + batches.log_ratio_of((outputs[:, 1:] + 1.0) * AUDITED.batch / 2.0, later)
 
 
 SPIDER_BOOST: Final = SpiderBoost()
