@@ -108,7 +108,7 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
     pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
     if (rules := f"reports/{RULES}") in pages:
         pages[rules] = rules_page({rule.name: rule.proof for rule in CATALOGUE.values()})
-    pages |= claim_pages(runs, specs, checks)
+    pages |= claim_pages(runs, specs, checks, reports / "certificates")
     pages = {name: text if name.startswith("source/") else plain_fences(text) for name, text in pages.items()}
     pages |= (
         dict(_guides())

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.results import AmendmentResult, Result, Run
-from dpverify.ledger.specs import Specs
+from dpverify.ledger.specs import PaperSpec, Specs
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, papers_first
-from dpverify.report.pages.layout import lay_out
+from dpverify.report.pages.layout import Places, lay_out
+from dpverify.report.pages.proof_lines import ProofLines
+from dpverify.report.pages.proofs import PAGE as PROOFS
+from dpverify.report.pages.proofs import ProofPage, proof_book
+from dpverify.report.pages.rules import PAGE as RULES
 from dpverify.report.pages.templates import claim_section
 from dpverify.report.statements import readings_block
 from dpverify.report.words import MARKS, instead_words, kind_words, reading_words
 from dpverify.site.code import code_block, code_of, page_of, source_page
+from dpverify.site.needs import certificate_of, needs_of
 
 TABLE = "claims/README.md"
 UP = "../../"  # from the page of a claim to the site's root
 
 
-def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> dict[str, str]:
+VARIANTS = {
+    "printed": "Proof of the printed statement",
+    "amended": "Proof of the corrected statement",
+    "held": "Proof of the statement where it holds",
+}
+HOW_TO_READ = (
+    "Each line names the reason why it follows from the line above. A line without a reason follows by algebra, or by "
+    "a comparison with the conditions. After *needs* are the conditions of the rule, lemma or claim at this line, and "
+    "after *by* the condition or case that shows them. Conditions that the signs of the letters show are left out. "
+    "A condition without *by* follows from several conditions. The certificate has the steps."
+)
+
+
+def claim_pages(
+    runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS, certificates: Path | None = None
+) -> dict[str, str]:
     """The table, a page for each claim, and the source of all code behind them. Path on the site to text.
 
-    ``checks``: where those of the papers are found.
+    ``checks``: where those of the papers are found; ``certificates``: folder of the certificates.
     """
     used_by: dict[str, list[str]] = {}
     for claim, uses in specs.uses().items():
@@ -32,6 +54,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
     pages = {TABLE: _table([result for run in papers_first(runs).values() for result in run.results])}
     for key, run in runs.items():
         places = lay_out(key, run).places(run)
+        proofs = _proof_page(specs.papers.get(key), judged)
         for group in by_claim(run.results):
             claim = group[0].claim
             code = code_of(claim, checks)
@@ -50,6 +73,7 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
                     f"[All claims](../README.md) · [In the report]({report})",
                     readings_block(group),
                     claim_section(group, run.run.budget, f"{UP}reports/figures", ()),
+                    *_proofs(claim, proofs, certificates),
                     "## Code",
                     code_block(code, UP) or "No check is written for it.",
                     "## Related claims" if links else "",
@@ -57,6 +81,31 @@ def claim_pages(runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS) -> 
                 ]
             )
     return pages
+
+
+def _proof_page(paper: PaperSpec | None, judged: Collection[str]) -> ProofPage | None:
+    """What typesets the proofs of a paper on the pages of its claims."""
+    if paper is None:
+        return None
+    key = paper.info.key
+    places = Places({claim: f"{claim.partition(':')[2]}.md" for claim in judged})
+    lines = ProofLines(key, proof_book(paper), places, f"{UP}reports/{RULES}", f"{UP}reports/{key}/{PROOFS}")
+    return ProofPage(lines, paper.claims)
+
+
+def _proofs(claim: str, page: ProofPage | None, certificates: Path | None) -> Iterator[str]:
+    """Yield the proofs of a claim, each line with what it needs."""
+    proofs = () if page is None else page.book.of(claim.partition(":")[2])
+    if page is None or not proofs:
+        return
+    yield f"## {'Proof' if len(proofs) == 1 else 'Proofs'}"
+    yield HOW_TO_READ
+    for proof in proofs:
+        choices = "".join(f", {name} = {value}" for name, value in proof.reading.items())
+        certificate = None if certificates is None else certificate_of(certificates, page.lines.key, proof)
+        needs = {} if certificate is None else needs_of(certificate, proof, page.lines)
+        yield f"### {VARIANTS[proof.variant]}{choices}"
+        yield from replace(page, lines=replace(page.lines, needs=needs)).alone(proof)
 
 
 def _page(claim: str, folder: str) -> str:

@@ -9,7 +9,7 @@ from tests.architecture.density import Density, density
 ROOT = Path(__file__).parents[2]
 
 LIMITS = {
-    "tokens": 842_700,
+    "tokens": 847_300,
     "tokens of a code line": 10.6,
     "assignments to several names, in percent": 3.0,
     "names that are pronouns or participles, in percent": 1.5,

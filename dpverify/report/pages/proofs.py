@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import msgspec
+
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.definitions import Definition, Fact, Glossary, Meaning
 from dpverify.ledger.display import display
@@ -28,9 +30,10 @@ PAGE = "proofs.md"
 """The page of a long paper's proofs, in the paper's folder."""
 
 _NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]\w*")
 _BITS = "set bits of "
+_MEASURED = "measured"
 _LAWS = {
-    "measured": "what a cited claim measures",
     "random": "a random vector",
     "vector": "a vector",
     "function": "a function of whole numbers",
@@ -175,6 +178,17 @@ class ProofPage:
         yield from self._setting(proof)
         yield self.lines.table(proof.chain)
 
+    def alone(self, proof: Proof) -> Iterator[str]:
+        """Yield the body of a proof for a page of its own, with the shared abbreviations that it uses."""
+        words = set(_WORD.findall(f"{proof.chain} {' '.join(proof.let.values())}"))
+        used: set[str] = set()
+        shared = self.book.let
+        while new := {head for head in shared.keys() - used if head.partition("(")[0] in words}:
+            used |= new
+            words.update(*(_WORD.findall(shared[head]) for head in new))
+        let = {**{head: value for head, value in shared.items() if head in used}, **proof.let}
+        yield from self.body(msgspec.structs.replace(proof, let=let), self.statement(proof))
+
     def statement(self, proof: Proof) -> Statement | None:
         """The first statement of which this is the proof."""
         claim = self.claims.get(proof.of)
@@ -196,7 +210,9 @@ class ProofPage:
     def _setting(self, record: Lemma | Proof) -> Iterator[str]:
         """Yield letters, conditions and abbreviations of a lemma or a proof."""
         conditions = record.requires if isinstance(record, Lemma) else []
-        texts = [self._letter(name, domain) for name, domain in record.letters.items()]
+        measured = [self._inline(name) for name, domain in record.letters.items() if domain == _MEASURED]
+        texts = [f"{', '.join(measured)}, which cited claims measure"] if measured else []
+        texts += [self._letter(name, domain) for name, domain in record.letters.items() if domain != _MEASURED]
         texts += [*map(self._relation, conditions)]
         if texts:
             yield f"For {_listed(texts)}."

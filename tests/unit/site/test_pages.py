@@ -19,10 +19,13 @@ from dpverify.papers import index
 from dpverify.site import build
 from dpverify.site.build import _adapted, _toctree, build_site, site_files
 from dpverify.site.code import _pieces, code_block, code_of, source_page
+from tests.unit.report.rendering import places
 
 ROOT = Path(__file__).parents[3]
 PAPERS = "dpverify.papers.tran2022."
 PAPER, CLAIM = "zhang2021", "claims/zhang2021/theorem-2-1.md"
+WITH_PLACES = ("source/", "reports/rules.md", f"reports/{PAPER}/proofs.md")
+"""Pages of which every place is linked by its name as GitHub has it."""
 LINK = re.compile(r"(?<!!)\[(?:[^\[\]]|\\[\[\]])*\]\(([^()\s:#]+)(?:#([^()\s]*))?\)")
 
 
@@ -31,6 +34,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     reports = tmp_path_factory.mktemp("reports")
     (reports / "data").mkdir()
     shutil.copy(ROOT / "reports" / "data" / f"{PAPER}.json", reports / "data")
+    (reports / "certificates").mkdir()
+    for certificate in (ROOT / "reports" / "certificates").glob(f"{PAPER}-*.json"):
+        shutil.copy(certificate, reports / "certificates")
     found = site_files(reports, load_specs(), "# dpverify\n\nall commands\n")
     return {name: content.decode() for name, content in found.items() if name.endswith(".md")}
 
@@ -42,10 +48,14 @@ def test_links_lead_to_pages_and_to_places_on_them(files: dict[str, str]) -> Non
             page = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
             if page not in files:
                 wrong.append(f"{name}: {target}")
-            elif anchor and page.startswith("source/") and f'id="{anchor}"' not in files[page]:
+            elif anchor and page.startswith(WITH_PLACES) and anchor not in places(files[page]):
                 wrong.append(f"{name}: {target}#{anchor}")
     assert wrong == []
     assert LINK.findall(files[CLAIM])
+    proofs = [text.partition("## Proof")[2] for name, text in files.items() if name.startswith("claims/zhang2021/")]
+    assert sum("](../../reports/rules.md#" in text for text in proofs) > 5
+    assert any("<br>needs $" in text for text in proofs)
+    assert "A number with" in files["reports/rules.md"], "the site says why a rule is true"
 
 
 def test_a_claim_stands_beside_what_rests_on_it_its_report_and_its_code(files: dict[str, str]) -> None:

@@ -1,0 +1,185 @@
+"""What a line of a proof needs: the side conditions of its rule, lemma or claim, read off the certificate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dpverify.ledger.formula import Compare, Formula, free_names
+from dpverify.ledger.proofs.chains import ChainLine, Reason, parse_chain
+from dpverify.ledger.proofs.records import Proof
+from dpverify.report import markdown as md
+from dpverify.report.origins import Granted, is_bound_of_letter, is_obvious, is_same, origin
+from dpverify.report.pages.proof_lines import ProofLines
+from dpverify.report.pages.rules import rules
+from dpverify.report.typeset.prefix import INDICES, PrefixReader
+
+MOST_CHARACTERS = 250  # of the LaTeX of a condition; a longer one is left to the certificate
+FUNCTIONS = ("sequence", "bits")  # kinds of letters that stand for functions
+
+
+@dataclass(frozen=True)
+class InstanceFact:
+    """A use of a rule, a lemma or another statement in a certificate."""
+
+    source: str
+    name: str
+    where: Mapping[str, Any]
+    granted: tuple[Granted, ...]  # what holds at this place besides the conditions of the statement
+    depth: int  # number of indices whose ranges the fact is inside
+
+
+@cache
+def certificates(folder: Path) -> Mapping[tuple[str, str], Sequence[dict[str, Any]]]:
+    """The certificates of a folder by claim and variant; none where there is no such folder."""
+    by_statement: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for path in sorted(folder.glob("*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        statement = data["statement"]
+        by_statement.setdefault((statement["claim"], statement["variant"]), []).append(data)
+    return by_statement
+
+
+def certificate_of(folder: Path, key: str, proof: Proof) -> dict[str, Any] | None:
+    """The certificate that was written from a proof; of several readings with one proof, the first."""
+    for data in certificates(folder).get((f"{key}:{proof.of}", proof.variant), ()):
+        if proof.reading.items() <= data["statement"]["reading"].items():
+            return data
+    return None
+
+
+def needs_of(certificate: dict[str, Any], proof: Proof, lines: ProofLines) -> dict[int, str]:
+    """What each line needs, as markdown, by its number; nothing for a line whose use is not found for certain."""
+    cited = [line for line in _cited(parse_chain(proof.chain).lines) if line.reason is not None]
+    whole = _Needs(certificate, certificate["statement"], lines)
+    texts = {line.number: whole.of_text(line.reason) for line in cited if line.reason is not None}
+    divided = [lemma for lemma in certificate["lemmas"] if not lemma["name"].startswith("lemma ")]
+    for needs in [whole, *(_Needs(certificate, lemma, lines) for lemma in divided)]:
+        for line, fact in needs.matches(cited):
+            texts[line.number] = texts[line.number] or needs.text(fact)
+    return {number: text for number, text in texts.items() if text}
+
+
+def _cited(chain: Sequence[ChainLine]) -> Iterator[ChainLine]:
+    """Yield lines in the order in which a certificate has them."""
+    for line in chain:
+        for _, part in line.cases:
+            yield from _cited(part)
+        if line.induction is None:  # of an induction, the certificate has other statements
+            yield line
+
+
+class _Needs:
+    """The uses of rules and statements in one statement of a certificate."""
+
+    def __init__(self, certificate: dict[str, Any], body: dict[str, Any], lines: ProofLines) -> None:
+        self.lines = lines
+        self.body = body
+        self.table = certificate["table"]
+        self.lemmas = {lemma["name"]: lemma for lemma in certificate["lemmas"]}
+        reader = PrefixReader(self.table)
+        conditions = [*body["conditions"], *body["local"]["conditions"]]
+        self.granted = [Granted(reader.relation(c), "") for c in conditions if c[0] in _COMPARISONS]
+        self.facts = [*self._facts(body["body"], (), 0)]
+
+    def _facts(self, items: Sequence[Any], granted: tuple[Granted, ...], depth: int) -> Iterator[InstanceFact]:
+        for item in items:
+            if "within" in item:
+                yield from self._facts(item["facts"], granted, depth + 1)
+            elif "split" in item:
+                for sign, part in ((">=", "then"), ("<", "else")):
+                    case = PrefixReader(self.table).relation([sign, item["split"], ["q", "0"]])
+                    yield from self._facts(item[part], (*granted, Granted(case, "this case")), depth)
+            elif item["by"][0] == "instance":
+                source, name, where = item["by"][1:]
+                yield InstanceFact(source, name, where, granted, depth)
+
+    def matches(self, lines: Sequence[ChainLine]) -> Iterator[tuple[ChainLine, InstanceFact]]:
+        """Yield lines with their uses, where as many lines cite a name as there are different uses of it."""
+        by_name: dict[tuple[str, str], list[InstanceFact]] = {}
+        for fact in self.facts:
+            uses = by_name.setdefault((fact.source, _cited_name(fact.name)), [])
+            if all(fact.where != other.where for other in uses):
+                uses.append(fact)
+        citing: dict[tuple[str, str], list[ChainLine]] = {}
+        for line in lines:
+            assert line.reason is not None
+            citing.setdefault(self._use(line.reason), []).append(line)
+        for key, several in citing.items():
+            if len(several) == len(by_name.get(key, ())):
+                yield from zip(several, by_name[key], strict=True)
+
+    def _use(self, reason: Reason) -> tuple[str, str]:
+        """How a certificate names what a line cites."""
+        if reason.cited == "claim":
+            return "premise", f"{reason.variant} claim {reason.name}"
+        return ("lemma" if reason.name in self.lines.book.lemmas else "rule"), reason.name
+
+    def of_text(self, reason: Reason) -> str:
+        """What a line needs if its text gives every letter of the rule's conditions."""
+        rule = rules().get(reason.name)
+        if reason.cited or rule is None or reason.name in self.lines.book.lemmas:
+            return ""
+        values = {argument.name: argument.value for argument in reason.arguments if not argument.index}
+        conditions = [condition for condition in rule["conditions"] if condition[0] in _COMPARISONS]
+        letters = {letter for c in conditions for letter in free_names(PrefixReader().relation(c))}
+        if not letters or not letters <= values.keys():
+            return ""
+        return self._listed([PrefixReader(values=values).relation(c) for c in conditions], self.granted, is_rule=True)
+
+    def text(self, fact: InstanceFact) -> str:
+        """The conditions of a use, each with where it comes from; those that letters' signs show are left out."""
+        granted = [*self.granted, *fact.granted]
+        text = self._listed([*self._conditions(fact)], granted, is_rule=fact.source == "rule")
+        letters = ", ".join(md.inline_math(letter) for letter in INDICES[: fact.depth])
+        return f"{text}, for every {letters} of the sum" if text and fact.depth else text
+
+    def _listed(self, conditions: Sequence[Compare], granted: Sequence[Granted], *, is_rule: bool) -> str:
+        parts = [self._part(c, granted, is_rule=is_rule) for c in conditions if not is_obvious(c, granted)]
+        shown = list(dict.fromkeys(filter(None, parts)))
+        return f"needs {'; '.join(shown)}" if shown else ""
+
+    def _part(self, condition: Compare, granted: Sequence[Granted], *, is_rule: bool) -> str:
+        """A condition with what it follows from; nothing for the domain of a letter that two statements share."""
+        text = self.lines.latex(condition)
+        source = origin(condition, granted)
+        if len(text) > MOST_CHARACTERS:
+            return ""
+        if source is None:
+            return md.inline_math(text)
+        if is_same(condition, source.relation):
+            is_domain = not is_rule and not source.by and is_bound_of_letter(condition)
+            return "" if is_domain else md.inline_math(text) + (f" by {source.by}" if source.by else "")
+        return f"{md.inline_math(text)} by {source.by or md.inline_math(self.lines.latex(source.relation))}"
+
+    def _conditions(self, fact: InstanceFact) -> Iterator[Compare]:
+        """Yield the comparisons that are proved of a use."""
+        record = {"rule": rules(), "lemma": self.lemmas, "premise": self.body["premises"]}[fact.source].get(fact.name)
+        if record is None:
+            return
+        outside = PrefixReader(self.table, depth=fact.depth)
+        values: dict[str, Formula] = {}
+        functions: dict[str, tuple[str, Any]] = {}
+        for letter, value in fact.where.items():
+            if record["letters"].get(letter) == "sequence" and isinstance(value, list) and len(value) == 2:
+                functions[letter] = (value[0], value[1])
+            elif record["letters"].get(letter) not in FUNCTIONS:
+                values[letter] = outside.formula(value)
+        table = () if fact.source == "rule" else self.table
+        for condition in record["conditions"]:
+            if condition[0] in _COMPARISONS and not functions:
+                yield PrefixReader(table, values, depth=fact.depth).relation(condition)
+
+
+_COMPARISONS = ("<=", "<", ">=", ">", "=")
+
+
+def _cited_name(name: str) -> str:
+    """The name of a lemma or a claim in a proof, from that in a certificate."""
+    if name.startswith("lemma "):
+        return name.removeprefix("lemma ").rpartition(" ")[0]
+    return " ".join(name.split(" ")[:3]) if " claim " in name else name
