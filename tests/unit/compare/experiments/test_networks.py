@@ -12,7 +12,7 @@ from dpverify.algorithms.dpageem import DP_SGD, SGD_STAGES
 from dpverify.compare.command import run_compare
 from dpverify.compare.experiments import run as experiment_runs
 from dpverify.compare.experiments import stages
-from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, OrderStatement, RowCell
+from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, OrderStatement, RowCell, spread
 from dpverify.compare.experiments.network_panel import (
     NetworkPanel,
     data_sets_in,
@@ -24,7 +24,7 @@ from dpverify.compare.experiments.networks import CLAIMS, METHODS, TRIES, Networ
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
 from dpverify.compare.experiments.records import NetworkResult, NetworkRow, NetworkRun
 from dpverify.compare.experiments.run import run_experiment
-from dpverify.compare.experiments.stages import ORDERS, PRIVATE, schedule
+from dpverify.compare.experiments.stages import ORDERS, PRIVATE, SIZES, schedule
 from dpverify.compare.experiments.words import summary, verdict
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.experiments.networks import NETWORKS
@@ -178,6 +178,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.Monkey
         ({"epsilon": 1.0}, "must be left out"),
         ({"seeds": 1}, "seeds"),
         ({"epochs": 0}, "epochs"),
+        ({"settings": 0}, "settings"),
         ({"n": 3}, "n must"),
     ],
 )
@@ -197,6 +198,12 @@ def test_all_methods_of_section_4_1_take_as_many_steps_and_momentum_as_they_say(
     assert made["dp-sgd-linear"].factors(0, 4)[0] == pytest.approx([0.4, 0.2, 0.4 / 3, 0.1])
     assert made["dp-sgd-root"].factors(3, 4)[0] == pytest.approx([0.2])
     assert {better.name for better, _ in ORDERS["stages"]} == {"dpages"}
+
+
+def test_fewer_settings_are_spread_over_the_grid() -> None:
+    assert spread(SIZES, 4) == [0.01, 0.1, 1.0, 10.0]
+    assert spread(SIZES, 1) == [0.3]
+    assert spread(SIZES, 9) == spread(SIZES, None) == list(SIZES)
 
 
 @pytest.mark.slow
