@@ -92,8 +92,10 @@ class RecordedOrdersCheck(Check):
         for experiment in self.experiments:
             result = _recorded(experiment)
             if result is None:
-                rule = f"reports/data/experiments.json has no result of {experiment.command} with the recorded tables"
-                return self.result(status="untested", message=rule)
+                message = (
+                    f"reports/data/experiments.json has no result of {experiment.command} with the recorded tables"
+                )
+                return self.result(status="untested", message=message)
             seeds.append(result["seeds"])
             orders += _orders_of(result["tables"], self.claim)
         if not orders:
@@ -146,7 +148,7 @@ def _orders_of(tables: Sequence[dict[str, Any]], claim: str) -> list[RecordedOrd
 
 
 def _summary(orders: Sequence[RecordedOrder]) -> str:
-    """Count what was seen, and show the orderings that are most clearly the other way round."""
+    """Count what was seen, and show the orderings that are most clearly the other way round, relative to their width."""
     counts = Counter(order.difference.seen for order in orders)
     words = ", ".join(f"{seen} in {count}" for seen, count in sorted(counts.items()))
     against = [order for order in orders if order.difference.seen == OPPOSITE]
