@@ -148,7 +148,7 @@ def _orders_of(tables: Sequence[dict[str, Any]], claim: str) -> list[RecordedOrd
 
 
 def _summary(orders: Sequence[RecordedOrder]) -> str:
-    """Count what was seen, and show the orderings that are most clearly the other way round, relative to their width."""
+    """Count what was seen, and show those that are most clearly the other way round."""
     counts = Counter(order.difference.seen for order in orders)
     words = ", ".join(f"{seen} in {count}" for seen, count in sorted(counts.items()))
     against = [order for order in orders if order.difference.seen == OPPOSITE]
