@@ -90,7 +90,7 @@ class RecordedOrdersCheck(Check):
         orders: list[RecordedOrder] = []
         seeds: list[int] = []
         for experiment in self.experiments:
-            result = _recorded(experiment)
+            result = recorded(experiment)
             if result is None:
                 message = (
                     f"reports/data/experiments.json has no result of {experiment.command} with the recorded tables"
@@ -120,7 +120,7 @@ class RecordedOrdersCheck(Check):
         )
 
 
-def _recorded(experiment: RecordedExperiment) -> dict[str, Any] | None:
+def recorded(experiment: RecordedExperiment) -> dict[str, Any] | None:
     """Return the recorded result of a command, if its tables are those that the check was written for."""
     try:
         path = bundled("reports") / "data" / "experiments.json"

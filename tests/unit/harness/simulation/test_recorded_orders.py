@@ -12,6 +12,8 @@ from dpverify.harness import Context
 from dpverify.harness.simulation import recorded_orders as module
 from dpverify.harness.simulation.recorded_orders import RecordedExperiment, RecordedOrdersCheck, tables_sha256
 from dpverify.ledger.results import CheckResult
+from dpverify.papers.wang2019.experiments.checks import orderings as wang2019
+from dpverify.papers.zhang2021.experiments.checks import orderings as zhang2021
 
 COMMAND = "dpverify compare --experiment toy"
 
@@ -72,3 +74,8 @@ def test_other_data_and_other_tables_decide_nothing(
         (tmp_path / name).mkdir()
         result = judged(context, tmp_path / name, monkeypatch, tables, digest)
         assert (result.status, words in result.message) == ("untested", True)
+
+
+def test_every_repetition_that_a_check_names_is_on_the_page_of_experiments() -> None:
+    named = [*wang2019.REPETITIONS, zhang2021.FIGURE_1]
+    assert [experiment.command for experiment in named if module.recorded(experiment) is None] == []
