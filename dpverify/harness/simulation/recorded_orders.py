@@ -84,6 +84,10 @@ class RecordedOrdersCheck(Check):
 
     method: ClassVar[Method] = "measurement"
 
+    def cost(self, context: Context) -> float:
+        """Declared core seconds: a file is read."""
+        return 0.05
+
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Compare every ordering with 0; one whose mean is moved to 0 must not pass."""
         del context, block
