@@ -72,7 +72,7 @@ class Margins:
 
 SIDE_BY_SIDE: Final = Margins(5.6, 0.5, 0.15, 0.85, 0.72, 0.55, 0.5)
 OVER_PASSES: Final = Margins(5.4, 0.7, 0.15, 0.85, 0.8, 0.7, 0.45)
-OVER_ITERATIONS: Final = Margins(4.6, 0.62, 0.12, 0.8, 0.8)
+OVER_ITERATIONS: Final = Margins(4.9, 0.62, 0.12, 0.95, 0.95)
 
 
 def draw(result: CompareResult) -> Figure:

@@ -15,12 +15,13 @@ from dpverify.harness.certificates import certify_claims, write, write_evidence
 from dpverify.harness.recorded_proof import CERTIFICATES, EVIDENCE, RecordedRun, StoredCertificates
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import Suite
-from dpverify.harness.text_proof import TextProof
 from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import CheckResult, Run, decode
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.certify.checker import k, rules
+from dpverify.symbolic.derive.steps import Derivation
 
 CLAIMS = ("wang2019:theorem-4-1-total", "wang2019:theorem-4-1-amplified-0")
 REFUTED = "wang2019:theorem-4-4-smooth"
@@ -94,13 +95,13 @@ def test_a_check_takes_only_a_certificate_of_today_that_is_accepted_and_of_its_s
     named = json.loads(other.read_text())
     named["statement"] |= {key: json.loads(right)["statement"][key] for key in ("name", "claim", "variant", "reading")}
     written = []
-    certificate = TextProof.certificate
+    certified = proofs.certified
 
-    def counted(check: TextProof, statement: Statement) -> Any:
+    def counted(statement: Statement, derivation: Derivation) -> Any:
         written.append(statement)
-        return certificate(check, statement)
+        return certified(statement, derivation)
 
-    monkeypatch.setattr(TextProof, "certificate", counted)
+    monkeypatch.setattr(proofs, "certified", counted)
 
     def writes(text: str, digests: str = evidence) -> bool:
         mine.write_text(text)
