@@ -143,7 +143,7 @@ def test_a_worker_that_is_stopped_costs_time_only_and_where_none_is_left_the_run
         with at_block(cluster, 5, lambda: started.workers[0].send_signal(signal.SIGSTOP)):
             assert without_times(judged(demo, cluster)) == without_times(judged(demo, None))
         short = partial(monkeypatch.setattr, module, "WORKER_SECONDS", 1.0)
-        with at_block(cluster, 4, lambda: started.workers[1].send_signal(signal.SIGSTOP), short):
+        with at_block(cluster, 1, lambda: started.workers[1].send_signal(signal.SIGSTOP), short):
             run = judged(demo, cluster)
         assert run.run.interrupted
         assert cluster.failure.endswith("ended early: it has had no worker for 1 s")
