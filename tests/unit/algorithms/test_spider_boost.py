@@ -110,12 +110,18 @@ def violations_at(eta: float, spider: Callable[..., Any]) -> Iterator[str]:
         old = state.w.copy()
         unit = rng.standard_normal(DIMENSION)
         released = [deepcopy(state).step(rows, batch, unit) for rows in (long_rows, neighbouring)]
-        if abs(float(np.linalg.norm(released[0] - released[1])) * BATCH / (2 * length) - 1.0) > 1e-9:
-            yield f"what one example changes in step {t}"
-        noise = state.step(quiet, batch, unit) * BATCH / (2 * length * (3.0 if t % 3 else 2.0))
-        low, high = (stats.chi2(DIMENSION).ppf(q) for q in (ALPHA, 1 - ALPHA))
-        if not low <= np.square(noise).sum() <= high:
-            yield f"the noise of step {t}"
+        sensitivity = 2 * length / BATCH
+        noise = state.step(quiet, batch, unit) / (sensitivity * (3.0 if t % 3 else 2.0))
+        yield from step_violations(t, (released[0] - released[1]) / sensitivity, noise)
+
+
+def step_violations(t: int, change: Vector, noise: Vector) -> Iterator[str]:
+    """Test a step: ``change`` by one example in units of the sensitivity, and noise in units of its deviation."""
+    if abs(float(np.linalg.norm(change)) - 1.0) > 1e-9:
+        yield f"what one example changes in step {t}"
+    low, high = (stats.chi2(len(noise)).ppf(q) for q in (ALPHA, 1 - ALPHA))
+    if not low <= np.square(noise).sum() <= high:
+        yield f"the noise of step {t}"
 
 
 def assert_law_is_tested() -> None:

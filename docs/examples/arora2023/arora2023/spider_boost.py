@@ -42,7 +42,7 @@ from dpverify.kernels.vector import norm
 from dpverify.privacy import batches
 from dpverify.privacy.batches import BatchSteps
 from dpverify.privacy.participation import Bounds
-from dpverify.problems.example_gradients import clipped
+from dpverify.problems.example_gradients import BatchOracle, clipped
 from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
 
@@ -50,17 +50,11 @@ LIPSCHITZ: Final = 1.0  # L_0 of rows of length 1, without the regularizer, whic
 AUDITED_PHASE: Final = 4
 
 
-class Gradients(Protocol):
+class Gradients(BatchOracle, Protocol):
     """Means over a batch of vectors that are clipped at lengths which the run chooses."""
 
     clip: float
     change_clip: float
-
-    def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean of gradients at ``w``, shape (d,), into ``out``."""
-
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean of gradients at ``new`` less those at ``old`` into ``out``, for ``gamma`` = 0."""
 
 
 @dataclass(frozen=True)

@@ -37,24 +37,18 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import norm
 from dpverify.privacy.batches import opposed
 from dpverify.privacy.participation import Bounds
-from dpverify.problems.example_gradients import clipped
+from dpverify.problems.example_gradients import BatchOracle, clipped
 from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
 
 LIPSCHITZ: Final = 1.0  # L_0 of rows of length 1, without the regularizer, which depends on no example
 
 
-class Gradients(Protocol):
+class Gradients(BatchOracle, Protocol):
     """Means over a batch of vectors that are clipped at lengths which the run chooses."""
 
     clip: float
     change_clip: float
-
-    def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean of gradients at ``w``, shape (d,), into ``out``."""
-
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean of gradients at ``new`` less those at ``old`` into ``out``, for ``gamma`` = 0."""
 
 
 @dataclass(frozen=True)
@@ -252,8 +246,10 @@ class TreeSpider(Algorithm[TreeSpiderSettings]):
             released = state.step(GivenRows(gradients), np.arange(size), rng.standard_normal(8))
             return state, Release(released * size, clip_length=bound)
 
-        rule = {"adaptive_clip": True, "sampling": "batches", "neighbours": "replace-one"}
-        return dv.PrivateOptimizer(step, start=start), dv.Promise(sigma=2.0 * p.sigma, clip=p.lipschitz, **rule)  # type: ignore[arg-type]  # a flag and names
+        promise = dv.Promise(
+            sigma=2.0 * p.sigma, clip=p.lipschitz, adaptive_clip=True, sampling="batches", neighbours="replace-one"
+        )
+        return dv.PrivateOptimizer(step, start=start), promise
 
 
 class GivenRows:
