@@ -57,10 +57,16 @@ def begin() -> None:
 _LABELS = ("name", "claim", "variant", "reading")
 """Of a header: whose statement it is. The facts of a certificate do not depend on it."""
 
-_MOST_SHARED = 64
+_MOST_SHARED = 256
 
-_shared: list[tuple[dict[str, Any], Derivation, dict[str, Any]]] = []
+_Content = dict[str, Any]
+
+_shared: list[tuple[_Content, Derivation, dict[str, Any]]] = []
 """What was written, with what it was written from, the latest first: readings often have the same proof."""
+
+_refusals: list[tuple[_Content, Derivation, Certificate]] = []
+"""What was refused, with what it was to be written from: the proof of a reading, with a constant moved, is refused in
+the others too."""
 
 
 def certify(statement: Statement, derivation: Derivation, goals: Goals | None = None) -> Certificate:
@@ -70,22 +76,33 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     """
     begin()
     book = Book(goals)
+    unnamed = replace(derivation, name="")
     try:
-        unnamed = replace(derivation, name="")
         clean = prepared(without_names(derivation))
         header = record_header(statement, clean.start)
         left = measured_left(statement)
         content = {key: value for key, value in header.items() if key not in _LABELS} | {"measured": left}
-        record = _written_before(content, unnamed, header["name"])
-        if record is not None:
-            # The header as it is written for this statement: equal letters may stand in another order.
-            return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
-        record = _newly_written(book, statement, clean, header, left)
-        _shared.insert(0, (content, unnamed, record))
-        del _shared[_MOST_SHARED:]
-        return Certificate(record)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return _refused(error)
+    record = _written_before(content, unnamed, header["name"])
+    if record is not None:
+        # The header as it is written for this statement: equal letters may stand in another order.
+        return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
+    if goals is None:
+        for other_content, other_derivation, refusal in _refusals:
+            if other_content == content and other_derivation == unnamed:
+                return refusal
+    try:
+        record = _newly_written(book, statement, clean, header, left)
+    except (NoCertificateError, NotExpressibleError, k.Refused) as error:
+        refusal = _refused(error)
+        if goals is None and header["name"] not in refusal.reason:
+            _refusals.insert(0, (content, unnamed, refusal))
+            del _refusals[_MOST_SHARED:]
+        return refusal
+    _shared.insert(0, (content, unnamed, record))
+    del _shared[_MOST_SHARED:]
+    return Certificate(record)
 
 
 def certify_chain(derivation: Derivation) -> Certificate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from flint import arb
@@ -37,6 +38,21 @@ class RatioPiece:
     tops: Sequence[LogDensity]  # with the logarithms of their weights
     bottoms: Sequence[LogDensity]
 
+    @cached_property
+    def relative_tops(self) -> list[LogDensity]:
+        """Terms of the first density, each divided by the first term of the second."""
+        return [term.minus(self.bottoms[0]) for term in self.tops]
+
+    @cached_property
+    def relative_bottoms(self) -> list[LogDensity]:
+        """Terms of the second density, each divided by the first of them."""
+        return [term.minus(self.bottoms[0]) for term in self.bottoms]
+
+    @cached_property
+    def changes(self) -> list[LogDensity]:
+        """Each term of the first density divided by each of the second."""
+        return [top.minus(bottom) for top in self.tops for bottom in self.bottoms]
+
     def log_density(self, x: arb) -> arb:
         """Logarithm of the first density at an exact point."""
         return _log_sum([top.at(x) for top in self.tops])
@@ -44,20 +60,18 @@ class RatioPiece:
     def at(self, x: arb) -> arb:
         """Log ratio at an exact point."""
         spend(_PARTS_OF_A_VALUE)
-        base = self.bottoms[0]
-        top = _log_sum([term.minus(base).at(x) for term in self.tops])
+        top = _log_sum([term.at(x) for term in self.relative_tops])
         if len(self.bottoms) == 1:
             return top
-        return top - _log_sum([term.minus(base).at(x) for term in self.bottoms])
+        return top - _log_sum([term.at(x) for term in self.relative_bottoms])
 
     def slopes(self, left: arb, right: arb) -> tuple[arb, arb]:
-        """Numbers between which the derivative of the log ratio is on an interval: a hull of the slopes of terms."""
-        base = self.bottoms[0]
-        tops = _extremes([term.minus(base).slope(x) for term in self.tops for x in (left, right)])
-        if len(self.bottoms) == 1:
-            return tops
-        bottoms = _extremes([term.minus(base).slope(x) for term in self.bottoms for x in (left, right)])
-        return (tops[0] - bottoms[1]).lower(), (tops[1] - bottoms[0]).upper()
+        """Numbers between which the derivative of the log ratio is on an interval.
+
+        It is a mean of slopes of terms of the first density minus such a mean of the second: a mean of the differences,
+        which are straight lines, and exactly 0 for terms of one scale and side.
+        """
+        return _extremes([change.slope(x) for change in self.changes for x in (left, right)])
 
     def over(self, left: arb, right: arb) -> tuple[RatioCell, bool]:
         """The cell of an interval, and whether the ratio rises or falls on all of it."""

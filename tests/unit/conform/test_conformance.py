@@ -51,7 +51,7 @@ def test_what_is_right_passes(name: str, seed: int) -> None:
     assert found.alpha <= 1e-4 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("name", STEPS)
+@for_each("name", STEPS)
 def test_a_mistake_of_a_step_is_found(name: str) -> None:
     found = of_steps(name)
     assert not found

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.symbolic.elaborate.proofs import derivation_of
+from tests.for_each import for_each
 from tests.unit.papers.tran2022.sharpness import Variant, proves_nothing_sharper
 
 CASES: list[tuple[str, Variant, str]] = [
@@ -42,6 +41,6 @@ CASES: list[tuple[str, Variant, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "variant", "sharper"), CASES, ids=[case[0] for case in CASES])
+@for_each(("claim", "variant", "sharper"), CASES, ids=[case[0] for case in CASES])
 def test_a_proof_proves_its_statement_and_nothing_sharper(claim: str, variant: Variant, sharper: str) -> None:
     proves_nothing_sharper(claim, variant, derivation_of, sharper)
