@@ -78,6 +78,16 @@ def test_closed_forms(text: str, expected: float) -> None:
     assert holds(text, expected), f"{text}: {value(text)}, expected {expected}"
 
 
+@for_each("scale", ["1", "997/964", "100", "1000000"])
+def test_the_largest_ratio_to_a_mixture_is_known_for_scales_that_are_no_short_numbers(scale: str) -> None:
+    """The slope of the ratio is 0 at one end of its range: rounding made it negative, and nothing was monotone."""
+    text = "max_divergence(laplace_law(1, s), mixture(2/3, laplace_law(0, s), laplace_law(1, s)))"
+    largest = ball(value(text, s=scale))
+    step = 1 / Fraction(scale)
+    assert float(largest.mid()) == pytest.approx(-math.log(1 / 3 + 2 / 3 * math.exp(-step)), rel=1e-9)
+    assert float(largest.rad()) <= 1e-14
+
+
 @for_each("text", ["zcdp(laplace_law(0, 1), laplace_law(1, 1))", "zcdp(response_law(2, 1, 0), response_law(2, 1, 1))"])
 def test_the_best_order_is_between_all_orders_of_a_grid_and_the_kl_divergence(text: str) -> None:
     found = float(ball(value(text)).mid())
