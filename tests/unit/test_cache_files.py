@@ -13,6 +13,7 @@ import pytest
 
 from dpverify import cache_files
 from dpverify.cache_files import default_store, digest_of, keep, recall
+from tests.for_each import for_each
 
 KEY = digest_of(["source"])
 
@@ -31,7 +32,7 @@ def test_what_is_kept_is_recalled_under_its_key_only(folder: Path) -> None:
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"payload", b"\0" * 64])
+@for_each("damage", [b"", b"payload", b"\0" * 64])
 def test_a_damaged_file_counts_as_missing_and_is_written_again(folder: Path, damage: bytes) -> None:
     keep("kind", KEY, b"payload")
     (file,) = folder.iterdir()
@@ -66,15 +67,15 @@ def test_a_read_only_folder_changes_nothing(folder: Path) -> None:
     folder.chmod(0o700)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
-@pytest.mark.parametrize("step", ["mkdir", "write_bytes", "replace"])
+@for_each("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT])
+@for_each("step", ["mkdir", "write_bytes", "replace"])
 def test_a_write_that_fails_leaves_no_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, step: str, number: int
 ) -> None:
     def refuse(self: Path, *args: object, **options: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     monkeypatch.setattr(Path, step, refuse)
     keep("kind", KEY, b"payload")
     assert list(folder.iterdir()) == []
@@ -88,7 +89,7 @@ def test_a_folder_in_place_of_a_file_counts_as_missing(folder: Path) -> None:
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 
-@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 38])
+@for_each("length", [0, 1, 31, 32, 33, 38])
 def test_a_file_that_is_cut_off_counts_as_missing(folder: Path, length: int) -> None:
     keep("kind", KEY, b"payload")
     (file,) = folder.iterdir()

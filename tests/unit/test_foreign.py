@@ -90,7 +90,7 @@ def test_code_that_replaces_functions_that_judge_it_is_named_though_all_values_a
         next(run)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "message"),
     [
         ("exec sleep 600", "did not start within 1 s"),

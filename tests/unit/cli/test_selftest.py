@@ -13,6 +13,7 @@ from dpverify.processes import usable_cores
 from dpverify.selftest import run as runner
 from dpverify.selftest.catalogue import Fault, choose, load_faults
 from dpverify.selftest.records import Selftest
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]
 Asked = list[tuple[list[str], dict[str, Any]]]
@@ -42,9 +43,7 @@ def test_a_tenth_on_so_many_jobs_with_a_limit(asked: Asked) -> None:
     assert given["state"] == ROOT / ".selftest"
 
 
-@pytest.mark.parametrize(
-    "words", [["--tenth", "10"], ["--tenth", "-1"], ["--jobs", "0"], ["--limit", "0"], ["--only", "x"]]
-)
+@for_each("words", [["--tenth", "10"], ["--tenth", "-1"], ["--jobs", "0"], ["--limit", "0"], ["--only", "x"]])
 def test_what_is_out_of_its_domain_is_refused(
     words: list[str], asked: Asked, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,7 +58,7 @@ def test_a_list_plants_nothing(asked: Asked, capsys: pytest.CaptureFixture[str])
     assert not asked
 
 
-@pytest.mark.parametrize("lacks", ["tests", "specs/faults"])
+@for_each("lacks", ["tests", "specs/faults"])
 def test_a_folder_that_is_no_whole_checkout_is_refused(lacks: str, tmp_path: Path, asked: Asked) -> None:
     for folder in {"tests", "specs/faults"} - {lacks}:
         (tmp_path / folder).mkdir(parents=True)

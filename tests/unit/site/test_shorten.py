@@ -5,8 +5,6 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pytest
-
 import dpverify.site
 from dpverify.site.output import shorten_figure, shorten_page, shorten_style
 from tests.for_each import for_each
@@ -112,11 +110,11 @@ def test_a_figure_writes_a_long_path_once() -> None:
     )
 
 
-@pytest.mark.parametrize("figure", [HEAD + USE, USE * 9, f'{HEAD}<g class="a">' + USE * 9])
+@for_each("figure", [HEAD + USE, USE * 9, f'{HEAD}<g class="a">' + USE * 9])
 def test_a_style_stays_where_it_is_rare_or_cannot_have_a_name(figure: str) -> None:
     assert shorten_figure(figure).count(f'style="{STYLE}"') == figure.count("<use")
 
 
-@pytest.mark.parametrize("bad", ["}*{fill: red", "@import x", "a/*", "\\7d"])
+@for_each("bad", ["}*{fill: red", "@import x", "a/*", "\\7d"])
 def test_what_could_end_a_rule_stays_in_its_element(bad: str) -> None:
     assert bad not in shorten_figure(f"{HEAD}" + f'<use style="{bad}"/>' * 9).partition("</style>")[0]

@@ -10,8 +10,6 @@ from functools import cache
 from importlib import import_module
 from types import CodeType
 
-import pytest
-
 from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph, Node
 from dpverify.harness.evidence.hashes import CodeHashes, today
 from dpverify.harness.evidence.modules import SourceText, find_source
@@ -19,6 +17,7 @@ from dpverify.harness.evidence.places import CheckPlace
 from dpverify.harness.run.sources import entries_of, load_checks
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
+from tests.for_each import for_each
 from tests.unit.harness.evidence.executed import executed, node_of
 
 CHECKS = [
@@ -66,7 +65,7 @@ def depends_on(claim: str, check: str) -> set[Node]:
     return today().graph.reached(set[Node]().union(*today().roots([place_of(claim, check)])))
 
 
-@pytest.mark.parametrize(("claim", "check"), CHECKS)
+@for_each(("claim", "check"), CHECKS)
 def test_every_function_that_a_check_runs_counts(claim: str, check: str) -> None:
     nodes, codes = depends_on(claim, check), codes_of(claim, check)
     missed = {code.co_qualname for code in codes if node_of(today().graph, code) not in nodes}
@@ -74,7 +73,7 @@ def test_every_function_that_a_check_runs_counts(claim: str, check: str) -> None
     assert missed == set()
 
 
-@pytest.mark.parametrize(("claim", "check"), CHECKS)
+@for_each(("claim", "check"), CHECKS)
 def test_every_global_variable_that_a_check_loads_counts(claim: str, check: str) -> None:
     nodes = depends_on(claim, check)
     names = {
@@ -93,7 +92,7 @@ def test_every_global_variable_that_a_check_loads_counts(claim: str, check: str)
     assert [(module, name) for module, name, units in loaded if not units <= nodes] == []
 
 
-@pytest.mark.parametrize(("claim", "check"), CHECKS)
+@for_each(("claim", "check"), CHECKS)
 def test_a_change_of_what_a_check_runs_changes_its_hash(claim: str, check: str) -> None:
     """And that of every other check here that runs it, and no other's of which it is no part."""
     hashes = {key: today().evidence("", [place_of(*key)]) for key in CHECKS}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-import pytest
-
 from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph
 from dpverify.harness.evidence.hashes import CodeHashes
 from dpverify.harness.evidence.modules import SourceText
@@ -268,7 +266,7 @@ def test_a_local_variable_is_not_that_of_the_module(old: str, new: str) -> None:
     assert changed("toy.kernels", "SCALE = 2", "SCALE = 3", sources) == (set() if is_local else WITH_MEASURE)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "is_local"),
     [
         ("[SCALE for SCALE in x]", True),
@@ -287,7 +285,7 @@ def test_a_variable_of_a_comprehension_or_a_lambda_is_local_to_it(expression: st
     assert stale == (set() if is_local else WITH_MEASURE)
 
 
-@pytest.mark.parametrize("place", [CheckPlace("toy.checks"), CheckPlace("toy.checks", 1, 0, 1)])
+@for_each("place", [CheckPlace("toy.checks"), CheckPlace("toy.checks", 1, 0, 1)])
 def test_where_it_is_not_certain_what_makes_a_check_the_whole_module_counts(place: CheckPlace) -> None:
     graph = CodeGraph(lambda module: SourceText(SOURCES[module].encode(), False) if module in SOURCES else None)
     assert graph.made_at(place) == [("toy.checks", WHOLE_MODULE)]

@@ -17,6 +17,7 @@ from dpverify import cache_files
 from dpverify.harness.finished import inputs as module
 from dpverify.harness.finished.inputs import Inputs
 from dpverify.ledger.errors import SpecError
+from tests.for_each import for_each
 
 FILES = {
     "dpverify/kernels/noise.py": "SCALE = 1\n",
@@ -32,9 +33,8 @@ FILES = {
 }
 
 
-@pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small checkout of dpverify, which this process loads later than its files were written."""
+def make_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a small checkout of dpverify, which this process loads later than its files were written."""
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -44,6 +44,11 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site-packages")])
     monkeypatch.setattr(cache_files, "LOADED_AT", time.time_ns() + 3_600_000_000_000)
     return tmp_path
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return make_checkout(tmp_path, monkeypatch)
 
 
 def inputs_of(checkout: Path) -> Inputs:
@@ -63,8 +68,9 @@ def edit_unseen(file: Path) -> None:
     assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if changed(FILES[name]) != FILES[name]])
-def test_a_change_that_keeps_size_and_times_is_seen(checkout: Path, name: str) -> None:
+@for_each("name", [name for name in FILES if changed(FILES[name]) != FILES[name]])
+def test_a_change_that_keeps_size_and_times_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    checkout = make_checkout(tmp_path, monkeypatch)
     before = inputs_of(checkout).digest
     edit_unseen(checkout / name)
     assert inputs_of(checkout).digest != before
@@ -73,9 +79,12 @@ def test_a_change_that_keeps_size_and_times_is_seen(checkout: Path, name: str) -
     assert inputs_of(checkout).digest == before
 
 
-@pytest.mark.parametrize("seconds", [-10_000, 0, 10_000])
-@pytest.mark.parametrize("name", ["dpverify/kernels/noise.py", "own/toy/claims.toml"])
-def test_the_content_decides_and_no_time_stamp(checkout: Path, name: str, seconds: int) -> None:
+@for_each("seconds", [-10_000, 0, 10_000])
+@for_each("name", ["dpverify/kernels/noise.py", "own/toy/claims.toml"])
+def test_the_content_decides_and_no_time_stamp(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, seconds: int
+) -> None:
+    checkout = make_checkout(tmp_path, monkeypatch)
     file = checkout / name
     before = inputs_of(checkout).digest
     stamp = file.stat().st_mtime + seconds
@@ -128,19 +137,23 @@ CHANGES = [remove, add, rename, rename_folder, replace_by_folder, replace_by_pip
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("name", ["specs/toy/claims.toml", "own/toy/claims.toml", "dpverify/papers/toy/bound.py"])
+@for_each("change", CHANGES)
+@for_each("name", ["specs/toy/claims.toml", "own/toy/claims.toml", "dpverify/papers/toy/bound.py"])
 def test_a_file_that_comes_goes_or_becomes_something_else_is_seen(
-    checkout: Path, name: str, change: Callable[[Path], None]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], None]
 ) -> None:
+    checkout = make_checkout(tmp_path, monkeypatch)
     before = inputs_of(checkout).digest
     change(checkout / name)
     assert inputs_of(checkout).digest != before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
-@pytest.mark.parametrize("place", ["dpverify/kernels", "specs/toy", "own/toy"])
-def test_what_a_linked_folder_holds_is_seen_and_a_link_upwards_ends(checkout: Path, place: str) -> None:
+@for_each("place", ["dpverify/kernels", "specs/toy", "own/toy"])
+def test_what_a_linked_folder_holds_is_seen_and_a_link_upwards_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    checkout = make_checkout(tmp_path, monkeypatch)
     target = checkout / "elsewhere"
     (checkout / place).rename(target)
     (checkout / place).symlink_to(target)
@@ -168,10 +181,11 @@ def test_another_version_of_a_library_is_seen(checkout: Path) -> None:
     assert inputs_of(checkout).digest != before
 
 
-@pytest.mark.parametrize(("owner", "name"), [(sys, "version"), (sys, "platform"), (platform, "machine")])
+@for_each(("owner", "name"), [(sys, "version"), (sys, "platform"), (platform, "machine")])
 def test_another_python_or_machine_is_seen(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
+    checkout = make_checkout(tmp_path, monkeypatch)
     before = inputs_of(checkout).digest
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, (lambda: "another") if owner is platform else "another")

@@ -17,6 +17,7 @@ from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.ledger import Specs
 from dpverify.ledger.results import Run
+from tests.for_each import for_each
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
 
@@ -60,7 +61,7 @@ def test_what_is_recalled_is_what_the_blocks_give(demo: Specs, store: Store, req
     assert recalled.run.from_store == again.run.from_store > first.run.from_store == 0
 
 
-@pytest.mark.parametrize("change", ["claims", "budget", "seed", "inputs"])
+@for_each("change", ["claims", "budget", "seed", "inputs"])
 def test_any_change_is_another_request(demo: Specs, store: Store, request_: WholeRun, change: str) -> None:
     run_demo(demo, store, request_)
     values: dict[str, Any] = {
@@ -90,7 +91,7 @@ def test_another_version_of_a_library_is_another_run(
     assert request_.recalled(store) is None
 
 
-@pytest.mark.parametrize("load", ["load_broken", "load_interrupted"])
+@for_each("load", ["load_broken", "load_interrupted"])
 def test_a_run_with_an_error_or_an_interrupt_is_not_kept(
     demo: Specs, store: Store, request_: WholeRun, load: str
 ) -> None:
@@ -111,7 +112,7 @@ def test_a_run_that_cannot_be_stored_whole_is_not_kept(
     assert request_.recalled(store) is None
 
 
-@pytest.mark.parametrize("part", ["no JSON", "{}", 7, None])
+@for_each("part", ["no JSON", "{}", 7, None])
 def test_what_is_no_run_is_ignored(store: Store, request_: WholeRun, part: object) -> None:
     store.keep(request_, request_.inputs.digest, 0, BlockOutcome(part, 1.0))
     assert request_.recalled(store) is None

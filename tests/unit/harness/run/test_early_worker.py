@@ -12,6 +12,7 @@ import pytest
 from dpverify.harness.finished.block_outcome import BlockOutcome
 from dpverify.harness.run import task_pool as module
 from dpverify.harness.run.task_pool import TURN, run_with_early_worker, together
+from tests.for_each import for_each
 
 
 class Worker(Executor):
@@ -68,7 +69,7 @@ def test_turns_are_as_before_and_no_task_is_left_when_the_run_is_left(jobs: list
     assert not tasks
 
 
-@pytest.mark.parametrize("calls", [0, 1, 2, 4])
+@for_each("calls", [0, 1, 2, 4])
 def test_what_a_dead_worker_left_goes_the_careful_way(
     calls: int, jobs: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

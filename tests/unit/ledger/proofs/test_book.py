@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.ledger import load_specs
 from dpverify.ledger.check import check_specs
 from dpverify.ledger.claims import ClaimSpec
+from tests.for_each import for_each
 from tests.unit.ledger.conftest import Write
 
 SOUND = """
@@ -83,7 +82,7 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
         assert unused.proofs.digest(claim.record.id) == digest, new
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         ('of = "CLAIM"', 'of = "lemma-99"', "the paper has no such claim"),
@@ -104,8 +103,10 @@ def test_the_digest_covers_the_proof_and_all_lemmas_under_it(write: Write) -> No
 )
 def test_what_breaks_a_rule_is_said(write: Write, old: str, new: str, said: str) -> None:
     folder = write()
+    proofs = folder / "toy2024" / "proofs.toml"
+    proofs.unlink(missing_ok=True)
     claim = next(claim for claim in load_specs(folder).claims() if claim.record.quantity)
     text = SOUND.replace(old, new, 1).replace("CLAIM", claim.record.id)
-    (folder / "toy2024" / "proofs.toml").write_text(text)
+    proofs.write_text(text)
     problems = [str(error) for error in check_specs(folder)]
     assert any(said in problem and "proofs.toml" in problem for problem in problems), problems

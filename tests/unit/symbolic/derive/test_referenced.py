@@ -14,6 +14,7 @@ from dpverify.symbolic.derive.derivation import check_derivation
 from dpverify.symbolic.derive.referenced import refer
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
+from tests.for_each import for_each
 
 RECORDS = """
 [paper]
@@ -144,7 +145,7 @@ def test_a_symbol_of_the_statement_does_not_stand_for_what_a_record_measures(toy
     assert "x of the statement stands for" in compare_with(taken, theorem).reason
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "letter", "more", "rule"),
     [
         ("lemma-2", None, {}, "toy:theorem-1 does not rest on toy:lemma-2"),

@@ -65,7 +65,7 @@ def test_a_formula_has_it() -> None:
     assert float(value) == pytest.approx(-0.5, abs=1e-8)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "value"),
     [
         ("pi()", math.pi),
