@@ -12,6 +12,7 @@ from dpverify import papers
 from dpverify.cli import main
 from dpverify.harness import ExhaustiveCheck
 from dpverify.ledger.results import decode
+from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
 
@@ -60,9 +61,7 @@ def test_many_verdicts_are_listed_on_request_only(
     assert "More:" not in out
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"), [([], (False, [])), (["--strict"], (True, [])), (["--strict-pins"], (False, ["toy"]))]
-)
+@for_each(("words", "expected"), [([], (False, [])), (["--strict"], (True, [])), (["--strict-pins"], (False, ["toy"]))])
 def test_the_exit_code_is_that_of_the_run_and_knows_who_is_strict(
     verify: list[str], monkeypatch: pytest.MonkeyPatch, words: list[str], expected: tuple[bool, list[str]]
 ) -> None:
@@ -152,7 +151,7 @@ def test_a_seed_is_drawn_from_the_commit_and_the_page_says_so(
     assert "needs a checkout with a commit" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seed", ["1.5", "1e3", "head", "-1"])
+@for_each("seed", ["1.5", "1e3", "head", "-1"])
 def test_a_seed_is_a_whole_number_or_the_word_commit(verify: list[str], seed: str) -> None:
     assert main([*verify, "--seed", seed]) == 2
 
@@ -200,9 +199,7 @@ def test_ctrl_c_keeps_what_was_decided(
     assert (folder / "README.md").is_file()
 
 
-@pytest.mark.parametrize(
-    "words", [["--report", "FILE"], ["--report", "DAMAGED"], ["--json", "absent/run.json"], ["lemma-9"]]
-)
+@for_each("words", [["--report", "FILE"], ["--report", "DAMAGED"], ["--json", "absent/run.json"], ["lemma-9"]])
 def test_bad_input_is_found_before_any_work(
     words: list[str], verify: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,7 +243,7 @@ def test_a_reader_of_the_table_that_goes_away_costs_no_file(
     assert decode(target.read_bytes()).results
 
 
-@pytest.mark.parametrize("error", [SystemExit(0), SystemExit(), GeneratorExit(), KeyboardInterrupt()], ids=repr)
+@for_each("error", [SystemExit(0), SystemExit(), GeneratorExit(), KeyboardInterrupt()], ids=repr)
 def test_a_check_that_exits_is_an_error_with_exit_code_1(
     error: BaseException, verify: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

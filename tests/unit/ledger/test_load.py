@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -246,8 +247,8 @@ def test_malformed_toml_says_where(write: Write) -> None:
     assert "line 2" in broken(write(('key = "toy2024"', 'key = "toy'))).rule
 
 
-@pytest.mark.parametrize("name", ["claims.toml", "verdicts.toml"])
-@pytest.mark.parametrize("kind", ["folder", "link", "broken link", "pipe", "socket"])
+@for_each("name", ["claims.toml", "verdicts.toml"])
+@for_each("kind", ["folder", "link", "broken link", "pipe", "socket"])
 def test_only_regular_files_are_read(write: Write, name: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write()
     path = folder / "toy2024" / name
@@ -266,6 +267,7 @@ def test_only_regular_files_are_read(write: Write, name: str, kind: str, monkeyp
             with socket.socket(socket.AF_UNIX) as server:
                 server.bind(name)
     assert "where a regular file must be" in broken(folder).rule
+    shutil.rmtree(folder)
 
 
 def test_an_unreadable_file(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,9 +127,7 @@ def test_an_entry_that_was_being_written_is_none_wherever_it_ends(tmp_path: Path
     assert list(remembered(state)) == ["0" * 64]
 
 
-@pytest.mark.parametrize(
-    "content", [b"my notes\n", bytes(100), b"\x89PNG\r\n\x1a\n", b"[1]\n", ENTRY.replace(b'"id"', b'\x07id"')]
-)
+@for_each("content", [b"my notes\n", bytes(100), b"\x89PNG\r\n\x1a\n", b"[1]\n", ENTRY.replace(b'"id"', b'\x07id"')])
 def test_a_state_that_is_damaged_or_another_file_is_refused_and_stays_as_it_is(
     content: bytes, toy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ from dpverify.harness import (
 from dpverify.harness.statistics.mean_judges import MeanMoments
 from dpverify.ledger.records import Relation
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_an_effect_of_another_kind_is_refused(size: Context) -> None:
         ProportionBound().planted(size, wrong)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sample", "message"),
     [(np.zeros((2, 2)), "shape"), (np.array([]), "shape"), (np.array([1.0, np.inf]), "must be finite")],
 )

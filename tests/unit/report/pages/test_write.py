@@ -146,7 +146,7 @@ def test_id_that_is_no_file_name_is_refused(claim: str) -> None:
         by_paper([msgspec.structs.replace(sample_run(), results=[bad])])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "rule"),
     [
         (b"{", "data/tran2022.json: Input data was truncated"),

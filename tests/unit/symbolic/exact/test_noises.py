@@ -18,7 +18,7 @@ def value(text: str, **numbers: int | Fraction) -> float:
     return float(evaluate(parse(text), {name: Fraction(number) for name, number in numbers.items()}))
 
 
-@pytest.mark.parametrize(("epsilon", "mu"), [(0.0, 0.5), (0.25, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 1.0)])
+@for_each(("epsilon", "mu"), [(0.0, 0.5), (0.25, 1.0), (1.0, 3.0), (2.0, 2.0), (3.0, 1.0)])
 def test_the_laplace_curve_is_the_integral_of_the_hockey_stick_in_both_directions(epsilon: float, mu: float) -> None:
     found = value("laplace_delta(epsilon, mu)", epsilon=Fraction(epsilon), mu=Fraction(mu))
     for at, other in ((0.0, mu), (mu, 0.0)):
@@ -30,7 +30,7 @@ def test_the_laplace_curve_is_the_integral_of_the_hockey_stick_in_both_direction
         assert found == pytest.approx(integral, abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "n", "p", "shift"),
     [
         (0, 1, Fraction(1, 2), 1),

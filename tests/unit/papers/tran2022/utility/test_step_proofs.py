@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dpverify.ledger.load import load_specs
 from dpverify.symbolic.elaborate.examine import examine
+from tests.for_each import for_each
 from tests.unit.papers.text import with_chain
 
 SPECS = load_specs()
@@ -25,7 +24,7 @@ WRONG = ["theorem-6-display-1", "theorem-6-display-t", "theorem-9-k", "theorem-9
 IDENTITY = "left\n = right"
 
 
-@pytest.mark.parametrize("claim", PRINTED)
+@for_each("claim", PRINTED)
 def test_a_printed_line_is_proved(claim: str) -> None:
     found = examine(SPECS.claim(f"tran2022:{claim}").statement())
     assert found.problems == ()
@@ -33,14 +32,14 @@ def test_a_printed_line_is_proved(claim: str) -> None:
     assert found.conclusion.relation == "equal"
 
 
-@pytest.mark.parametrize("claim", WRONG)
+@for_each("claim", WRONG)
 def test_a_line_that_is_no_identity_is_not_proved(claim: str) -> None:
     found = examine(with_chain(SPECS.claim(f"tran2022:{claim}").statement(), IDENTITY))
     assert found.certificate is None
     assert any("line 2" in problem and "false at" in problem for problem in found.problems), found.problems
 
 
-@pytest.mark.parametrize("claim", ["theorem-9-k", "theorem-9-gamma", "abstract-improvement"])
+@for_each("claim", ["theorem-9-k", "theorem-9-gamma", "abstract-improvement"])
 def test_the_proof_of_a_correction_does_not_prove_what_is_printed(claim: str) -> None:
     spec = SPECS.claim(f"tran2022:{claim}")
     proof = spec.proofs.of(claim)[0]
