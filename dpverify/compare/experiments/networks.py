@@ -107,7 +107,10 @@ class SectionPanel(NetworkPanel):
 
 
 def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: ExperimentRequest) -> list[NetworkSetting]:
-    """Draw settings from the printed grids, as many for each method; b_0 is at most n."""
+    """Draw settings from the printed grids, as many for each method; b_0 is at most n.
+
+    Fewer than usual are spread over the whole grid by their step size, so that the methods have the same step sizes.
+    """
     is_recursive = isinstance(method, RecursiveMomentum)
     first: Sequence[int] = printed.first if is_recursive else (1,)
     change_clips = printed.change_clips if is_recursive else (1.0,)
@@ -117,8 +120,10 @@ def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: Exper
         raise check.ArgumentError("n", n, f"must be at least b, which is {printed.batches[0]}")
     if request.is_smoke:
         return every[len(every) // 2 :][:1]
-    drawn = generator(request.seed, GRID_STREAM).permutation(len(every))[:TRIES]
-    return spread([every[place] for place in drawn], request.settings)
+    drawn = [every[place] for place in generator(request.seed, GRID_STREAM).permutation(len(every))]
+    if request.settings is None or request.settings >= TRIES:
+        return drawn[:TRIES]
+    return spread(sorted(drawn, key=lambda setting: setting.eta), request.settings)
 
 
 def network_panels(request: ExperimentRequest) -> list[SectionPanel]:
