@@ -200,6 +200,16 @@ def test_all_methods_of_section_4_1_take_as_many_steps_and_momentum_as_they_say(
     assert {better.name for better, _ in ORDERS["stages"]} == {"dpages"}
 
 
+def test_few_settings_of_section_6_2_have_the_same_step_sizes_for_both_methods() -> None:
+    for printed in NETWORKS.values():
+        sizes = []
+        for method in METHODS:
+            settings = grid(method, printed, 50_000, ExperimentRequest(NAME, settings=3))
+            sizes.append([setting.eta for setting in settings])
+        assert sizes[0] == sizes[1]
+        assert len(set(sizes[0])) == 3
+
+
 def test_fewer_settings_are_spread_over_the_grid() -> None:
     assert spread(SIZES, 4) == [0.01, 0.1, 1.0, 10.0]
     assert spread(SIZES, 1) == [0.3]
