@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -112,9 +113,7 @@ def selftest(
     except NotGreen as error:
         complain(str(error))
         return MISSED
-    write_record(run, json)
-    if report is not None:
-        write_page(SELFTEST_PAGE, run, report)
+    _write(SELFTEST_PAGE, run, json, report)
     _show(run, on_stderr=json == STDOUT)
     return MISSED if run.missed else OK
 
@@ -136,10 +135,8 @@ def _search(only: str, root: Path, json: Target | None, report: Path | None) -> 
         raise BadInput("--only", only, "no inequality has such a name")
     with rounds_on_stderr() as progress:
         run = judge_search(planted, report=progress)
-    write_record(run, json)
-    if report is not None:
-        write_page(SEARCH_PAGE, run, report)
-    print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
+    _write(SEARCH_PAGE, run, json, report)
+    _print(summary(run), json)
     return MISSED if run.wrong else OK
 
 
@@ -163,11 +160,20 @@ def _modules(
         )  # fmt: skip
     if not any(fnmatchcase(name, only) for name in run.modules):
         raise BadInput("--only", only, "no module that the catalogue leaves out has such a name")
+    _write(MUTANTS_PAGE, run, json, report)
+    _print(summary(run), json)
+    return INTERRUPTED if any(fnmatchcase(name, only) for name in run.waiting) else OK
+
+
+def _write(page: RecordedPage[RecordT], run: RecordT, json: Target | None, report: Path | None) -> None:
+    """Write a result as JSON and on its page, as far as they were asked for."""
     write_record(run, json)
     if report is not None:
-        write_page(MUTANTS_PAGE, run, report)
-    print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
-    return INTERRUPTED if any(fnmatchcase(name, only) for name in run.waiting) else OK
+        write_page(page, run, report)
+
+
+def _print(lines: Iterable[str], json: Target | None) -> None:
+    print("\n".join(lines), file=sys.stderr if json == STDOUT else sys.stdout)
 
 
 def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | None:
@@ -210,10 +216,8 @@ def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | N
         run = measure_rates(load_specs(root / "specs"), seeds, jobs or usable_cores(), only, progress)
     if not run.checks:
         raise BadInput("--only", only, "no claim with such an id has a check that spends an error rate")
-    write_record(run, json)
-    if report is not None:
-        write_page(RATES_PAGE, run, report)
-    print("\n".join(summary(run)), file=sys.stderr if json == STDOUT else sys.stdout)
+    _write(RATES_PAGE, run, json, report)
+    _print(summary(run), json)
     return MISSED if run.wrong else OK
 
 

@@ -58,6 +58,8 @@ PHRASES = {
 }
 """The measures, in a sentence."""
 
+MEASURE_HEADS = [HEADS[measure] for measure in MEASURES]
+
 QUESTIONS = (
     (DP_NSGD.name, WITHOUT_NOISE, "the price of privacy"),
     (SR_NSGD.name, WITHOUT_NOISE, "the price of privacy"),
@@ -101,7 +103,7 @@ def _overview(results: Sequence[CompareResult]) -> str:
         for result in results
         for method in result.methods
     ]
-    return md.table(["data", "method", *(HEADS[measure] for measure in MEASURES)], rows)
+    return md.table(["data", "method", *MEASURE_HEADS], rows)
 
 
 def _outcome_counts(all_differences: Sequence[Differences]) -> str:
@@ -110,7 +112,7 @@ def _outcome_counts(all_differences: Sequence[Differences]) -> str:
     for first, second, question in QUESTIONS:
         cells = [_counted([of_result[first, second, measure] for of_result in all_differences]) for measure in MEASURES]
         rows.append([f"{md.code(first)} against {md.code(second)}\n{question}", *cells])
-    return md.table(["pair", *(HEADS[measure] for measure in MEASURES)], rows)
+    return md.table(["pair", *MEASURE_HEADS], rows)
 
 
 def _counted(intervals: Sequence[MeanInterval]) -> str:
@@ -236,7 +238,7 @@ def _differences(all_differences: Differences) -> str:
         cells = [all_differences[first, second, measure] for measure in MEASURES]
         texts = [f"{difference.shown('+')}\n{difference.seen}" for difference in cells]
         rows.append([f"{md.code(first)} − {md.code(second)}", *texts])
-    return md.table(["difference", *(HEADS[measure] for measure in MEASURES)], rows)
+    return md.table(["difference", *MEASURE_HEADS], rows)
 
 
 def _notes(results: Sequence[CompareResult]) -> str:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, TypeVar
 
 from dpverify.algorithms.algorithm import Algorithm
-from dpverify.compare.experiments.records import ClaimedOrder, ComparedData, Judged, TunedRow
+from dpverify.compare.experiments.records import (
+    ClaimedOrder,
+    ComparedData,
+    Judged,
+    NetworkResult,
+    TableResult,
+    TunedRow,
+)
 from dpverify.compare.records import MeanInterval, corrected_level, interval
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
@@ -152,7 +159,7 @@ class Experiment:
     panels: Callable[[ExperimentRequest], list[Any]]
     sources: Callable[[ExperimentRequest, list[Any]], str]  # what the data are, for the store
     row: type[TunedRow]
-    result: Callable[..., Any]
+    result: Callable[..., TableResult | NetworkResult]
     without: tuple[str, ...]  # arguments that it does not take
     is_sent: bool = True  # whether workers get the data sets with the work; otherwise each of them loads them
     is_whole: bool = True  # whether a table is shown only if all of its rows are finished

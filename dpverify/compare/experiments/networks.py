@@ -74,7 +74,7 @@ class SectionPanel(NetworkPanel):
         super().__init__(request, name, parts, NetworkGradients(network, parts.train, printed.clip), make_seeded)
         self.printed = printed
         epsilons = list(printed.errors)[:1] if request.is_smoke else list(printed.errors)
-        self.cells = [RowCell(method, epsilon) for method, epsilon in itertools.product(METHODS, epsilons)]
+        self.cells = list(itertools.starmap(RowCell, itertools.product(METHODS, epsilons)))
 
     def statements(self) -> list[OrderStatement]:
         claims = CLAIMS[self.name].items()
@@ -121,9 +121,8 @@ def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: Exper
     if request.is_smoke:
         return every[len(every) // 2 :][:1]
     drawn = [every[place] for place in generator(request.seed, GRID_STREAM).permutation(len(every))]
-    if request.settings is None or request.settings >= TRIES:
-        return drawn[:TRIES]
-    return spread(sorted(drawn, key=lambda setting: setting.eta), request.settings)
+    count = request.settings or TRIES
+    return drawn[:TRIES] if count >= TRIES else spread(sorted(drawn, key=lambda setting: setting.eta), count)
 
 
 def network_panels(request: ExperimentRequest) -> list[SectionPanel]:

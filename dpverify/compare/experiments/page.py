@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dpverify.compare.experiments.records import (
-    ClaimedOrder,
+    ComparedData,
     DataTable,
     Experiments,
     NetworkResult,
@@ -94,17 +94,26 @@ def _section(result: TableResult) -> Iterator[str]:
             ["DP-SRM is better than DP-GD, DP-AGD and RRPSGD", "noise", "seen on these data"],
             [[md.prose(claim), noise, words] for claim, noise, words in seen(table)],
         )
-        head = ["claim", "measure", "epsilon", "noise", "dp-srm minus", "mean", "seen"]
-        rows = [
-            [md.code(o.claim), _column(o), show_float(o.epsilon), o.noise, o.other, o.difference.shown("+"), o.seen]
-            for o in table.orderings
-        ]
-        yield md.folded("Every ordering with its interval", md.table(head, rows))
+        yield md.folded("Every ordering with its interval", _orderings(table))
     yield made_with(f"Made in {result.seconds:.0f} s with", result)
 
 
-def _column(order: ClaimedOrder) -> str:
-    return order.column.replace("_", " ")
+def _orderings(table: ComparedData) -> str:
+    """Every ordering; networks have the noise that is needed."""
+    rows = [
+        [
+            md.code(order.claim),
+            order.column.replace("_", " "),
+            show_float(order.epsilon),
+            order.noise or "needed",
+            order.method,
+            order.other,
+            order.difference.shown("+"),
+            order.seen,
+        ]
+        for order in table.orderings
+    ]
+    return md.table(["claim", "measure", "epsilon", "noise", "method", "minus", "mean", "seen"], rows)
 
 
 def _as_printed(paper: PaperTable) -> str:
@@ -149,12 +158,7 @@ def _network_section(result: NetworkResult) -> Iterator[str]:
             for row in table.rows
         ]
         yield md.table(head, rows)
-        head = ["claim", "epsilon", "what", "of", "minus", "mean", "seen"]
-        rows = [
-            [md.code(o.claim), show_float(o.epsilon), _column(o), o.method, o.other, o.difference.shown("+"), o.seen]
-            for o in table.orderings
-        ]
-        yield md.table(head, rows)
+        yield _orderings(table)
     yield md.bullets(notes(result))
     yield made_with(f"Made in {result.seconds:.0f} s with", result)
 
@@ -176,8 +180,7 @@ def figures(experiments: Experiments) -> dict[str, bytes]:
         for table in result.tables:
             drawn |= {table_figure(result, table, noise): table_svg(table, noise) for noise in NOISES}
     for network_result in experiments.networks:
-        tables = network_result.tables
-        drawn |= {network_figure(network_result, table): network_svg(table) for table in tables}
+        drawn |= {network_figure(network_result, table): network_svg(table) for table in network_result.tables}
     return drawn
 
 

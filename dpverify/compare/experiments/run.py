@@ -120,7 +120,7 @@ def run_experiment(
             tables.append(panel.table([finished[number] for number in numbers]))
     if not tables:
         raise KeyboardInterrupt
-    result: TableResult | NetworkResult = experiment.result(
+    return experiment.result(
         experiment=request.experiment,
         command=request.command,
         seeds=request.seeds,
@@ -130,4 +130,3 @@ def run_experiment(
         seconds=time.perf_counter() - began,
         tables=tables,
     )
-    return result

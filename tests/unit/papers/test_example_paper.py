@@ -91,7 +91,7 @@ def test_the_example_against_lemma_e_2_has_the_gradients_that_its_record_states(
     monkeypatch.chdir(ARORA)
     record = dv.load_specs().claim("arora2023:lemma-e-2").record
     (radius,) = record.let
-    values = {"L_0": 3, "L_1": Fraction(1, 2), "X": 2, "n": n, "d": d}
+    values: dict[str, int | Fraction] = {"L_0": 3, "L_1": Fraction(1, 2), "X": 2, "n": n, "d": d}
     assert np.linalg.norm(w) == pytest.approx(value(radius.value, values))
     assert deviation >= value(record.lhs, values)
 

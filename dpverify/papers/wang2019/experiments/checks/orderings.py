@@ -76,6 +76,21 @@ for repeated in ("objective", "gradient-norm", "convergence", "test-error", "cpu
         )
     )
 
+SECTION_6_2 = RecordedExperiment(
+    "dpverify compare --experiment wang2019:section-6-2 --data mnist --epochs 4 --settings 3 --seeds 5",
+    "DIGEST",
+    "MNIST, epsilon 1.2, 3 and 7, four passes over the data, 3 settings, 5 seeds",
+)
+for repeated in ("error", "faster"):
+    CHECKS.add(
+        RecordedOrdersCheck(
+            f"section-6-2-mnist-{repeated}",
+            "repeated-network",
+            experiments=[SECTION_6_2],
+            leaves_out="longer runs, finer grids, and the number of iterations, which is not printed",
+        )
+    )
+
 
 def _comparable(point: Point, statement: Statement, *, within: float = 2.0, but: float = 0.0) -> Outcome:
     """The printed test errors with CNN6 differ by less than this, ``but`` at one epsilon."""
