@@ -48,6 +48,18 @@ def test_the_products_of_the_model_are_those_of_the_base_and_no_row_is_long() ->
     assert np.linalg.norm(run.w) > 0.0
 
 
+def test_a_row_that_stays_long_is_refused_and_a_large_embedding_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_with_a_long_row(3)
+    settings = EMBEDDED.complete({"embedding": 12, "epochs": 1}, 200)
+    run = EMBEDDED.start(problem, settings)
+    run.advance()
+    assert np.array_equal(run.w, run.inner.w)
+    settings = EMBEDDED.complete({"embedding": 3}, 200)
+    monkeypatch.setitem(type(EMBEDDED).projected.__globals__, "embedded_rows", lambda x, phi: x @ phi.T)
+    with pytest.raises(ValueError, match="norm at most"):
+        EMBEDDED.start(problem, settings)
+
+
 def test_the_guarantee_is_that_of_the_base() -> None:
     size = ProblemSize(200, 12)
     settings = EMBEDDED.complete({"sigma": 4.0}, 200)

@@ -1,12 +1,13 @@
 """Recursive regularization with noisy gradient descent, Algorithms 3 and 7 of arora2023, for convex losses.
 
-Neighbours replace one example. Round t = 1, .., T has a part of n/T examples of its own (the loop of line 3 must go to
-T). It makes K - 1 steps on these examples for f plus the sum over s < t of lambda_s/2 |w - wbar_s|^2, where wbar_0 = 0
-and lambda_s = 2^s lambda, and projects w on the ball of radius 2^(t/2) R. wbar_t is the mean of the K points, the k-th
-with the weight (1 - eta_t lambda_t)^-k, and eta_t = log(K)/(lambda_t K). The output is wbar_T.
+Neighbours replace one example. Round t = 1, .., T has n/T examples, rounded down, of its own (the loop of line 3 must
+go to T); the remaining ones are not used. It makes K - 1 steps on these examples for f plus the sum over s < t of
+lambda_s/2 |w - wbar_s|^2, where wbar_0 = 0 and lambda_s = 2^s lambda, and projects w on the ball of radius 2^(t/2) R.
+wbar_t is the mean of the K points, the k-th with the weight (1 - eta_t lambda_t)^-k, and eta_t = log(K)/(lambda_t K).
+The loss of round t is (2^t - 1) lambda strongly convex, which is less than this lambda_t. The output is wbar_T.
 
-No gradient of an example is longer than L_0. Replacing an example moves the mean gradient of its part by at most
-2 L_0/(n/T), and the noise has sigma times this deviation. An example is in one round only, so that a run is K - 1
+The run clips the gradient of each example at L_0. Replacing an example moves the mean gradient of its part by at most 2
+L_0/(n/T), and the noise has sigma times this deviation. An example is in one round only, so that a run is K - 1
 Gaussian steps on all examples of a part. Theorem 5.1 prints a variance with K_t^2 and n where Lemma D.3 has K_t and n/T
 (claim `theorem-5-1-noise`). Here sigma is what the accountant certifies.
 
@@ -26,7 +27,7 @@ from numpy.random import Generator
 import dpverify as dv
 from dpverify.algorithms import Algorithm, AuditTarget, NoisySettings, ProblemSize, SettingInfo
 from dpverify.algorithms.audited import gaussian_target
-from dpverify.algorithms.settings import whole
+from dpverify.algorithms.settings import MOST_STEPS, whole
 from dpverify.conform import Release
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
@@ -75,7 +76,7 @@ class Rounds:
     parameters: RoundParameters
     w: Vector
     t: int = 0
-    total: float = 1.0  # of the weights, over the last of them
+    total: float = 1.0  # sum of the weights divided by the last one
     pull: float = field(init=False)
     anchor: Vector = field(init=False)
     mean: Vector = field(init=False)
@@ -91,7 +92,7 @@ class Rounds:
         return self.t // self.parameters.moves + 1
 
     def deviation(self, size: int) -> float:
-        """Return the deviation of a coordinate of the noise, on so many examples."""
+        """Return the deviation of a coordinate of the noise for a part of this size."""
         return self.parameters.sigma * 2.0 * self.parameters.lipschitz / size
 
     def begin(self) -> None:
@@ -102,7 +103,7 @@ class Rounds:
             self.total = 1.0
 
     def step(self, mean: Vector, size: int, unit: Vector) -> Vector:
-        """Release the mean gradient of so many examples with unit noise, shape (d,), and move."""
+        """Release the mean gradient of ``size`` examples plus noise, and move; ``unit``: standard normal, (d,)."""
         p = self.parameters
         number = self.round
         std = self.deviation(size)
@@ -135,6 +136,13 @@ class RoundsRun(SampledRun):
         self.state = Rounds(parameters, self._w)
         self.released = np.zeros(len(start))
 
+    @property
+    def output(self) -> Vector:
+        """wbar_T, shape (d,); a copy. An ArgumentError before the last step."""
+        if self.t < self._last:
+            raise check.ArgumentError("t", self.t, f"must have reached the last step {self._last}")
+        return self.w
+
     def _walk(self, first: int, last: int) -> None:
         mean = np.zeros(len(self._w))
         for t in range(first, last):
@@ -148,9 +156,23 @@ class RoundsRun(SampledRun):
 class RecursiveSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of Algorithm 3. A step is one of Algorithm 7; all rounds have equally many."""
 
+    steps: Annotated[
+        int,
+        SettingInfo(
+            "T (K - 1)",
+            "Number of steps of all rounds.",
+            whole(1, MOST_STEPS),
+            default="T (K - 1), K of Theorem 5.1 in round 1",
+        ),
+    ]
     rounds: Annotated[int, SettingInfo("T", "Number of rounds.", whole(1), default="log2(L_1/lambda), rounded down")]
-    strength: Annotated[float, SettingInfo("lambda", "Weight of the first regularizer.", check.positive, default="4/N")]
-    radius: Annotated[float, SettingInfo("|w*|", "Bound on the norm of the minimizer.", check.positive)] = 1.0
+    strength: Annotated[
+        float, SettingInfo("lambda", "Weight of the first regularizer.", check.positive, default="4/(N |w*|^2)")
+    ]
+    radius: Annotated[
+        float,
+        SettingInfo("|w*|", "Bound on the norm of the minimizer. It must not depend on the data.", check.positive),
+    ] = 1.0
 
 
 class RecursiveRegularization(Algorithm[RecursiveSettings]):
@@ -162,16 +184,17 @@ class RecursiveRegularization(Algorithm[RecursiveSettings]):
 
     def complete(self, request: Mapping[str, Any], examples: int) -> RecursiveSettings:
         """Fill in the settings; steps that do not make whole rounds are left out."""
-        strength = request.get("strength", LIPSCHITZ**2 / SMOOTHNESS / examples)
+        radius = request.get("radius", 1.0)
+        strength = request.get("strength", LIPSCHITZ**2 / (SMOOTHNESS * radius**2 * examples))
         rounds = request.get("rounds", max(1, math.floor(math.log2(SMOOTHNESS / strength))))
-        if 2 * rounds > examples:
-            raise check.ArgumentError(
-                "rounds", rounds, f"must be at most {examples // 2}, so that a part has 2 examples"
-            )
+        if rounds > examples:
+            raise check.ArgumentError("rounds", rounds, f"must be at most {examples}, so that a part has an example")
         ratio = 1.0 + SMOOTHNESS / (2.0 * strength)
-        steps = request.get("steps", rounds * max(1, math.ceil(ratio * math.log(ratio))))
-        moves = max(1, steps // rounds)
-        return self.filled(request, {"strength": strength}, steps=rounds * moves, rounds=rounds)
+        passes = request.get("epochs", max(1, math.ceil(ratio * math.log(ratio))))
+        steps = request.get("steps", rounds * passes)
+        if steps < rounds:
+            raise check.ArgumentError("steps", steps, f"must be at least {rounds}, one for each round")
+        return self.filled(request, {"strength": strength}, steps=steps - steps % rounds, rounds=rounds)
 
     def gradients_per_step(self, settings: RecursiveSettings, examples: int) -> int:
         return examples // settings.rounds
