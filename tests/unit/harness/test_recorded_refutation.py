@@ -16,6 +16,7 @@ from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
+from tests.for_each import for_each
 
 
 def judged(check: Check, statement: Statement, recorded: CheckResult | None = None) -> CheckResult:
@@ -52,11 +53,8 @@ CHECKS = (
 )
 
 
-@pytest.fixture(params=CHECKS, ids=lambda check: check.name)
-def check(request: pytest.FixtureRequest) -> Check:
-    """A search, a measurement, and lists of points with two sides and with a rule."""
-    found: Check = request.param
-    return found
+each_check = for_each("check", CHECKS, ids=lambda check: check.name)
+"""A search, a measurement, and lists of points with two sides and with a rule."""
 
 
 @pytest.fixture
@@ -69,6 +67,7 @@ def at(example: Counterexample, s: str) -> Counterexample:
     return msgspec.structs.replace(example, parameters={"s": Number(exact=s, float=float(Fraction(s)))})
 
 
+@each_check
 def test_its_counterexamples_are_evaluated_and_nothing_is_searched(check: Check, false: Statement) -> None:
     whole = judged(check, false)
     assert whole.status == "refuted"
@@ -78,6 +77,7 @@ def test_its_counterexamples_are_evaluated_and_nothing_is_searched(check: Check,
     assert again.counterexamples == whole.counterexamples  # both sides as they are now, not as they are recorded
 
 
+@each_check
 def test_one_that_is_none_any_more_counts_nothing(check: Check, false: Statement) -> None:
     """Where the statement holds, outside of its domain, or without exact numbers: then all is done again."""
     whole = judged(check, false)
@@ -91,6 +91,7 @@ def test_one_that_is_none_any_more_counts_nothing(check: Check, false: Statement
     assert judged(check, false, msgspec.structs.replace(whole, counterexamples=[])) == whole
 
 
+@each_check
 def test_what_the_statement_leaves_out_refutes_nothing(check: Check, false: Statement) -> None:
     """Conditions that came later leave the recorded point out."""
     whole = judged(check, false)

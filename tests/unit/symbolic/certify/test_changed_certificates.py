@@ -6,11 +6,14 @@ certificate is then another proof of the same. That happens where a fact is said
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from dpverify.symbolic.certify.checker import k as checker
-from tests.unit.symbolic.certify.examples import refusal
+from tests.for_each import for_each
+from tests.unit.symbolic.certify.examples import CLAIMS, certificate_of, refusal
 
 Place = tuple[Any, ...]
 OTHER = {"<=": ">=", ">=": "<=", "=": "!=", ">": "=", "!=": "=", "<": ">"}
@@ -102,8 +105,9 @@ def written_out(data: Any) -> str:
     return json.dumps([statement["letters"], *map(full, parts), full(given)])
 
 
-def test_a_changed_certificate_is_refused_or_proves_the_same_statement(certificate: Callable[[], Any]) -> None:
-    data = certificate()
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_changed_certificate_is_refused_or_proves_the_same_statement(claim: str) -> None:
+    data = certificate_of(claim)
     assert not refusal(data)
     before, refused, tried, accepted = written_out(data), 0, 0, []
     for what, new in changes(data):
@@ -123,8 +127,9 @@ def sealed(data: Any) -> Any:
     return data
 
 
-def test_another_statement_is_refused_under_its_own_seal(certificate: Callable[[], Any]) -> None:
-    data = certificate()
+@for_each("claim", CLAIMS)
+def test_another_statement_is_refused_under_its_own_seal(claim: str) -> None:
+    data = certificate_of(claim)
     worse = "1" if data["statement"]["relation"] == ">=" else "-1"
     new = changed(data, ("statement", "rhs"), ["+", data["statement"]["rhs"], ["q", worse]])
     assert "seal" in refusal(new)
@@ -133,8 +138,9 @@ def test_another_statement_is_refused_under_its_own_seal(certificate: Callable[[
     assert "claim" in refusal(sealed(changed(data, ("statement", "relation"), turned))) or turned == "<="
 
 
-def test_malformed_certificates_are_refused(certificate: Callable[[], Any]) -> None:
-    data = certificate()
+@for_each("claim", CLAIMS)
+def test_malformed_certificates_are_refused(claim: str) -> None:
+    data = certificate_of(claim)
     for key in data:
         assert refusal({k: v for k, v in data.items() if k != key}).startswith(("malformed", "the schema"))
     for key in ("letters", "conditions", "lhs", "rhs", "relation", "body", "local", "premises"):
