@@ -6,8 +6,8 @@ lambda_s/2 |w - wbar_s|^2, where wbar_0 = 0 and lambda_s = 2^s lambda, and proje
 wbar_t is the mean of the K points, the k-th with the weight (1 - eta_t lambda_t)^-k, and eta_t = log(K)/(lambda_t K).
 The loss of round t is (2^t - 1) lambda strongly convex, which is less than this lambda_t. The output is wbar_T.
 
-The run clips the gradient of each example at L_0. Replacing an example moves the mean gradient of its part by at most 2
-L_0/(n/T), and the noise has sigma times this deviation. An example is in one round only, so that a run is K - 1
+The run clips the gradient of each example at L_0. Replacing an example moves the mean gradient of its part by at most
+2 L_0/(n/T), and the noise has sigma times this deviation. An example is in one round only, so that a run is K - 1
 Gaussian steps on all examples of a part. Theorem 5.1 prints a variance with K_t^2 and n where Lemma D.3 has K_t and n/T
 (claim `theorem-5-1-noise`). Here sigma is what the accountant certifies.
 
