@@ -22,8 +22,9 @@ are meaningful."""
 SEEDED_WORDS = """\
 Each run tests an optimizer with another seed, and stops at the first fault. The optimizers of the functions `right`,
 `right_torch` and `right_jax` are DP-SGD with Poisson batches, fixed batches and epochs, momentum, and correlated noise.
-They have no mistake, so each fault is a false alarm. Of the functions in `peers/`, those without a fault above
-are listed. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%."""
+They have no mistake, so each fault is a false alarm. Of the functions in `peers/`, those without a fault above are
+listed. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%. Seeds that were
+run at another commit have a line of their own."""
 
 
 MISTAKES_WORDS = """\

@@ -186,7 +186,7 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
     """Record a run; the results of targets that it did not test stay in the report. Return the written files.
 
     What was run on a graphics card is a part of its own, and so is a catalogue without other auditors. Of the latter,
-    seeds that follow the recorded ones are added to them if commit and libraries are the same.
+    seeds that follow the recorded ones are added to them.
     """
     old = PEERS_PAGE.read(report)
     new_peers = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
@@ -233,12 +233,25 @@ def _dated(peer: Peer, run: PeersRun) -> Peer:
 
 
 def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[SeededRun]:
-    """Add runs to the stored ones; a run of the same target is replaced, or continued by the seeds that follow it."""
+    """Add runs to the stored ones.
+
+    A run of the same target is continued by the seeds that follow it, if commit and libraries are the same. It stays
+    beside later seeds of another commit, and is replaced otherwise.
+    """
     new = {run.target: run for run in runs}
+    unchanged = []
     for run in stored:
-        if run.target in new and _is_continued(run, new[run.target]):
-            new[run.target] = _joined(run, new[run.target])
-    return [*(run for run in stored if run.target not in new), *new.values()]
+        later = new.get(run.target)
+        if later is None or _is_earlier(run, later):
+            unchanged.append(run)
+        elif _is_continued(run, later):
+            new[run.target] = _joined(run, later)
+    return [*unchanged, *new.values()]
+
+
+def _is_earlier(run: SeededRun, later: SeededRun) -> bool:
+    """Whether a stored run of the same libraries, at another commit, has smaller seeds only."""
+    return run.versions == later.versions and run.commit != later.commit and run.seed + run.seeds <= later.seed
 
 
 def _is_continued(run: SeededRun, later: SeededRun) -> bool:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+import pytest
 
 from dpverify.conform.peers.page import PEERS_PAGE, peers_page
 from dpverify.conform.peers.recording import RunSettings, write_peers
@@ -132,6 +133,19 @@ def test_runs_with_many_seeds_have_a_part_of_their_own_and_limits(tmp_path: Path
     assert run is not None
     assert run.catalogue is None
     assert abs(run.seeded[0].limits[1] - (1 - 0.05 ** (1 / 80))) < 1e-9
+
+
+def test_earlier_seeds_stay_beside_those_of_another_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = RunSettings("x", 0, 40, 1e-4, {})
+    write_peers(tmp_path, [], [entry("c.py:right", "only", 1, "")], settings)
+    monkeypatch.setattr("dpverify.conform.peers.recording.commit", lambda: "another")
+    for _ in range(2):
+        write_peers(tmp_path, [], [entry("c.py:right", "only", 2, "")], settings._replace(seed=40, seeds=10))
+    first, second = PEERS_PAGE.read(tmp_path).seeded  # type: ignore[union-attr]
+    assert (first.seeds, first.faults, second.seed, second.seeds, second.faults) == (40, 1, 40, 10, 2)
+    write_peers(tmp_path, [], [entry("c.py:right", "only", 3, "")], settings._replace(seeds=50))
+    (only,) = PEERS_PAGE.read(tmp_path).seeded  # type: ignore[union-attr]
+    assert (only.seeds, only.faults) == (50, 3)
 
 
 def test_seeds_that_follow_the_recorded_ones_are_added_to_them(tmp_path: Path) -> None:
