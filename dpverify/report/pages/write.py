@@ -79,18 +79,24 @@ def write_report(
     return update(directory, {**data, **pages}, elsewhere=elsewhere)
 
 
-def regenerate(directory: Path) -> list[str]:
-    """Write everything but the data from the data. Return the changed and deleted files, sorted."""
-    return update(directory, _rendered(directory))
+def regenerate(directory: Path, papers: Papers | None = None) -> list[str]:
+    """Write everything but the data from the data. Return the changed and deleted files, sorted.
+
+    ``papers``: specs, for the chapters; of a paper that is not among them, the bundled ones.
+    """
+    return update(directory, _rendered(directory, papers))
 
 
-def check(directory: Path) -> list[str]:
-    """Compare the folder with its data. Return the files that differ, are missing, or belong to no data."""
-    return sorted(outdated(directory, _rendered(directory)))
+def check(directory: Path, papers: Papers | None = None) -> list[str]:
+    """Compare the folder with its data. Return the files that differ, are missing, or belong to no data.
+
+    ``papers``: as for ``regenerate``.
+    """
+    return sorted(outdated(directory, _rendered(directory, papers)))
 
 
-def _rendered(directory: Path) -> dict[str, bytes]:
-    return render(_read(directory), None, other_pages(directory), drawn_elsewhere(directory))
+def _rendered(directory: Path, papers: Papers | None) -> dict[str, bytes]:
+    return render(_read(directory), papers, other_pages(directory), drawn_elsewhere(directory))
 
 
 def render(

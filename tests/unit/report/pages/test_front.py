@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dpverify.ledger import load_specs
+from dpverify.ledger.errors import Problems
+from dpverify.ledger.load import read_specs
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.front import (
@@ -27,7 +28,8 @@ from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, sample_run
 
 ROOT = Path(__file__).parents[4]
-PAPERS = load_specs(ROOT / "specs").papers
+EXAMPLE = ROOT / "docs" / "examples" / "arora2023" / "arora2023" / "specs" / "arora2023"
+PAPERS = read_specs(ROOT / "specs", Problems(), {"arora2023": EXAMPLE}).papers
 BEGIN = "<!-- part:begin -->"
 END = "<!-- part:end -->"
 
